@@ -1,0 +1,41 @@
+# syntax=docker/dockerfile:1
+# One image for everything: the web app, the worker inside it, migrations and the command line.
+
+FROM python:3.12-slim AS build
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
+WORKDIR /src
+
+# Dependencies first: they change less often than the app. The build tool lives in an environment of its own,
+# so that it does not travel on.
+COPY requirements.txt requirements-build.txt ./
+RUN python -m venv /opt/build && /opt/build/bin/pip install --require-hashes -r requirements-build.txt \
+    && python -m venv /opt/app && /opt/app/bin/pip install --require-hashes -r requirements.txt
+
+COPY pyproject.toml README.md LICENSE ./
+COPY manifest manifest
+COPY app app
+RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /wheel . \
+    && /opt/app/bin/pip install --no-deps /wheel/*.whl
+
+
+FROM python:3.12-slim
+RUN useradd --system --uid 10001 --home-dir /data --shell /usr/sbin/nologin gateway \
+    && install --directory --owner=gateway --group=gateway --mode=0700 /data
+COPY --from=build /opt/app /opt/app
+
+ENV PATH=/opt/app/bin:$PATH \
+    PYTHONUNBUFFERED=1 \
+    PYTHONDONTWRITEBYTECODE=1 \
+    APP_HOST=0.0.0.0 \
+    APP_PORT=8100 \
+    APP_DATA_DIR=/data \
+    APP_LOG_FORMAT=json
+WORKDIR /data
+USER gateway
+
+# SQLite database and generated keys, unless the settings put them elsewhere.
+VOLUME /data
+EXPOSE 8100
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
+    CMD ["python", "-c", "import os, urllib.request as web; web.urlopen('http://127.0.0.1:' + os.environ['APP_PORT'] + '/health', timeout=4)"]
+CMD ["saleor-gateway", "run"]

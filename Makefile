@@ -1,0 +1,89 @@
+# What one does with this repository. `make` alone lists it.
+#
+# Needed: Python 3.11 or newer (with its venv module) and make. Everything else comes with `make install`,
+# exactly as pinned in requirements-dev.txt. Tests of web pages also want Chromium (CHROMIUM, default
+# /usr/bin/chromium) and tests on PostgreSQL a server (DATABASE_URL); without them those are skipped.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+# The first interpreter that runs and is new enough; PYTHON=... chooses another. Looked for only when needed.
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$python"; break; }; done)
+
+# Tests share two workers unless told otherwise: WORKERS=auto takes every core, WORKERS=0 one process
+# (for a debugger). More arguments for pytest, or for the program that is started, go into ARGS.
+WORKERS ?= 2
+ARGS ?=
+
+.PHONY: help
+help: ## List what can be made
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo
+	@echo '  Arguments: make test ARGS="tests/gateway -k refund", make test WORKERS=auto, make demo ARGS=--help'
+
+.PHONY: install
+install: $(STAMP) ## Make .venv and install what is pinned (again only when the pins change)
+
+$(STAMP): pyproject.toml requirements-dev.txt
+	@if [ -z "$(PYTHON)" ]; then \
+		echo "Python 3.11 or newer is needed and none was found. Install it, or say where it is: make PYTHON=/path/to/python3" >&2; \
+		exit 1; fi
+	@rm -f $@
+	@$(PYTHON) -m venv $(VENV) || { \
+		echo "$(PYTHON) cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+.PHONY: check
+check: $(STAMP) ## Formatting, lint, types, and who may import whom
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/deptry app
+
+.PHONY: test
+test: check ## All checks, then all tests
+	$(BIN)/pytest -n $(WORKERS) $(ARGS)
+
+.PHONY: format
+format: $(STAMP) ## Put the code into shape
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+.PHONY: demo
+demo: $(STAMP) ## Play a whole payment on this machine: a Saleor, a gateway and the app
+	$(BIN)/saleor-gateway demo $(ARGS)
+
+.PHONY: run
+run: $(STAMP) ## Start the app with the settings of the environment
+	$(BIN)/saleor-gateway run $(ARGS)
+
+# Pins are for every platform and Python from 3.11 on, with hashes, and say nothing of where packages came from.
+# A file that exists is the starting point: only what pyproject.toml demands changes. For the newest of
+# everything: make pins ARGS=--upgrade
+COMPILE = UV_CUSTOM_COMPILE_COMMAND='make pins' "$$tool/bin/uv" pip compile --quiet --universal --python-version 3.11 \
+	--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate $(ARGS)
+
+.PHONY: pins
+pins: ## Renew requirements*.txt from pyproject.toml
+	@tool=$$(mktemp -d); trap 'rm -rf "$$tool"' EXIT; \
+	$(PYTHON) -m venv "$$tool"; \
+	"$$tool/bin/python" -m pip install --quiet uv; \
+	$(COMPILE) pyproject.toml --output-file requirements.txt; \
+	$(COMPILE) pyproject.toml --group dev --output-file requirements-dev.txt; \
+	$(COMPILE) --group build --constraints requirements-dev.txt --output-file requirements-build.txt
+
+.PHONY: clean
+clean: ## Remove the environment, caches and builds (never data/)
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -not -path './data/*' -prune -exec rm -rf {} +
