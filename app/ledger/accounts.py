@@ -1,0 +1,192 @@
+"""Merchant accounts and the routes from Saleor's channels to them. Keys are opened only for the one who calls."""
+
+import secrets
+import string
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from sqlalchemy import exists
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.ledger.database import Database
+from app.ledger.tables import ChannelRoute, MerchantAccount, Payment
+from app.ledger.vault import Vault
+
+_ID_ALPHABET = string.ascii_lowercase + string.digits
+_ID_LENGTH = 12
+
+
+class AccountError(Exception):
+    """What was asked of the account book cannot be done; the message says why, for staff."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccountKeys:
+    """The secrets of a point of sale. Never shown."""
+
+    api_key: str = field(repr=False)
+    api_secret: str = field(repr=False)
+    endpoints_key: str = field(repr=False)
+    previous_api_secret: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NewAccount:
+    """A point of sale to be added; ``order_timeout`` in seconds."""
+
+    installation_id: int
+    name: str
+    pos_id: str
+    base_url: str
+    scheme_word: str
+    keys: AccountKeys
+    currencies: Sequence[str]
+    storefront_origins: Sequence[str]
+    order_timeout: int = 3600
+
+
+class AccountBook:
+    """Finds and keeps merchant accounts and channel routes."""
+
+    def __init__(self, database: Database, vault: Vault, now: Callable[[], datetime]) -> None:
+        self._database = database
+        self._vault = vault
+        self._now = now
+
+    async def add(self, new: NewAccount) -> MerchantAccount:
+        """Add a point of sale and return its row."""
+        now = self._now()
+        account_id = "".join(secrets.choice(_ID_ALPHABET) for _ in range(_ID_LENGTH))
+        row = MerchantAccount(
+            id=account_id,
+            installation_id=new.installation_id,
+            name=new.name,
+            pos_id=new.pos_id,
+            base_url=new.base_url,
+            scheme_word=new.scheme_word,
+            api_key_sealed=self._seal(new.keys.api_key, account_id, "api_key"),
+            api_secret_sealed=self._seal(new.keys.api_secret, account_id, "api_secret"),
+            endpoints_key_sealed=self._seal(new.keys.endpoints_key, account_id, "endpoints_key"),
+            currencies=list(new.currencies),
+            storefront_origins=list(new.storefront_origins),
+            order_timeout=new.order_timeout,
+            created_at=now,
+            updated_at=now,
+        )
+        async with self._database.transaction() as session:
+            session.add(row)
+        return row
+
+    async def find(self, account_id: str) -> MerchantAccount | None:
+        """Return the account with that public id, or None."""
+        async with self._database.transaction() as session:
+            return await session.get(MerchantAccount, account_id)
+
+    async def all(self) -> Sequence[MerchantAccount]:
+        """Return every account, oldest first."""
+        async with self._database.transaction() as session:
+            return (await session.exec(select(MerchantAccount).order_by(col(MerchantAccount.created_at)))).all()
+
+    async def routes(self) -> Sequence[ChannelRoute]:
+        """Return every route from a channel to an account."""
+        async with self._database.transaction() as session:
+            return (await session.exec(select(ChannelRoute).order_by(col(ChannelRoute.channel)))).all()
+
+    def keys(self, account: MerchantAccount) -> AccountKeys:
+        """Return the account's opened secrets. Raises VaultError."""
+        previous = account.previous_api_secret_sealed
+        return AccountKeys(
+            api_key=self._open(account.api_key_sealed, account.id, "api_key"),
+            api_secret=self._open(account.api_secret_sealed, account.id, "api_secret"),
+            endpoints_key=self._open(account.endpoints_key_sealed, account.id, "endpoints_key"),
+            previous_api_secret=self._open(previous, account.id, "api_secret") if previous else None,
+        )
+
+    async def change(self, account_id: str, **columns: object) -> MerchantAccount:
+        """Set plain columns of an account (name, base_url, currencies, enabled...). Raises AccountError."""
+        async with self._database.transaction() as session:
+            row = await _required(session, account_id)
+            for name, value in columns.items():
+                setattr(row, name, value)
+            row.updated_at = self._now()
+        return row
+
+    async def change_keys(
+        self,
+        account_id: str,
+        *,
+        api_key: str | None = None,
+        api_secret: str | None = None,
+        endpoints_key: str | None = None,
+    ) -> MerchantAccount:
+        """Replace secrets; the old API secret still verifies notifications on their way. Raises AccountError."""
+        async with self._database.transaction() as session:
+            row = await _required(session, account_id)
+            if api_key is not None:
+                row.api_key_sealed = self._seal(api_key, account_id, "api_key")
+            if endpoints_key is not None:
+                row.endpoints_key_sealed = self._seal(endpoints_key, account_id, "endpoints_key")
+            if api_secret is not None:
+                row.previous_api_secret_sealed = row.api_secret_sealed
+                row.api_secret_sealed = self._seal(api_secret, account_id, "api_secret")
+            row.updated_at = self._now()
+        return row
+
+    async def remove(self, account_id: str) -> bool:
+        """Delete an account that no payment refers to (True), else disable it (False); its routes go in any case.
+
+        Raises AccountError when there is no such account.
+        """
+        async with self._database.transaction() as session:
+            row = await _required(session, account_id)
+            routes = await session.exec(select(ChannelRoute).where(ChannelRoute.account_id == account_id))
+            for route in routes.all():
+                await session.delete(route)
+            await session.flush()
+            used = (await session.exec(select(exists().where(col(Payment.account_id) == account_id)))).one()
+            if used:
+                row.enabled = False
+                row.updated_at = self._now()
+            else:
+                await session.delete(row)
+        return not used
+
+    async def map_channel(self, channel: str, account_id: str) -> None:
+        """Send the money of ``channel`` to the account, in the account's own Saleor. Raises AccountError."""
+        async with self._database.transaction() as session:
+            account = await _required(session, account_id)
+            query = select(ChannelRoute).where(
+                ChannelRoute.installation_id == account.installation_id, ChannelRoute.channel == channel
+            )
+            route = (await session.exec(query.with_for_update())).first()
+            if route is None:
+                session.add(
+                    ChannelRoute(installation_id=account.installation_id, channel=channel, account_id=account_id)
+                )
+            else:
+                route.account_id = account_id
+
+    async def for_channel(self, installation_id: int, channel: str) -> MerchantAccount | None:
+        """Return the account that takes the money of that channel, or None."""
+        query = (
+            select(MerchantAccount)
+            .join(ChannelRoute, col(ChannelRoute.account_id) == col(MerchantAccount.id))
+            .where(ChannelRoute.installation_id == installation_id, ChannelRoute.channel == channel)
+        )
+        async with self._database.transaction() as session:
+            return (await session.exec(query)).first()
+
+    def _seal(self, secret: str, account_id: str, name: str) -> str:
+        return self._vault.seal(secret, f"account/{account_id}/{name}")
+
+    def _open(self, sealed: str, account_id: str, name: str) -> str:
+        return self._vault.open(sealed, f"account/{account_id}/{name}")
+
+
+async def _required(session: AsyncSession, account_id: str) -> MerchantAccount:
+    row = await session.get(MerchantAccount, account_id, with_for_update=True)
+    if row is None:
+        raise AccountError(f"There is no merchant account {account_id!r}: see `saleor-gateway account list`.")
+    return row

@@ -1,0 +1,145 @@
+"""Who installed us: the rows that the Saleor SDK asks for by its own protocol, with tokens sealed at rest."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.ledger.database import Database
+from app.ledger.tables import Installation
+from app.ledger.vault import Vault
+
+
+@dataclass(frozen=True, slots=True)
+class OpenInstallation:
+    """An installation with its tokens opened. ``token`` is empty while none was ever proven."""
+
+    id: int
+    saleor_api_url: str
+    app_id: str | None
+    token: str
+    pending_token: str | None
+    jwks: Mapping[str, Any] | None
+    jwks_fetched_at: datetime | None
+    schema_version: str | None
+
+    @property
+    def verified(self) -> bool:
+        """True when Saleor itself has told us whose token this is."""
+        return bool(self.token)
+
+    def __repr__(self) -> str:
+        return f"<OpenInstallation {self.saleor_api_url} app={self.app_id}>"
+
+
+class InstallationBook:
+    """Finds and keeps installations."""
+
+    def __init__(self, database: Database, vault: Vault, now: Callable[[], datetime]) -> None:
+        self._database = database
+        self._vault = vault
+        self._now = now
+
+    async def find(self, saleor_api_url: str) -> OpenInstallation | None:
+        """Return the installation of that GraphQL address, or None."""
+        async with self._database.transaction() as session:
+            row = await _row(session, saleor_api_url)
+        return None if row is None else self._open(row)
+
+    async def all(self) -> list[OpenInstallation]:
+        """Return every installation, oldest first."""
+        async with self._database.transaction() as session:
+            rows = (await session.exec(select(Installation).order_by(col(Installation.id)))).all()
+        return [self._open(row) for row in rows]
+
+    async def get(self, installation_id: int) -> OpenInstallation:
+        """Return the installation with that row id, which a payment refers to and which therefore exists."""
+        async with self._database.transaction() as session:
+            row = (await session.exec(select(Installation).where(Installation.id == installation_id))).one()
+        return self._open(row)
+
+    async def save(
+        self,
+        *,
+        saleor_api_url: str,
+        saleor_domain: str,
+        schema_version: str | None,
+        app_id: str,
+        token: str,
+        jwks: Mapping[str, Any] | None,
+    ) -> None:
+        """Keep a proven token: overwrites the app's id, token and keys, and leaves everything else as it was."""
+        async with self._database.transaction() as session:
+            row = await self._row_to_write(session, saleor_api_url, saleor_domain, schema_version, jwks)
+            row.app_id = app_id
+            row.token_sealed = self._vault.seal(token, _place(saleor_api_url))
+            row.pending_token_sealed = None
+
+    async def save_pending(
+        self,
+        *,
+        saleor_api_url: str,
+        saleor_domain: str,
+        schema_version: str | None,
+        token: str,
+        jwks: Mapping[str, Any] | None,
+    ) -> None:
+        """Keep a token that cannot be proven yet, beside the proven one if there is one."""
+        async with self._database.transaction() as session:
+            row = await self._row_to_write(session, saleor_api_url, saleor_domain, schema_version, jwks)
+            row.pending_token_sealed = self._vault.seal(token, _place(saleor_api_url))
+
+    async def save_jwks(self, saleor_api_url: str, jwks: Mapping[str, Any], fetched_at: datetime) -> None:
+        """Keep the keys with which that Saleor signs."""
+        async with self._database.transaction() as session:
+            row = await _row(session, saleor_api_url, lock=True)
+            if row is not None:
+                row.jwks = dict(jwks)
+                row.jwks_fetched_at = fetched_at
+
+    async def _row_to_write(
+        self,
+        session: AsyncSession,
+        saleor_api_url: str,
+        saleor_domain: str,
+        schema_version: str | None,
+        jwks: Mapping[str, Any] | None,
+    ) -> Installation:
+        now = self._now()
+        row = await _row(session, saleor_api_url, lock=True)
+        if row is None:
+            row = Installation(saleor_api_url=saleor_api_url, created_at=now, updated_at=now)
+            session.add(row)
+        row.saleor_domain = saleor_domain
+        row.schema_version = schema_version
+        row.updated_at = now
+        if jwks is not None:
+            row.jwks = dict(jwks)
+            row.jwks_fetched_at = now
+        return row
+
+    def _open(self, row: Installation) -> OpenInstallation:
+        assert row.id is not None  # noqa: S101 - a row that was read has its id
+        place = _place(row.saleor_api_url)
+        return OpenInstallation(
+            id=row.id,
+            saleor_api_url=row.saleor_api_url,
+            app_id=row.app_id,
+            token=self._vault.open(row.token_sealed, place) if row.token_sealed else "",
+            pending_token=self._vault.open(row.pending_token_sealed, place) if row.pending_token_sealed else None,
+            jwks=row.jwks,
+            jwks_fetched_at=row.jwks_fetched_at,
+            schema_version=row.schema_version,
+        )
+
+
+def _place(saleor_api_url: str) -> str:
+    return f"installation/{saleor_api_url}/token"
+
+
+async def _row(session: AsyncSession, saleor_api_url: str, *, lock: bool = False) -> Installation | None:
+    query = select(Installation).where(Installation.saleor_api_url == saleor_api_url)
+    return (await session.exec(query.with_for_update() if lock else query)).first()

@@ -1,0 +1,110 @@
+"""The sheet of a payment: the payment with its operations and its events, read and locked together.
+
+Everything that decides about a payment's money happens between ``load_*`` and the end of that transaction, under the
+payment's lock: what is capturable or refundable is computed from what nobody else is changing (laws of money, 3).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, update
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.ledger.tables import Kind, Operation, Payment, SaleorEvent
+
+
+@dataclass(slots=True)
+class Sheet:
+    """A payment with all that belongs to it; operations and events oldest first."""
+
+    payment: Payment
+    operations: list[Operation]
+    events: list[SaleorEvent]
+
+    @property
+    def create(self) -> Operation:
+        """The operation that made the payment at the gateway. Every payment has one from its first commit on."""
+        return next(operation for operation in self.operations if operation.kind is Kind.CREATE)
+
+    def by_key(self, idempotency_key: str) -> Operation | None:
+        """Return the operation that answers to this question, or None."""
+        return next((each for each in self.operations if each.idempotency_key == idempotency_key), None)
+
+    def by_id(self, operation_row_id: int | None) -> Operation:
+        """Return the operation of that row."""
+        return next(operation for operation in self.operations if operation.id == operation_row_id)
+
+
+async def load_by_transaction(session: AsyncSession, installation_id: int, transaction_id: str) -> Sheet | None:
+    """Return the sheet of a Saleor transaction, locked until the end of the transaction; or None."""
+    return await _load(
+        session, col(Payment.installation_id) == installation_id, col(Payment.transaction_id) == transaction_id
+    )
+
+
+async def load_by_order(session: AsyncSession, order_id: str, *, account_id: str | None = None) -> Sheet | None:
+    """Return the sheet of a gateway order (of that account only, if one is named), locked; or None."""
+    conditions: list[ColumnElement[bool]] = [col(Payment.order_id) == order_id]
+    if account_id is not None:
+        conditions.append(col(Payment.account_id) == account_id)
+    return await _load(session, *conditions)
+
+
+async def load_by_operation(session: AsyncSession, operation_row_id: int) -> Sheet:
+    """Return the sheet to which an operation row belongs, locked."""
+    owner = select(Operation.payment_id).where(Operation.id == operation_row_id).scalar_subquery()
+    sheet = await _load(session, col(Payment.id) == owner)
+    if sheet is None:
+        raise LookupError(f"no operation {operation_row_id}")
+    return sheet
+
+
+async def find_by_order(session: AsyncSession, order_id: str) -> Sheet | None:
+    """Return the sheet of a gateway order for reading only; or None."""
+    return await _load(session, col(Payment.order_id) == order_id, lock=False)
+
+
+async def _load(session: AsyncSession, *conditions: ColumnElement[bool], lock: bool = True) -> Sheet | None:
+    query = select(Payment).where(*conditions)
+    payment = (await session.exec(query.with_for_update() if lock else query)).first()
+    if payment is None:
+        return None
+    operations = await session.exec(
+        select(Operation).where(Operation.payment_id == payment.id).order_by(col(Operation.id))
+    )
+    events = await session.exec(
+        select(SaleorEvent).where(SaleorEvent.payment_id == payment.id).order_by(col(SaleorEvent.id))
+    )
+    return Sheet(payment, list(operations.all()), list(events.all()))
+
+
+async def claim_looks(session: AsyncSession, now: datetime, lease: timedelta, most: int) -> Sequence[int]:
+    """Claim operations that are due to be looked at, for ``lease``; return their row ids.
+
+    A worker that dies leaves them to be claimed again when the lease is over.
+    """
+    due = (
+        select(Operation.id)
+        .where(col(Operation.next_look_at) <= now)
+        .order_by(col(Operation.next_look_at))
+        .limit(most)
+        .with_for_update(skip_locked=True)
+    )
+    claimed: Any = await session.exec(
+        update(Operation)
+        .where(col(Operation.id).in_(due))
+        .values(next_look_at=now + lease)
+        .returning(col(Operation.id)),
+    )
+    return list(claimed.scalars().all())
+
+
+async def recent(session: AsyncSession, *, most: int, problems_only: bool) -> Sequence[Payment]:
+    """Return the newest payments; only those that staff must look at, if so asked."""
+    query = select(Payment).order_by(col(Payment.id).desc()).limit(most)
+    if problems_only:
+        query = query.where(col(Payment.problem).is_not(None))
+    return (await session.exec(query)).all()

@@ -1,0 +1,248 @@
+"""The tables. Amounts are Decimals with two decimals (``columns.Amount``), moments are aware and in UTC.
+
+What each row is, and what makes it unique, stands in its class. Secrets are kept sealed (``vault``) in columns named
+``*_sealed``; nothing else in these tables is secret, and no column ever holds a card number.
+"""
+
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from sqlalchemy import JSON, Index, Text, UniqueConstraint, text
+from sqlmodel import Field, SQLModel
+
+from app.ledger.columns import Amount, Moment, one_of
+
+
+class Flow(StrEnum):
+    """What Saleor wants of a payment: the money now, or a reservation first."""
+
+    CHARGE = "CHARGE"
+    AUTHORIZATION = "AUTHORIZATION"
+
+
+class Kind(StrEnum):
+    """What is asked of, or seen at, the gateway."""
+
+    CREATE = "create"
+    CAPTURE = "capture"
+    VOID = "void"
+    REFUND = "refund"
+    CANCEL = "cancel"
+
+
+class State(StrEnum):
+    """How far an operation has come. Listed in the only direction in which it moves (laws of money, 7)."""
+
+    WAITING = "waiting"  # accepted, not sent: another operation of this payment comes first
+    INTENT = "intent"  # committed before the call; if it stays so, the process died around the call
+    UNKNOWN = "unknown"  # the call left, its outcome is not known
+    INIT = "init"  # at the gateway, waiting for the shopper
+    PENDING = "pending"  # at the bank
+    SUCCESS = "success"
+    FAILURE = "failure"
+
+    @property
+    def final(self) -> bool:
+        """True when nothing more is expected."""
+        return self in {State.SUCCESS, State.FAILURE}
+
+    @property
+    def rank(self) -> int:
+        """Order of states: a lower rank never replaces a higher one; both final states share the highest."""
+        return min(list(State).index(self), list(State).index(State.SUCCESS))
+
+
+class EventState(StrEnum):
+    """What became of an event for Saleor."""
+
+    WAITING = "waiting"
+    DELIVERED = "delivered"
+    REFUSED = "refused"  # Saleor refused it for good: a problem for staff
+    SUPERSEDED = "superseded"  # only informative, and the payment has moved on
+
+
+class Installation(SQLModel, table=True):
+    """A Saleor that installed us. One row for each GraphQL address; survives uninstall and re-install."""
+
+    __tablename__: ClassVar[Any] = "installation"
+
+    id: int | None = Field(default=None, primary_key=True)
+    saleor_api_url: str = Field(unique=True, max_length=500)
+    saleor_domain: str = Field(default="", max_length=255)
+    schema_version: str | None = Field(default=None, max_length=20)
+    app_id: str | None = Field(default=None, max_length=100)
+    token_sealed: str | None = Field(default=None, sa_type=Text)
+    pending_token_sealed: str | None = Field(default=None, sa_type=Text)
+    jwks: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    jwks_fetched_at: datetime | None = Field(default=None, sa_type=Moment)
+    created_at: datetime = Field(sa_type=Moment)
+    updated_at: datetime = Field(sa_type=Moment)
+
+
+class MerchantAccount(SQLModel, table=True):
+    """One point of sale at the gateway, with its keys. Never deleted while a payment refers to it: it is disabled.
+
+    ``id`` is public: it is in the address at which the gateway notifies us.
+    """
+
+    __tablename__: ClassVar[Any] = "merchant_account"
+
+    id: str = Field(primary_key=True, max_length=32)
+    installation_id: int = Field(foreign_key="installation.id", index=True)
+    name: str = Field(max_length=100)
+    pos_id: str = Field(max_length=64)
+    base_url: str = Field(max_length=500)
+    scheme_word: str = Field(max_length=40)
+    api_key_sealed: str = Field(sa_type=Text)
+    api_secret_sealed: str = Field(sa_type=Text)
+    previous_api_secret_sealed: str | None = Field(default=None, sa_type=Text)
+    endpoints_key_sealed: str = Field(sa_type=Text)
+    currencies: list[str] = Field(sa_type=JSON)
+    storefront_origins: list[str] = Field(sa_type=JSON)
+    order_timeout: int = Field(default=3600)  # seconds that a shopper has to pay
+    order_3ds_bypass: str = Field(default="supported", max_length=20)
+    enabled: bool = Field(default=True)
+    created_at: datetime = Field(sa_type=Moment)
+    updated_at: datetime = Field(sa_type=Moment)
+
+
+class ChannelRoute(SQLModel, table=True):
+    """Which merchant account takes the money of a Saleor channel."""
+
+    __tablename__: ClassVar[Any] = "channel_route"
+    __table_args__ = (UniqueConstraint("installation_id", "channel"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    installation_id: int = Field(foreign_key="installation.id")
+    channel: str = Field(max_length=255)
+    account_id: str = Field(foreign_key="merchant_account.id", max_length=32)
+
+
+class Payment(SQLModel, table=True):
+    """One Saleor transaction, which is one order at the gateway.
+
+    ``order_id`` is what the gateway calls it: at most 32 letters and digits, burnt by the first attempt, never reused.
+    """
+
+    __tablename__: ClassVar[Any] = "payment"
+    __table_args__ = (UniqueConstraint("installation_id", "transaction_id"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    installation_id: int = Field(foreign_key="installation.id")
+    account_id: str = Field(foreign_key="merchant_account.id", max_length=32, index=True)
+    transaction_id: str = Field(max_length=100)
+    order_id: str = Field(unique=True, max_length=32)
+    flow: Flow = Field(sa_type=one_of(Flow))
+    amount: Decimal = Field(sa_type=Amount)
+    currency: str = Field(max_length=3)
+    channel: str = Field(max_length=255)
+    source_id: str = Field(max_length=100)  # the checkout or order that is paid
+    order_number: str | None = Field(default=None, max_length=64)
+    language: str = Field(default="en", max_length=5)
+    return_url: str | None = Field(default=None, sa_type=Text)
+    checkout_url: str | None = Field(default=None, sa_type=Text)
+    qr_url: str | None = Field(default=None, sa_type=Text)
+    expires_at: datetime | None = Field(default=None, sa_type=Moment)
+    problem: str | None = Field(default=None, sa_type=Text)  # what staff must look at, in words
+    created_at: datetime = Field(sa_type=Moment)
+    updated_at: datetime = Field(sa_type=Moment)
+
+
+class Operation(SQLModel, table=True):
+    """One thing asked of, or seen at, the gateway.
+
+    ``idempotency_key`` identifies the question (laws of money, 4): for what Saleor asks it is Saleor's key, for what we
+    ask by ourselves or merely see it is derived from the cause. ``psp_reference`` is set the first time Saleor is told
+    a reference, and never changes (laws of money, 9). ``operation_id`` is the gateway's own.
+    """
+
+    __tablename__: ClassVar[Any] = "operation"
+    __table_args__ = (
+        UniqueConstraint("payment_id", "idempotency_key"),
+        UniqueConstraint("payment_id", "psp_reference"),
+        Index(
+            "ix_operation_next_look_at",
+            "next_look_at",
+            sqlite_where=text("next_look_at IS NOT NULL"),
+            postgresql_where=text("next_look_at IS NOT NULL"),
+        ),
+    )
+
+    id: int | None = Field(default=None, primary_key=True)
+    payment_id: int = Field(foreign_key="payment.id", index=True)
+    kind: Kind = Field(sa_type=one_of(Kind))
+    idempotency_key: str = Field(max_length=200)
+    state: State = Field(sa_type=one_of(State))
+    amount: Decimal = Field(sa_type=Amount)
+    currency: str = Field(max_length=3)
+    request: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)  # everything that the call says; no secrets
+    asked_by_saleor: bool = Field(default=True)
+    psp_reference: str | None = Field(default=None, max_length=512)
+    operation_id: str | None = Field(default=None, max_length=100, index=True)
+    status_code: str | None = Field(default=None, max_length=40)
+    message: str | None = Field(default=None, sa_type=Text)  # words for staff
+    shopper_message: str | None = Field(default=None, sa_type=Text)
+    inferred: bool = Field(default=False)  # the state is our conclusion from silence, not the gateway's word
+    next_look_at: datetime | None = Field(default=None, sa_type=Moment)  # when the worker looks it up; None: never
+    looks: int = Field(default=0)
+    created_at: datetime = Field(sa_type=Moment)
+    updated_at: datetime = Field(sa_type=Moment)
+
+
+class Notification(SQLModel, table=True):
+    """One verified notification of the gateway, as received. Its content is its identity: a repeat is the same row."""
+
+    __tablename__: ClassVar[Any] = "notification"
+    __table_args__ = (
+        UniqueConstraint("account_id", "digest"),
+        Index(
+            "ix_notification_next_attempt_at",
+            "next_attempt_at",
+            sqlite_where=text("next_attempt_at IS NOT NULL"),
+            postgresql_where=text("next_attempt_at IS NOT NULL"),
+        ),
+    )
+
+    id: int | None = Field(default=None, primary_key=True)
+    account_id: str = Field(foreign_key="merchant_account.id", max_length=32)
+    digest: str = Field(max_length=64)  # sha-256 of data, hexadecimal
+    data: str = Field(sa_type=Text)
+    order_id: str = Field(max_length=256, index=True)
+    deliveries: int = Field(default=1)
+    outcome: str | None = Field(default=None, sa_type=Text)
+    attempts: int = Field(default=0)
+    next_attempt_at: datetime | None = Field(default=None, sa_type=Moment)  # None: processed
+    received_at: datetime = Field(sa_type=Moment)
+    processed_at: datetime | None = Field(default=None, sa_type=Moment)
+
+
+class SaleorEvent(SQLModel, table=True):
+    """One event that Saleor must hear: the outbox. Written in the commit that changes the state it tells of."""
+
+    __tablename__: ClassVar[Any] = "saleor_event"
+    __table_args__ = (
+        UniqueConstraint("payment_id", "type", "psp_reference"),
+        Index(
+            "ix_saleor_event_next_attempt_at",
+            "next_attempt_at",
+            sqlite_where=text("next_attempt_at IS NOT NULL"),
+            postgresql_where=text("next_attempt_at IS NOT NULL"),
+        ),
+    )
+
+    id: int | None = Field(default=None, primary_key=True)
+    payment_id: int = Field(foreign_key="payment.id", index=True)
+    type: str = Field(max_length=40)
+    psp_reference: str = Field(max_length=512)
+    amount: Decimal = Field(sa_type=Amount)
+    message: str = Field(default="", max_length=512)
+    available_actions: list[str] | None = Field(default=None, sa_type=JSON)
+    card: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # mask and brand only
+    state: EventState = Field(default=EventState.WAITING, sa_type=one_of(EventState))
+    attempts: int = Field(default=0)
+    next_attempt_at: datetime | None = Field(default=None, sa_type=Moment)  # None: delivered, refused or superseded
+    last_error: str | None = Field(default=None, sa_type=Text)
+    created_at: datetime = Field(sa_type=Moment)
+    delivered_at: datetime | None = Field(default=None, sa_type=Moment)

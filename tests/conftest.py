@@ -1,0 +1,130 @@
+"""What every test may use: databases of both kinds, a clock that moves only when told to."""
+
+import os
+import shutil
+from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+from sqlalchemy import make_url
+
+from app.ledger.database import Database, create_engine
+from app.ledger.migrate import migrate
+from app.ledger.vault import KEY_BYTES, Vault
+
+POSTGRESQL = os.environ.get("TEST_DATABASE_URL", "postgresql://postgres@127.0.0.1:5432/postgres")
+REPOSITORY = Path(__file__).parent.parent
+
+
+def missing(what: str) -> None:
+    """Skip a test that needs ``what``, saying so; where the checks must be complete (CI), fail instead."""
+    if os.environ.get("CI"):
+        pytest.fail(f"{what} is missing, and nothing may be skipped here")
+    pytest.skip(f"{what} is missing")
+
+
+class Clock:
+    """A clock that stands still until somebody moves it."""
+
+    def __init__(self, now: datetime = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def forward(self, **span: float) -> datetime:
+        """Move the clock, for example ``forward(minutes=5)``."""
+        self.now += timedelta(**span)
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def vault() -> Vault:
+    return Vault([b"\x07" * KEY_BYTES])
+
+
+@pytest.fixture(scope="session")
+def worker_name() -> str:
+    return os.environ.get("PYTEST_XDIST_WORKER", "alone")
+
+
+@pytest.fixture(scope="session")
+def new_postgresql(worker_name: str) -> Iterator[Callable[[], str]]:
+    """Give a function that creates an empty database on the running server and returns its address."""
+    address = make_url(POSTGRESQL)
+    plain = address.set(drivername="postgresql").render_as_string(hide_password=False)
+    try:
+        server = psycopg.connect(plain, autocommit=True, connect_timeout=3)
+    except psycopg.OperationalError as exc:
+        missing(f"a PostgreSQL server at TEST_DATABASE_URL ({address.host}:{address.port}: {type(exc).__name__})")
+        raise
+    made: list[str] = []
+
+    def create() -> str:
+        name = f"saleor_gateway_test_{os.getpid()}_{worker_name}_{len(made)}"
+        server.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        made.append(name)
+        return address.set(database=name).render_as_string(hide_password=False)
+
+    yield create
+    for name in made:
+        server.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+    server.close()
+
+
+class MigratedDatabases:
+    """Databases at the newest migration: made once, handed out clean."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._sqlite: Path | None = None
+        self._postgresql: str | None = None
+
+    async def sqlite(self, place: Path) -> str:
+        if self._sqlite is None:
+            self._sqlite = self._folder / "migrated.sqlite"
+            await migrate(f"sqlite:///{self._sqlite}")
+        shutil.copy(self._sqlite, place / "ledger.sqlite")
+        return f"sqlite:///{place / 'ledger.sqlite'}"
+
+    async def postgresql(self, create: Callable[[], str]) -> str:
+        if self._postgresql is None:
+            self._postgresql = create()
+            await migrate(self._postgresql)
+            return self._postgresql
+        plain = make_url(self._postgresql).set(drivername="postgresql").render_as_string(hide_password=False)
+        with psycopg.connect(plain, autocommit=True) as connection:
+            tables = connection.execute(
+                "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'alembic_version'"
+            ).fetchall()
+            names = sql.SQL(", ").join(sql.Identifier(name) for (name,) in tables)
+            connection.execute(sql.SQL("TRUNCATE {} RESTART IDENTITY CASCADE").format(names))
+        return self._postgresql
+
+
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> MigratedDatabases:
+    return MigratedDatabases(tmp_path_factory.mktemp("migrated"))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def database_url(request: pytest.FixtureRequest, tmp_path: Path, migrated: MigratedDatabases) -> str:
+    """The address of an empty, migrated database: the test runs once on each kind."""
+    if request.param == "sqlite":
+        return await migrated.sqlite(tmp_path)
+    return await migrated.postgresql(request.getfixturevalue("new_postgresql"))
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    database = Database(create_engine(database_url))
+    yield database
+    await database.close()
