@@ -1,0 +1,68 @@
+# ruff: noqa: N818 - these errors are named after what happened, as one tells it
+"""Everything that can go wrong between Saleor and an app.
+
+::
+
+    SaleorError
+    ├── SaleorUnreachable       we asked, and no usable answer came: worth asking again
+    ├── SaleorRefused           we asked, and Saleor says no for good (code, field)
+    ├── SaleorNotAuthorised     the token is not, not yet or no longer good for this
+    ├── KeysUnusable            what should be Saleor's signing keys is not
+    └── RequestRefused          somebody asked us, and we say no (status, code)
+        ├── RegistrationRefused     the install handshake; Saleor shows the message to staff
+        ├── NotVerified             a webhook of which nobody knows whose it is: always 401
+        └── NotUsable               Saleor's own webhook, but nothing to act on: always 4xx
+
+No message holds a token, a signature or a body.
+"""
+
+
+class SaleorError(Exception):
+    """Root of this room's errors."""
+
+
+class SaleorUnreachable(SaleorError):
+    """No usable answer from Saleor: connection, time-out, 5xx, or a GraphQL error that its schema does not promise."""
+
+
+class SaleorRefused(SaleorError):
+    """Saleor understood and will not do it, now or later. ``code`` is Saleor's; ``field`` may be None."""
+
+    def __init__(self, code: str, field: str | None, message: str) -> None:
+        super().__init__(f"Saleor refused ({code}{f', {field}' if field else ''}): {message}")
+        self.code = code
+        self.field = field
+        self.message = message
+
+
+class SaleorNotAuthorised(SaleorError):
+    """Saleor does not take this token for this. An app that is not activated yet hears the same as a forger."""
+
+
+class KeysUnusable(SaleorError):
+    """The document at Saleor's key address could not be fetched, or is not a set of RSA signing keys."""
+
+
+class RequestRefused(SaleorError):
+    """A request to us that is not acted upon. ``status`` is the HTTP status, ``code`` one word for machines."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+
+
+class RegistrationRefused(RequestRefused):
+    """The install handshake failed. Saleor shows ``message`` to the person who installs."""
+
+
+class NotVerified(RequestRefused):
+    """A webhook that no Saleor known to us has signed."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(401, code, message)
+
+
+class NotUsable(RequestRefused):
+    """A webhook that Saleor did sign, but that cannot or must not be acted upon."""

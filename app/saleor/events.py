@@ -1,0 +1,203 @@
+"""The six events of a payment app, as Saleor sends them: the fields that ``manifest/subscriptions`` select.
+
+The body of a webhook is the selected part of the event itself, at top level. Each class is named as the event's
+``__typename``.
+"""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AwareDatetime, Field
+
+from app.saleor.source import Checkout, FromSaleor, Money, Order, OrderOrCheckout, Text
+from app.saleor.vocabulary import AvailableAction, TransactionFlow
+
+# Zero is possible: a checkout that is paid already, or an action with nothing left to act on (Saleor contract, A.2).
+Amount = Annotated[Decimal, Field(ge=0, lt=Decimal(10) ** 12)]
+
+_BEFORE_EVERYTHING = datetime.min.replace(tzinfo=UTC)
+
+
+class Recipient(FromSaleor):
+    """The app that Saleor means, which must be us."""
+
+    id: str
+    identifier: str | None = None
+
+
+class TransactionEvent(FromSaleor):
+    """One entry of a transaction's history. ``type`` is left as text: newer Saleors may know more of them."""
+
+    id: str
+    type: str | None = None
+    psp_reference: Text = ""
+    amount: Money | None = None
+    idempotency_key: str | None = None
+    created_at: AwareDatetime | None = None
+
+
+class Transaction(FromSaleor):
+    """Saleor's side of a payment. ``events`` come newest first."""
+
+    id: str
+    psp_reference: Text = ""
+    charged_amount: Money | None = None
+    authorized_amount: Money | None = None
+    refunded_amount: Money | None = None
+    canceled_amount: Money | None = None
+    events: tuple[TransactionEvent, ...] = ()
+    checkout: Checkout | None = None
+    order: Order | None = None
+
+
+class SessionAction(FromSaleor):
+    """What the storefront asks for."""
+
+    amount: Amount
+    currency: str
+    action_type: TransactionFlow
+
+
+class StaffAction(FromSaleor):
+    """What staff, or Saleor itself, ask for. ``amount`` is already clipped to what Saleor believes is left."""
+
+    amount: Amount
+    currency: str
+    action_type: AvailableAction
+
+
+class OrderLine(FromSaleor):
+    """A line of the order, by its global id."""
+
+    id: str
+
+
+class GrantedRefundLine(FromSaleor):
+    """How many pieces of an order's line are refunded."""
+
+    id: str
+    quantity: int
+    order_line: OrderLine
+
+
+class GrantedRefund(FromSaleor):
+    """What staff granted the customer beforehand, by lines."""
+
+    id: str
+    amount: Money | None = None
+    reason: Text = ""
+    shipping_costs_included: bool = False
+    lines: tuple[GrantedRefundLine, ...] | None = None
+
+
+class Event(FromSaleor):
+    """What every event has."""
+
+    event_type: ClassVar[str]  # as the manifest says it: TRANSACTION_CHARGE_REQUESTED
+
+    issued_at: AwareDatetime
+    version: str | None = None  # of Saleor: 3.23.28
+    recipient: Recipient
+
+
+class PaymentGatewayInitializeSession(Event):
+    """The storefront wants to know how to offer us. ``amount`` may be None."""
+
+    event_type = "PAYMENT_GATEWAY_INITIALIZE_SESSION"
+
+    source_object: OrderOrCheckout
+    amount: Amount | None = None
+    data: Any = None
+
+    @property
+    def source(self) -> Checkout | Order:
+        """What would be paid for."""
+        return self.source_object
+
+
+class SessionEvent(Event):
+    """What starting and continuing a payment have in common. ``data`` is whatever the storefront passed, or None."""
+
+    transaction: Transaction
+    source_object: OrderOrCheckout
+    action: SessionAction
+    data: Any = None
+    merchant_reference: Text = ""
+    # Of whoever called Saleor: the storefront's server, when it renders on the server.
+    customer_ip_address: str | None = None
+
+    @property
+    def source(self) -> Checkout | Order:
+        """What is being paid for."""
+        return self.source_object
+
+
+class TransactionInitializeSession(SessionEvent):
+    """A shopper starts to pay. The same ``idempotency_key`` can come again for the same transaction."""
+
+    event_type = "TRANSACTION_INITIALIZE_SESSION"
+
+    idempotency_key: str
+
+
+class TransactionProcessSession(SessionEvent):
+    """A shopper comes back to a payment that was started."""
+
+    event_type = "TRANSACTION_PROCESS_SESSION"
+
+
+class RequestedAction(Event):
+    """Staff, or Saleor itself, want something done with a payment."""
+
+    kind: ClassVar[AvailableAction]
+
+    transaction: Transaction
+    action: StaffAction
+
+    @property
+    def source(self) -> Checkout | Order | None:
+        """What was paid for: the order, or the checkout as long as there is no order."""
+        return self.transaction.order or self.transaction.checkout
+
+    @property
+    def request_event(self) -> TransactionEvent | None:
+        """The entry that this webhook is about.
+
+        The webhook has no id of its own; the newest ``*_REQUEST`` of this kind that nobody has answered with a
+        reference yet is the one (Saleor contract, A.2).
+        """
+        unanswered = (
+            event
+            for event in self.transaction.events
+            if event.type == f"{self.kind}_REQUEST" and not event.psp_reference
+        )
+        return max(unanswered, key=lambda event: event.created_at or _BEFORE_EVERYTHING, default=None)
+
+    @property
+    def request_key(self) -> str | None:
+        """What tells this request from every other one, and makes a repeated delivery recognisable."""
+        return self.request_event.idempotency_key if self.request_event else None
+
+
+class TransactionChargeRequested(RequestedAction):
+    """Capture what is authorized, or part of it."""
+
+    event_type = "TRANSACTION_CHARGE_REQUESTED"
+    kind = AvailableAction.CHARGE
+
+
+class TransactionRefundRequested(RequestedAction):
+    """Give back what is charged, or part of it. ``granted_refund`` is None for a plain refund."""
+
+    event_type = "TRANSACTION_REFUND_REQUESTED"
+    kind = AvailableAction.REFUND
+
+    granted_refund: GrantedRefund | None = None
+
+
+class TransactionCancelationRequested(RequestedAction):
+    """Release what is authorized, or call off a payment that nobody has made yet (then the amount is 0)."""
+
+    event_type = "TRANSACTION_CANCELATION_REQUESTED"
+    kind = AvailableAction.CANCEL

@@ -1,0 +1,76 @@
+"""Whose signature is it? Keys are kept by the store, and fetched again when Saleor has a new one."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import httpx2
+import structlog
+from joserfc.jwk import RSAKey
+
+from app.saleor.errors import KeysUnusable, NotVerified
+from app.saleor.installation import InstallationStore, Installed
+from app.saleor.keys import fetch_key_set, find_key
+from app.saleor.signature import BadSignature, key_name, verify
+
+COOL_DOWN = timedelta(minutes=1)
+FETCH_WITHIN = timedelta(seconds=5)
+
+logger = structlog.get_logger(__name__)
+
+
+class Keyring:
+    """Verifies signatures with the stored keys of an installation.
+
+    An unknown key name makes it fetch the keys again, at most once in ``COOL_DOWN`` for each installation: whoever sends
+    garbage must not make us knock at Saleor's door each time. A signature by a known key that does not match is simply
+    wrong, and nothing is fetched.
+    """
+
+    def __init__(self, store: InstallationStore, http: httpx2.AsyncClient, now: Callable[[], datetime]) -> None:
+        self._store = store
+        self._http = http
+        self._now = now
+        self._tried_at: dict[str, datetime] = {}
+        # Of installed Saleors only, so there are never more of these than installations.
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def verify(self, installation: Installed, signature: str, body: bytes) -> None:
+        """Return if that Saleor signed these bytes; raise NotVerified if not."""
+        try:
+            kid = key_name(signature)
+            key = find_key(installation.jwks, kid) or await self._new_key(installation.saleor_api_url, kid)
+            verify(signature, body, key)
+        except BadSignature as exc:
+            code = "BAD_SIGNATURE"
+            raise NotVerified(code, f"This request is not signed by that Saleor: {exc}.") from exc
+
+    async def _new_key(self, saleor_api_url: str, kid: str) -> RSAKey:
+        async with self._locks[saleor_api_url]:
+            # Another request may have fetched it while this one waited.
+            installation = await self._store.find(saleor_api_url)
+            if installation and (key := find_key(installation.jwks, kid)):
+                return key
+            if self._may_fetch(saleor_api_url, installation.jwks_fetched_at if installation else None):
+                self._tried_at[saleor_api_url] = self._now()
+                key = await self._fetch(saleor_api_url, kid)
+                if key:
+                    return key
+        msg = "its key is unknown"
+        raise BadSignature(msg)
+
+    def _may_fetch(self, saleor_api_url: str, fetched_at: datetime | None) -> bool:
+        # Fetched at: by any process. Tried at: by this one, also when it failed.
+        last = (self._tried_at.get(saleor_api_url), fetched_at)
+        return all(moment is None or self._now() - moment >= COOL_DOWN for moment in last)
+
+    async def _fetch(self, saleor_api_url: str, kid: str) -> RSAKey | None:
+        try:
+            jwks = await fetch_key_set(self._http, saleor_api_url, within=FETCH_WITHIN)
+        except KeysUnusable as exc:
+            logger.warning("saleor_keys_unusable", saleor_api_url=saleor_api_url, reason=str(exc))
+            return None
+        await self._store.save_jwks(saleor_api_url, jwks, self._now())
+        logger.info("saleor_keys_fetched", saleor_api_url=saleor_api_url)
+        return find_key(jwks, kid)

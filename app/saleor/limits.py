@@ -1,0 +1,77 @@
+"""Values that Saleor takes in answers and reports without refusing them or choking on them (Saleor contract, A.4, A.7).
+
+Over these lengths Saleor fails *after* the money moved, so they are checked before anything is said.
+"""
+
+import re
+from decimal import Decimal
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+REFERENCE_LENGTH = 512
+MESSAGE_LENGTH = 512
+LINK_LENGTH = 200
+
+_CENT = Decimal("0.01")
+# Saleor's reports check links with Django's pattern, which wants localhost, an IPv4 address or a name with a dot.
+_HOST = re.compile(
+    r"localhost|([0-9]{1,3}\.){3}[0-9]{1,3}|([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])"
+)
+
+
+def usable_link(url: str | None) -> str | None:
+    """Return ``url`` if Saleor takes it as ``externalUrl``, else None: a link is never worth a refused charge."""
+    try:
+        return None if url is None else _link(url)
+    except ValueError:
+        return None
+
+
+def _link(url: str) -> str:
+    if not url.isascii() or not url.isprintable() or re.search(r'[\s<>"{}|\\^`]', url):
+        msg = "a link for Saleor must be plain ASCII"
+        raise ValueError(msg)
+    if len(url) > LINK_LENGTH:
+        msg = f"a link for Saleor must have at most {LINK_LENGTH} characters"
+        raise ValueError(msg)
+    parts = urlsplit(url)
+    port = parts.port  # raises ValueError when it is none
+    if (
+        parts.scheme not in {"http", "https"}
+        or parts.username is not None
+        or not _HOST.fullmatch(parts.hostname or "")
+        or (port is not None and not 10 <= port <= 65535)
+    ):
+        msg = "a link for Saleor must be an absolute http(s) address"
+        raise ValueError(msg)
+    return url
+
+
+def _reference(text: str) -> str:
+    if not text.isprintable() or text.isspace():
+        msg = "a reference must be printable"
+        raise ValueError(msg)
+    return text
+
+
+def _message(text: object) -> object:
+    if not isinstance(text, str):
+        return text
+    # A NUL or half a surrogate pair cannot be stored by Saleor's database: the whole answer would be lost for it.
+    clean = "".join(character if character.isprintable() else " " for character in text)
+    return clean[:MESSAGE_LENGTH]
+
+
+def _with_two_decimals(amount: Decimal) -> Decimal:
+    if amount != amount.quantize(_CENT):
+        msg = "an amount for Saleor must not have more than two decimals"
+        raise ValueError(msg)
+    return amount.quantize(_CENT)
+
+
+Reference = Annotated[str, Field(min_length=1, max_length=REFERENCE_LENGTH), AfterValidator(_reference)]
+Message = Annotated[str, BeforeValidator(_message)]
+Link = Annotated[str, AfterValidator(_link)]
+Amount = Annotated[Decimal, Field(strict=True, ge=0, lt=Decimal(10) ** 12), AfterValidator(_with_two_decimals)]

@@ -1,0 +1,150 @@
+"""What is being paid for, as events describe it: a checkout or an order, its addresses, its lines.
+
+Unknown fields are ignored, text that Saleor may leave null becomes "", and amounts are ``Decimal`` in the currency's
+main unit (569.50 is 569 hryvnias and 50 kopiykas).
+"""
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Annotated
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
+from pydantic.alias_generators import to_camel
+
+
+def _nothing_is_empty(value: object) -> object:
+    return "" if value is None else value
+
+
+Text = Annotated[str, BeforeValidator(_nothing_is_empty)]
+
+
+class FromSaleor(BaseModel):
+    """A part of an event."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True, hide_input_in_errors=True
+    )
+
+
+class Money(FromSaleor):
+    """An amount in its currency."""
+
+    amount: Decimal
+    currency: str
+
+
+class TaxedMoney(FromSaleor):
+    """A price; ``gross`` is what the shopper pays."""
+
+    gross: Money
+
+
+class Channel(FromSaleor):
+    """The sales channel."""
+
+    slug: str
+    currency_code: Text = ""
+
+
+class User(FromSaleor):
+    """The customer's account; absent for guests."""
+
+    id: str
+
+
+class Country(FromSaleor):
+    """ISO 3166-1 alpha-2."""
+
+    code: str
+
+
+class Address(FromSaleor):
+    """A postal address; any part can be empty."""
+
+    first_name: Text = ""
+    last_name: Text = ""
+    company_name: Text = ""
+    street_address_1: Text = Field(default="", alias="streetAddress1")
+    street_address_2: Text = Field(default="", alias="streetAddress2")
+    city: Text = ""
+    city_area: Text = ""
+    postal_code: Text = ""
+    country: Country | None = None
+    country_area: Text = ""
+    phone: Text = ""
+
+
+class Line(FromSaleor):
+    """A line of the checkout or order."""
+
+    id: str
+    quantity: int
+    total_price: TaxedMoney | None = None
+
+
+class Source(FromSaleor):
+    """What is being paid for. Checkout and Order name some fields differently; here they have one name."""
+
+    id: str
+    channel: Channel
+    email: Text = Field(default="", validation_alias=AliasChoices("email", "userEmail"))
+    language_code: Text = Field(default="", validation_alias=AliasChoices("languageCode", "languageCodeEnum"))
+    user: User | None = None
+    billing_address: Address | None = None
+    shipping_address: Address | None = None
+    total: TaxedMoney | None = Field(default=None, validation_alias=AliasChoices("total", "totalPrice"))
+    lines: tuple[Line, ...] = ()
+
+    @property
+    def user_id(self) -> str | None:
+        """The customer's global id, None for a guest."""
+        return self.user.id if self.user else None
+
+    @property
+    def first_name(self) -> str:
+        """As billed, else as shipped to, else empty."""
+        return self._said_first(lambda address: address.first_name)
+
+    @property
+    def last_name(self) -> str:
+        """As billed, else as shipped to, else empty."""
+        return self._said_first(lambda address: address.last_name)
+
+    @property
+    def phone(self) -> str:
+        """As billed, else as shipped to, else empty; Saleor sends E.164 (+380501234567)."""
+        return self._said_first(lambda address: address.phone)
+
+    def _said_first(self, part: Callable[[Address], str]) -> str:
+        addresses = (self.billing_address, self.shipping_address)
+        return next((said for address in addresses if address and (said := part(address))), "")
+
+
+class Checkout(Source):
+    """Not an order yet."""
+
+    @property
+    def number(self) -> str | None:
+        """A checkout has none."""
+        return None
+
+
+class Order(Source):
+    """Placed; ``number`` is what people call it."""
+
+    number: Text = ""
+
+
+def _kind_of_source(value: object) -> str:
+    if isinstance(value, Order | Checkout):
+        return type(value).__name__
+    if isinstance(value, Mapping):
+        # Not every document selects __typename; of the two only an order has a number.
+        return str(value.get("__typename") or ("Order" if "number" in value else "Checkout"))
+    return ""
+
+
+OrderOrCheckout = Annotated[
+    Annotated[Checkout, Tag("Checkout")] | Annotated[Order, Tag("Order")], Discriminator(_kind_of_source)
+]
