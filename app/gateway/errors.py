@@ -1,0 +1,145 @@
+"""Everything that can go wrong at the gateway, mapped once at the boundary.
+
+::
+
+    GatewayError
+    |- InvalidRequest          the request breaks a limit of the interface; nothing was sent
+    |- NotSent                 no connection: nothing was sent, safe to repeat
+    |- Refused                 the gateway read the request and did not do it (4xx)
+    |  |- DuplicateOrder       this order id was used before: perhaps by our own, lost attempt. Look it up
+    |  |- BadCredentials       the account's keys are wrong
+    |  `- RateLimited          too many requests; ``pause`` says for how long to wait, when the gateway says it
+    |- OutcomeUnknown          the request left, no readable answer came: it may have been done. Look it up
+    |- ReportNotReady          the register is still being made
+    `- NotificationError
+       |- ForgedNotification   a webhook that none of the account's secrets signed
+       `- UnreadableNotification   a webhook that is no notification although (or before) it is signed
+
+A *declined* operation is no error: the call returns its record with status ``failure`` (see ``declined``).
+For reads (look-ups, balances, registers) ``OutcomeUnknown`` merely means "unavailable": they are safe to repeat.
+
+No error holds a secret, a card number or the body of a request.
+"""
+
+# ruff: noqa: N818 - each is named after what happened: "except NotSent" reads as what it means
+
+import re
+from dataclasses import dataclass
+
+_LONGEST_MESSAGE = 512
+# Gateways quote what they refuse. Whatever looks like a card number is not repeated.
+_CARD_NUMBER = re.compile(r"(?<!\d)(?:\d[ -]?){11,18}\d(?!\d)")
+
+
+def quoted(text: str) -> str:
+    """``text`` of the gateway, fit for a message: at most 512 characters, one line, nothing like a card number."""
+    return _CARD_NUMBER.sub("(number)", " ".join(text.split()))[:_LONGEST_MESSAGE]
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One field that the gateway refused, and what it says about it."""
+
+    field: str
+    text: str
+
+
+class GatewayError(Exception):
+    """The root. ``method`` and ``path`` are those of the HTTP call, ``code`` is the gateway's own."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        method: str | None = None,
+        path: str | None = None,
+        order_id: str | None = None,
+        code: str | None = None,
+        http_status: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.method = method
+        self.path = path
+        self.order_id = order_id
+        self.code = code
+        self.http_status = http_status
+
+    def __str__(self) -> str:
+        call = " ".join(part for part in (self.method, self.path) if part)
+        details = [
+            f"{name} {value}"
+            for name, value in (("HTTP", self.http_status), ("code", self.code), ("order", self.order_id))
+            if value is not None
+        ]
+        text = f"{call}: {self.message}" if call else self.message
+        return f"{text} [{', '.join(details)}]" if details else text
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self}>"
+
+
+class InvalidRequest(GatewayError):
+    """A value breaks a limit of the interface. ``given`` is fit to be shown: card data and names are not in it."""
+
+    def __init__(self, field: str, limit: str, given: str, *, order_id: str | None = None) -> None:
+        super().__init__(f"{field}: {limit}; given: {given}", order_id=order_id)
+        self.field = field
+        self.limit = limit
+        self.given = given
+
+
+class NotSent(GatewayError):
+    """The request did not leave this machine. Nothing happened; the same request may be repeated."""
+
+
+class Refused(GatewayError):
+    """The gateway answered that it did not do it. ``violations`` names the fields, when the gateway does."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        violations: tuple[Violation, ...] = (),
+        method: str | None = None,
+        path: str | None = None,
+        order_id: str | None = None,
+        code: str | None = None,
+        http_status: int | None = None,
+    ) -> None:
+        super().__init__(message, method=method, path=path, order_id=order_id, code=code, http_status=http_status)
+        self.violations = violations
+
+
+class DuplicateOrder(Refused):
+    """The order id was used before. After an attempt whose outcome is unknown: the proof that it arrived."""
+
+
+class BadCredentials(Refused):
+    """The account's pos id, keys or secret are wrong."""
+
+
+class RateLimited(Refused):
+    """Too many requests. ``pause`` is in seconds, ``None`` when the gateway does not say."""
+
+    pause: float | None = None
+
+
+class OutcomeUnknown(GatewayError):
+    """The request left and may have been done. Never repeat it: look the order up."""
+
+
+class ReportNotReady(GatewayError):
+    """The register is still being made. Fetch it again later."""
+
+
+class NotificationError(GatewayError):
+    """A webhook that is not taken for the gateway's word."""
+
+
+class ForgedNotification(NotificationError):
+    """None of the account's secrets signed it."""
+
+
+class UnreadableNotification(NotificationError):
+    """Too large, not the form of the interface, or signed but not a record."""

@@ -1,0 +1,173 @@
+"""The small types of the interface: money, moments, codes, texts with a limit (gateway interface, Conventions)."""
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from enum import StrEnum
+from typing import Annotated
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, StringConstraints
+
+CENT = Decimal("0.01")
+_LARGEST = 15  # digits before the point; above every amount in every currency, below what could be a mistake
+_NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,15})?")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Method(StrEnum):
+    """What an operation does (gateway interface, What the service does)."""
+
+    PURCHASE = "purchase"
+    AUTH = "auth"
+    CREDIT = "credit"
+    CAPTURE = "capture"
+    VOID = "void"
+    REFUND = "refund"
+    P2P = "p2p"
+    LOOKUP = "lookup"
+    DISPUTE = "dispute"
+    RECURRENT = "recurrent"
+
+    @property
+    def secondary(self) -> bool:
+        """Whether it acts on an existing payment."""
+        return self in (Method.CAPTURE, Method.VOID, Method.REFUND)
+
+
+class Mode(StrEnum):
+    """Whose page collects the payer's data: the merchant's (``direct``) or the gateway's (``hosted``)."""
+
+    DIRECT = "direct"
+    HOSTED = "hosted"
+
+
+class ReceiptDelivery(StrEnum):
+    """How the payer gets the fiscal receipt (``f_receipt_delivery``)."""
+
+    EMAIL = "email"
+    SMS = "sms"
+    VIBER = "viber"
+    NONE = "none"
+
+
+def to_decimal(value: object) -> Decimal:
+    """An exact number out of a ``Decimal``, an ``int`` or a plain decimal text; ``ValueError`` for anything else.
+
+    A float is refused: it already is not the number that somebody meant.
+    """
+    match value:
+        case bool() | float():
+            raise ValueError("an exact number (Decimal), not a float or a boolean")
+        case Decimal():
+            number = value
+        case int():
+            number = Decimal(value)
+        case str() if _NUMBER.fullmatch(value.strip()):
+            number = Decimal(value.strip())
+        case _:
+            raise ValueError("a decimal number")
+    if not number.is_finite() or (number and number.adjusted() >= _LARGEST):
+        raise ValueError(f"a number with at most {_LARGEST} digits before the point")
+    return number
+
+
+def two_decimals(number: Decimal) -> Decimal:
+    """``number`` if it has at most two decimals (zeros beyond do not count, and are cut off)."""
+    if number != number.quantize(CENT):
+        raise ValueError("at most 2 decimals")
+    exponent = number.as_tuple().exponent
+    return number.quantize(CENT) if isinstance(exponent, int) and exponent < -2 else number
+
+
+def _positive(number: Decimal) -> Decimal:
+    if number <= 0:
+        raise ValueError("above zero")
+    return number
+
+
+# An amount that the gateway reports: exact, however it was written; compared with what was asked by the caller.
+Reported = Annotated[Decimal, BeforeValidator(to_decimal)]
+# An amount in a request: above zero, at most two decimals.
+Amount = Annotated[Decimal, BeforeValidator(to_decimal), AfterValidator(two_decimals), AfterValidator(_positive)]
+# A number in a request that is no amount to be paid, for example a quantity.
+Quantity = Annotated[Decimal, BeforeValidator(to_decimal), AfterValidator(_positive)]
+Percent = Annotated[Decimal, BeforeValidator(to_decimal), Field(ge=0, le=100)]
+
+
+def _read_timestamp(value: object) -> object:
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value.strip())
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    raise ValueError("yyyy-MM-ddTHH:mm:ss.SSS")
+
+
+def _write_timestamp(value: datetime) -> str:
+    return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
+
+
+# ``yyyy-MM-ddTHH:mm:ss.SSS``. The interface names no zone; it is read as UTC. Good for showing and for rough order,
+# never for deciding what is newer: that is what the status is for.
+Timestamp = Annotated[datetime, BeforeValidator(_read_timestamp), PlainSerializer(_write_timestamp)]
+
+
+def to_milliseconds(moment: datetime) -> int:
+    """Unix time in milliseconds; ``ValueError`` without a time zone."""
+    if moment.tzinfo is None:
+        raise ValueError("a moment with a time zone")
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
+def _read_milliseconds(value: object) -> object:
+    if isinstance(value, datetime):
+        return value
+    return _EPOCH + timedelta(milliseconds=int(to_decimal(value)))
+
+
+# Unix time in milliseconds, as lists and registers write it.
+Milliseconds = Annotated[datetime, BeforeValidator(_read_milliseconds), PlainSerializer(to_milliseconds)]
+
+Day = Annotated[date, PlainSerializer(date.isoformat)]  # ``yyyy-MM-dd``
+
+
+def _uuid(text: str) -> str:
+    try:
+        UUID(text)
+    except ValueError:
+        raise ValueError("a UUID") from None
+    return text
+
+
+def absolute_url(text: str) -> str:
+    """``text`` if it is an absolute http or https address with a host; ``ValueError`` otherwise."""
+    try:
+        parts = urlsplit(text)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        good = False
+    if not good or text != text.strip() or _CONTROL.search(text) or "\\" in text or " " in text:
+        raise ValueError("an absolute http(s) address")
+    return text
+
+
+def _order_id(text: str) -> str:
+    if text != text.strip() or _CONTROL.search(text) or text in (".", ".."):
+        raise ValueError("1 to 32 characters without control characters or space around")
+    return text
+
+
+Uuid = Annotated[
+    str, BeforeValidator(lambda value: str(value) if isinstance(value, UUID) else value), AfterValidator(_uuid)
+]
+Url = Annotated[str, AfterValidator(absolute_url)]
+Text = Annotated[str, StringConstraints(min_length=1)]
+# Creation alone would allow more, but capture, void and refund take 32: a longer one could never be refunded.
+OrderId = Annotated[str, StringConstraints(min_length=1, max_length=32), AfterValidator(_order_id)]
+Description = Annotated[str, StringConstraints(min_length=1, max_length=2048)]
+Comment = Annotated[str, StringConstraints(max_length=2048)]
+Payload = Annotated[str, StringConstraints(max_length=4000)]
+Currency = Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")]  # ISO 4217
+Country = Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")]  # ISO 3166-1 alpha-2
