@@ -1,0 +1,48 @@
+"""What is left to do after the installation, as commands for a terminal on the server where the app runs."""
+
+import re
+import shlex
+from dataclasses import dataclass
+
+# Nothing that a shell could take for anything but an address: these words end up in somebody's terminal.
+_SALEOR_API_URL = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]{1,5})?/graphql/")
+
+SALEOR = "{saleor}"
+"""Stands in a command where the address of the Saleor belongs whose Dashboard shows the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing to do: why, and the command that does it."""
+
+    title: str
+    text: str
+    command: str
+
+
+FIRST_STEPS: tuple[Step, ...] = (
+    Step(
+        "Add your merchant account",
+        "The point of sale and its keys, as the gateway's merchant portal shows them. "
+        "The command asks for the keys, so that they stay out of your shell's history, and tries them out.",
+        f"saleor-gateway account add --saleor {SALEOR} --pos-id YOUR-POS-ID",
+    ),
+    Step(
+        "Say which channels use it",
+        "A channel without an account of its own is not offered the payment method.",
+        f"saleor-gateway route add --saleor {SALEOR} --channel YOUR-CHANNEL --account YOUR-ACCOUNT",
+    ),
+)
+
+
+def addressed_to(saleor_api_url: str | None, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The steps with the Saleor's address filled in, or with a placeholder when the one given is not exactly that.
+
+    The Dashboard passes its API's address in the page's own, which anybody may write: only
+    `http(s)://host[:port]/graphql/` gets into a command that somebody will paste into a shell.
+    """
+    if saleor_api_url is not None and _SALEOR_API_URL.fullmatch(saleor_api_url):
+        address = shlex.quote(saleor_api_url)
+    else:
+        address = "YOUR-SALEOR-API-URL"
+    return tuple(Step(step.title, step.text, step.command.replace(SALEOR, address)) for step in steps)

@@ -1,0 +1,124 @@
+"""What the return page says and does next: a pure function of the payment and of how often the page has looked.
+
+While the outcome is open the page looks again every two seconds, for half a minute; then it lets the shopper go.
+Good news forwards to the shop by itself. A failure does not: there is something to read first.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlsplit
+
+from app.shopper.view import Language, ReturnState, ReturnView
+from app.shopper.words import WORDS, Sentence, Words, money
+
+SECONDS_BETWEEN_LOOKS = 2
+LOOKS = 15
+SECONDS_BEFORE_FORWARD = 3
+
+Tone = Literal["good", "bad", "wait", "slow"]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One button of the page."""
+
+    address: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Onward:
+    """Where the page goes by itself: `?n=...` is the page itself, once more."""
+
+    address: str
+    after_seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """All that the template shows."""
+
+    language: Language
+    tone: Tone
+    says: Sentence
+    details: tuple[tuple[str, str, str], ...] = ()  # kind, label, value
+    links: tuple[Link, ...] = ()  # the first one is the one we recommend
+    note: str | None = None
+    onward: Onward | None = None
+
+
+def return_page(view: ReturnView, looks: int) -> Page:
+    """The page of a known payment after `looks` earlier looks in a row (0: the shopper just arrived)."""
+    words = WORDS[view.language]
+    shop = web_address(view.return_url)
+    tone, says = _tone(view.state, looks), _says(view, words, looks)
+    return Page(
+        language=view.language,
+        tone=tone,
+        says=says,
+        details=(
+            ("amount", words.amount, money(view.amount, view.currency, view.language)),
+            ("number", words.number, view.order_id),
+        ),
+        links=_links(view, words, shop, looks),
+        note=_note(view.state, words, shop),
+        onward=_onward(view.state, shop, looks),
+    )
+
+
+def missing_page(language: Language) -> Page:
+    """The page for an order that this app does not know."""
+    return Page(language=language, tone="bad", says=WORDS[language].no_such_payment)
+
+
+def web_address(address: str | None) -> str | None:
+    """The address if a browser may be sent there: absolute, http or https, with a host. Else None."""
+    if address is None:
+        return None
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return None
+    return address if parts.scheme in {"http", "https"} and parts.hostname else None
+
+
+def _tone(state: ReturnState, looks: int) -> Tone:
+    if state.is_open:
+        return "slow" if looks >= LOOKS else "wait"
+    return "bad" if state in {ReturnState.FAILED, ReturnState.EXPIRED} else "good"
+
+
+def _says(view: ReturnView, words: Words, looks: int) -> Sentence:
+    if view.state.is_open and looks >= LOOKS:
+        return words.still_open
+    standard = words.states[view.state]
+    if view.state in {ReturnState.FAILED, ReturnState.EXPIRED} and view.message:
+        return Sentence(standard.title, view.message)
+    return standard
+
+
+def _links(view: ReturnView, words: Words, shop: str | None, looks: int) -> tuple[Link, ...]:
+    links: list[Link] = []
+    if view.state.is_open and looks >= LOOKS:
+        links.append(Link("?", words.check_again))
+        # Not earlier: who has just paid must not be led to pay again. And never while the outcome is unknown.
+        checkout = web_address(view.checkout_url)
+        if view.state is ReturnState.WAITING and checkout:
+            links.append(Link(checkout, words.pay_now))
+    if shop:
+        links.append(Link(shop, words.back_to_shop))
+    return tuple(links)
+
+
+def _note(state: ReturnState, words: Words, shop: str | None) -> str | None:
+    if state in {ReturnState.PAID, ReturnState.AUTHORISED}:
+        return words.on_the_way if shop else words.may_close
+    return None
+
+
+def _onward(state: ReturnState, shop: str | None, looks: int) -> Onward | None:
+    if state.is_open:
+        return Onward(f"?n={looks + 1}", SECONDS_BETWEEN_LOOKS) if looks < LOOKS else None
+    if shop and state in {ReturnState.PAID, ReturnState.AUTHORISED}:
+        return Onward(shop, SECONDS_BEFORE_FORWARD)
+    return None

@@ -1,0 +1,47 @@
+"""What the shopper's pages need to know of a payment, in the shopper's terms."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+
+
+class Language(StrEnum):
+    """Languages of the pages: ISO 639-1."""
+
+    UKRAINIAN = "uk"
+    ENGLISH = "en"
+
+
+class ReturnState(StrEnum):
+    """How far the payment is, as far as the shopper is concerned."""
+
+    PAID = "paid"
+    AUTHORISED = "authorised"  # reserved on the card, not yet taken
+    WAITING = "waiting"  # the gateway has the payment in work, or the shopper has not paid yet
+    FAILED = "failed"
+    EXPIRED = "expired"  # the time to pay ran out, or the payment was cancelled before it was paid
+    UNKNOWN = "unknown"  # the gateway's answer was lost: it may or may not have been paid
+
+    @property
+    def is_open(self) -> bool:
+        """Whether another look may bring news."""
+        return self in {ReturnState.WAITING, ReturnState.UNKNOWN}
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnView:
+    """One payment as its shopper may see it.
+
+    `amount` is in the currency's main unit (hryvnias, not kopecks). `return_url` is where the shop wants its
+    shopper back: only an absolute http(s) address is followed. `message` is for shoppers, in `language`, and says
+    why a payment failed or was closed. `checkout_url` is given as long as the payment can still be paid there.
+    """
+
+    order_id: str
+    state: ReturnState
+    language: Language
+    amount: Decimal
+    currency: str
+    return_url: str | None = None
+    message: str | None = None
+    checkout_url: str | None = None

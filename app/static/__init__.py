@@ -1,0 +1,48 @@
+"""What browsers fetch from `/static`: style sheets, two small scripts, and the app's logo.
+
+A closed list, not a folder: whatever else lies beside these files is not published by accident.
+"""
+
+import os
+from pathlib import Path
+
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+_HERE = Path(__file__).parent
+_MANIFEST = _HERE.parent.parent / "manifest"
+
+PUBLISHED: dict[str, Path] = {
+    "theme.css": _HERE / "theme.css",
+    "shopper.css": _HERE / "shopper.css",
+    "shopper.js": _HERE / "shopper.js",
+    "dashboard.css": _HERE / "dashboard.css",
+    "dashboard.js": _HERE / "dashboard.js",
+    "logo.png": _MANIFEST / "logo.png",
+}
+
+
+class _PublishedFiles(StaticFiles):
+    """Starlette's static files (ETag, 304, HEAD, ranges), restricted to `PUBLISHED`."""
+
+    def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
+        file = PUBLISHED.get(path)
+        return (str(file), file.stat()) if file is not None else ("", None)
+
+    def file_response(
+        self, full_path: str | os.PathLike[str], stat_result: os.stat_result, scope: Scope, status_code: int = 200
+    ) -> Response:
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        # Asked for again each time, answered "not modified": a page never meets yesterday's style sheet.
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+
+def static_files() -> StaticFiles:
+    """The ASGI app to be mounted at `/static`; anything not in `PUBLISHED` is 404.
+
+    The pages name these files relative to their own address, so the whole app may also live below a path.
+    """
+    return _PublishedFiles(directory=_HERE)
