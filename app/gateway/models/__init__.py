@@ -1,6 +1,11 @@
 """Typed models of everything that goes to the gateway and comes from it."""
 
 from app.gateway.models.checkout import Checkout
+from app.gateway.models.details import Attribute, BrowserFingerprint, RecurringPlan, SplitItem
+from app.gateway.models.operations import Capture, Refund, SplitRefund, Void
+from app.gateway.models.payments import DirectPayment, HostedPayment, Payment, Sector
+from app.gateway.models.payout import Payout, Recipient
+from app.gateway.models.products import FiscalProduct, Product, Taxes
 from app.gateway.models.records import (
     Fee,
     LimitInfo,
@@ -16,18 +21,35 @@ from app.gateway.models.values import Method, Mode, ReceiptDelivery
 from app.gateway.statuses import Status
 
 __all__ = [
+    "Attribute",
+    "BrowserFingerprint",
+    "Capture",
     "Checkout",
+    "DirectPayment",
     "Fee",
+    "FiscalProduct",
+    "HostedPayment",
     "LimitInfo",
     "Method",
     "Mode",
     "OperationRecord",
+    "Payment",
     "PaymentRecord",
+    "Payout",
+    "Product",
     "ReceiptDelivery",
+    "Recipient",
     "Record",
     "Recurring",
+    "RecurringPlan",
+    "Refund",
+    "Sector",
+    "SplitItem",
+    "SplitRefund",
     "Status",
+    "Taxes",
     "Unreadable",
+    "Void",
     "read_record",
     "read_records",
 ]

@@ -1,9 +1,10 @@
 """The two kinds of model: what we ask for (strict) and what the gateway says (tolerant)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     ModelWrapValidatorHandler,
@@ -29,12 +30,31 @@ CARD_FIELDS = frozenset(
 _PERSONAL_PREFIXES = ("customer_", "recipient_", "wallet_", "browser")
 
 
+def unveiled(info: SerializationInfo) -> bool:
+    """Whether a model is being written into the request itself, not into a log or a test's output."""
+    return info.context is _WIRE
+
+
 def _reveal(value: SecretStr, info: SerializationInfo) -> str | SecretStr:
-    return value.get_secret_value() if info.context is _WIRE else value
+    return value.get_secret_value() if unveiled(info) else value
 
 
 # A card token or card field. Dumped as asterisks, except into the request itself (``to_wire``).
 Secret = Annotated[SecretStr, PlainSerializer(_reveal)]
+
+
+def _digits(least: int, most: int) -> Callable[[SecretStr], SecretStr]:
+    def check(value: SecretStr) -> SecretStr:
+        text = value.get_secret_value()
+        if not (text.isascii() and text.isdecimal() and least <= len(text) <= most):
+            raise ValueError(f"{least} to {most} digits")
+        return value
+
+    return check
+
+
+CardNumber = Annotated[Secret, AfterValidator(_digits(12, 19))]
+CardCvv = Annotated[Secret, AfterValidator(_digits(3, 4))]
 
 T = TypeVar("T")
 
@@ -107,7 +127,8 @@ class Asked(_Model):
             found = error.errors(include_url=False)[0]
         # Outside of the handler: the validation error holds what was given, which may be a card.
         field = ".".join(str(part) for part in found["loc"]) or cls.__name__
-        raise InvalidRequest(field, _limit(found), shown(field, found["input"]))
+        given = "nothing" if found["type"] == "missing" else shown(field, found["input"])
+        raise InvalidRequest(field, _limit(found), given)
 
 
 # pydantic's words for a broken limit, in ours.

@@ -1,0 +1,85 @@
+"""The keys of one merchant account (gateway interface, Authentication)."""
+
+import re
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from app.gateway.errors import InvalidRequest
+from app.gateway.hosts import KnownGateway, safe_base_url
+
+# What can stand in an HTTP header without changing its meaning. Space around a pasted key is the commonest mistake.
+_PRINTABLE = re.compile(r"[\x21-\x7e]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """One point of sale: its keys and the addresses at which it is served.
+
+    ``balances_url`` serves balances, tokens and subscription changes, ``register_url`` the register; both default to
+    ``base_url``. ``previous_api_secrets`` still verify webhooks while the secret is being changed; requests carry
+    the present one. Raises ``InvalidRequest`` for anything that could not work; its text holds no key.
+    """
+
+    pos_id: str
+    api_key: str = field(repr=False)
+    api_secret: str = field(repr=False)
+    endpoints_key: str = field(repr=False)
+    base_url: str
+    scheme_word: str = "CPAY"
+    previous_api_secrets: tuple[str, ...] = field(default=(), repr=False)
+    balances_url: str | None = None
+    register_url: str | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            UUID(self.pos_id)
+        except ValueError:
+            raise InvalidRequest("pos_id", "a UUID", f"a text of {len(self.pos_id)} characters") from None
+        for name in ("api_key", "api_secret", "endpoints_key", "scheme_word"):
+            _printable(name, getattr(self, name))
+        for secret in self.previous_api_secrets:
+            _printable("previous_api_secrets", secret)
+        for name in ("base_url", "balances_url", "register_url"):
+            url = getattr(self, name) or self.base_url
+            object.__setattr__(self, name, safe_base_url(name, url))
+
+    @classmethod
+    def at(
+        cls,
+        gateway: KnownGateway,
+        *,
+        pos_id: str,
+        api_key: str,
+        api_secret: str,
+        endpoints_key: str,
+        previous_api_secrets: tuple[str, ...] = (),
+    ) -> "Credentials":
+        """An account at one of ``hosts.PRESETS``."""
+        return cls(
+            pos_id=pos_id,
+            api_key=api_key,
+            api_secret=api_secret,
+            endpoints_key=endpoints_key,
+            base_url=gateway.base_url,
+            scheme_word=gateway.scheme_word,
+            previous_api_secrets=previous_api_secrets,
+            balances_url=gateway.balances_url,
+            register_url=gateway.register_url,
+        )
+
+    @property
+    def webhook_secrets(self) -> tuple[str, ...]:
+        """The secrets that may have signed a webhook, the present one first."""
+        return (self.api_secret, *self.previous_api_secrets)
+
+    def headers(self, *, with_endpoints_key: bool) -> dict[str, str]:
+        """The headers that authenticate a call. Balances, register and tokens go without the endpoints key."""
+        headers = {"X-API-AUTH": f"{self.scheme_word} {self.api_key}:{self.api_secret}"}
+        if with_endpoints_key:
+            headers["X-API-KEY"] = self.endpoints_key
+        return headers
+
+
+def _printable(name: str, value: str) -> None:
+    if not _PRINTABLE.fullmatch(value):
+        raise InvalidRequest(name, "printable ASCII without spaces, not empty", f"a text of {len(value)} characters")

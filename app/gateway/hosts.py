@@ -1,0 +1,93 @@
+"""Where the gateway is. The interface names no host; operators of it differ in address, keys scheme and sender.
+
+Presets are only a help for filling in a form: whatever is entered there wins.
+"""
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from urllib.parse import urlsplit
+
+from app.gateway.errors import InvalidRequest
+from app.gateway.models.values import absolute_url
+
+# Targets of webhooks without an arrangement with the provider (gateway interface, Limits).
+WEBHOOK_PORTS = frozenset({443, 8443})
+_PRIVATE_NAMES = (".localhost", ".internal", ".local", ".test")
+
+
+@dataclass(frozen=True, slots=True)
+class KnownGateway:
+    """The published addresses of one operator of this interface.
+
+    ``register_url`` is ``None`` where no host is published: the payments host is tried then.
+    """
+
+    name: str
+    base_url: str
+    balances_url: str
+    register_url: str | None
+    scheme_word: str
+    webhook_senders: tuple[str, ...]
+
+
+PRESETS: Mapping[str, KnownGateway] = MappingProxyType(
+    {
+        "tranzzo": KnownGateway(
+            name="Tranzzo",
+            base_url="https://cpay.tranzzo.com",
+            balances_url="https://api.tranzzo.com",
+            register_url=None,
+            scheme_word="CPAY",
+            webhook_senders=("35.187.74.148",),
+        ),
+        "finline": KnownGateway(
+            name="Financial Line",
+            base_url="https://api.finline.io",
+            balances_url="https://api.finline.io",
+            register_url=None,
+            scheme_word="CPAY",
+            webhook_senders=(),
+        ),
+    }
+)
+
+
+def safe_base_url(field: str, url: str) -> str:
+    """``url`` without a slash at its end, if requests with keys may go there; ``InvalidRequest`` otherwise.
+
+    It must be absolute, without query, fragment, user or password. Plain http is for this machine and private
+    networks only: the keys are in every request.
+    """
+    try:
+        parts = urlsplit(absolute_url(url))
+    except ValueError as refusal:
+        raise InvalidRequest(field, str(refusal), _plain(url)) from None
+    if parts.query or parts.fragment or "?" in url or "#" in url or "@" in parts.netloc:
+        raise InvalidRequest(field, "no query, fragment, user or password in it", _plain(url))
+    if parts.scheme == "http" and not _private(parts.hostname or ""):
+        raise InvalidRequest(field, "https, unless it is this machine or a private network", _plain(url))
+    return url.rstrip("/")
+
+
+def reachable_by_webhook(url: str) -> bool:
+    """Whether the gateway delivers webhooks to ``url`` without an arrangement: https on port 443 or 8443."""
+    try:
+        parts = urlsplit(absolute_url(url))
+    except ValueError:
+        return False
+    return parts.scheme == "https" and (parts.port or 443) in WEBHOOK_PORTS and not _private(parts.hostname or "")
+
+
+def _private(host: str) -> bool:
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return "." not in host or host.endswith(_PRIVATE_NAMES)
+    return address.is_private
+
+
+def _plain(url: str) -> str:
+    """``url`` fit to be shown: nothing from before an ``@``."""
+    return url.rpartition("@")[2][:100]

@@ -1,0 +1,143 @@
+"""The parts of a payment request: attributes, the payer's browser, split items, subscription plan."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from datetime import time as time_of_day
+from decimal import Decimal
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import ConfigDict, Field, PlainSerializer, field_validator, model_validator
+from pydantic.alias_generators import to_pascal
+
+from app.gateway.errors import InvalidRequest
+from app.gateway.models.base import Asked
+from app.gateway.models.products import Products
+from app.gateway.models.values import Amount, Day, Url, Uuid
+
+LONGEST_KEY, LONGEST_VALUE, MOST_ATTRIBUTES = 45, 250, 20
+_DIGITS = re.compile(r"(?<!\d)[2-6](?:[ -]?\d){12,18}(?!\d)")
+
+
+class Attribute(Asked):
+    """One pair that staff can search for in the merchant portal (gateway interface, Payment attributes).
+
+    At most 45 characters of key and 250 of value, letters Latin or Cyrillic, nothing like a card number.
+    """
+
+    _shown: ClassVar[tuple[str, ...]] = ("key",)
+
+    key: str = Field(min_length=1, max_length=LONGEST_KEY)
+    value: str = Field(max_length=LONGEST_VALUE)
+
+    @field_validator("key", "value")
+    @classmethod
+    def _allowed_letters(cls, text: str) -> str:
+        if any(not _allowed(character) for character in text):
+            raise ValueError("letters are Latin or Cyrillic")
+        if any(_card_like(found.group()) for found in _DIGITS.finditer(text)):
+            raise ValueError("no card numbers in attributes")
+        return text
+
+    @classmethod
+    def fitting(cls, key: str, value: str) -> "Attribute":
+        """The pair made to fit: cut, foreign letters replaced by ``?``, card numbers taken out.
+
+        For what shoppers typed: a payment must not fail over a decoration.
+        """
+
+        def clean(text: str) -> str:
+            plain = "".join(character if _allowed(character) else "?" for character in text)
+            return _DIGITS.sub(lambda found: "(number)" if _card_like(found.group()) else found.group(), plain)
+
+        return cls(key=clean(key)[:LONGEST_KEY] or "?", value=clean(value)[:LONGEST_VALUE])
+
+
+def _allowed(character: str) -> bool:
+    return not character.isalpha() or unicodedata.name(character, "").startswith(("LATIN", "CYRILLIC"))
+
+
+def _card_like(text: str) -> bool:
+    digits = [int(character) for character in reversed(text) if character.isdigit()]
+    doubled = (sum(divmod(2 * digit, 10)) for digit in digits[1::2])
+    return (sum(digits[::2]) + sum(doubled)) % 10 == 0
+
+
+Attributes = Annotated[tuple[Attribute, ...], Field(max_length=MOST_ATTRIBUTES)]
+
+
+class BrowserFingerprint(Asked):
+    """The payer's browser, for 3-D Secure 2. All ten members are strings."""
+
+    # color_depth is browserColorDepth on the wire.
+    model_config = ConfigDict(alias_generator=lambda name: "browser" + to_pascal(name), coerce_numbers_to_str=True)
+
+    color_depth: str
+    screen_height: str
+    screen_width: str
+    java_enabled: str
+    language: str
+    time_zone: str
+    time_zone_offset: str
+    accept_header: str
+    ip_address: str
+    user_agent: str
+
+
+class SplitItem(Asked):
+    """What of an amount belongs to one sub-merchant."""
+
+    _shown: ClassVar[tuple[str, ...]] = ("sub_merchant_id", "amount")
+
+    amount: Amount
+    sub_merchant_id: Uuid
+    products: Products | None = None
+
+
+def check_split(split: Iterable[SplitItem], amount: Decimal, *, once_each: bool = False) -> None:
+    """``InvalidRequest`` unless the items sum to ``amount`` to the cent (and, for refunds, name each payee once).
+
+    The interface does not state the rule; a split that does not sum leaves money with nobody.
+    """
+    items = tuple(split)
+    total = sum((item.amount for item in items), Decimal())
+    if total != amount:
+        raise InvalidRequest("split", f"sums to the amount {amount}", f"items that sum to {total}")
+    if once_each and len({item.sub_merchant_id for item in items}) != len(items):
+        raise InvalidRequest("split", "one item per sub-merchant", f"{len(items)} items")
+
+
+Split = Annotated[tuple[SplitItem, ...], Field(min_length=1)]
+
+# Retries of a charge per interval: for daily subscriptions they must fit into the day.
+_LONGEST_RETRY_PAUSE = {"day": 23}
+_RETRY_PAUSE = 72
+
+
+class RecurringPlan(Asked):
+    """How a subscription repeats. Provisional: the interface names subscriptions, not how to start them.
+
+    Defaults of the gateway: 3 attempts, 2 hours apart for daily plans and 24 for others; ``start_date`` and ``time``
+    (UTC) of the first payment, its ``amount``, its ``server_url`` for notifications.
+    """
+
+    _shown: ClassVar[tuple[str, ...]] = ("interval_count", "interval_unit")
+
+    interval_unit: Literal["day", "week", "month", "quarter", "year"]
+    interval_count: int = Field(ge=1, le=30)
+    retry_attempts: int | None = Field(default=None, ge=0, le=7)
+    retry_interval_hours: int | None = Field(default=None, ge=1, le=_RETRY_PAUSE)
+    start_date: Day | None = None
+    expiry_date: Day | None = None
+    time: Annotated[time_of_day, PlainSerializer(lambda moment: moment.strftime("%H:%M:%S"))] | None = None
+    notification_url: Url | None = None
+    amount: Amount | None = None
+
+    @model_validator(mode="after")
+    def _retries_fit(self) -> "RecurringPlan":
+        longest = _LONGEST_RETRY_PAUSE.get(self.interval_unit, _RETRY_PAUSE)
+        if self.retry_interval_hours is not None and self.retry_interval_hours > longest:
+            raise InvalidRequest("retry_interval_hours", f"at most {longest}", str(self.retry_interval_hours))
+        if self.start_date and self.expiry_date and self.expiry_date < self.start_date:
+            raise InvalidRequest("expiry_date", "not before start_date", self.expiry_date.isoformat())
+        return self

@@ -1,0 +1,80 @@
+"""Requests that act on an existing payment (gateway interface, 3 to 6)."""
+
+from typing import ClassVar
+
+from pydantic import model_validator
+
+from app.gateway.errors import InvalidRequest
+from app.gateway.models.base import Asked
+from app.gateway.models.details import Split, check_split
+from app.gateway.models.products import Products
+from app.gateway.models.values import Amount, Comment, Currency, OrderId, ReceiptDelivery, Url, Uuid
+
+
+class Secondary(Asked):
+    """What they have in common: the primary operation's ``order_id``, a comment, where to send the webhook."""
+
+    pos_id: Uuid | None = None
+    order_id: OrderId
+    comment: Comment | None = None
+    server_url: Url | None = None
+
+
+class Capture(Secondary):
+    """Take reserved money. Without ``charge_amount`` all of it; a smaller amount releases the rest.
+
+    With ``split`` the captured amount is distributed, and ``charge_amount`` must be given.
+    """
+
+    _shown: ClassVar[tuple[str, ...]] = ("order_id", "charge_amount", "order_currency")
+
+    order_currency: Currency
+    charge_amount: Amount | None = None
+    split: Split | None = None
+    products: Products | None = None
+
+    @model_validator(mode="after")
+    def _shares_sum(self) -> "Capture":
+        if self.split is not None:
+            if self.charge_amount is None:
+                limit = "is required with a split"
+                raise InvalidRequest("charge_amount", limit, "nothing", order_id=self.order_id)
+            check_split(self.split, self.charge_amount)
+        return self
+
+
+class Void(Secondary):
+    """Release the whole reservation."""
+
+    _shown: ClassVar[tuple[str, ...]] = ("order_id", "order_currency")
+
+    order_currency: Currency
+
+
+class Refund(Secondary):
+    """Give money back. Without ``refund_amount`` all of it; several partial refunds may sum to the original amount.
+
+    ``products`` is for merchants with fiscalization (publicly documented, not in the interface).
+    """
+
+    _shown: ClassVar[tuple[str, ...]] = ("order_id", "refund_amount", "order_currency")
+
+    order_currency: Currency
+    refund_amount: Amount | None = None
+    f_receipt_delivery: ReceiptDelivery | None = None
+    products: Products | None = None
+
+
+class SplitRefund(Secondary):
+    """Give money of sub-merchants back: one item for each of them. The currency's field is ``currency`` here."""
+
+    _shown: ClassVar[tuple[str, ...]] = ("order_id", "refund_amount", "currency")
+
+    currency: Currency
+    refund_amount: Amount
+    split: Split
+
+    @model_validator(mode="after")
+    def _shares_sum(self) -> "SplitRefund":
+        check_split(self.split, self.refund_amount, once_each=True)
+        return self

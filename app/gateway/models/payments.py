@@ -1,0 +1,152 @@
+"""Requests that create a payment (gateway interface, 1a, 1b and 2)."""
+
+from decimal import Decimal
+from enum import StrEnum
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, PlainSerializer, SerializationInfo, StringConstraints, model_validator
+
+from app.gateway.errors import InvalidRequest
+from app.gateway.models.base import Asked, CardCvv, CardNumber, Secret, unveiled
+from app.gateway.models.details import Attributes, BrowserFingerprint, RecurringPlan, Split, check_split
+from app.gateway.models.products import Products
+from app.gateway.models.values import (
+    Amount,
+    Country,
+    Currency,
+    Day,
+    Description,
+    Method,
+    Mode,
+    OrderId,
+    Payload,
+    ReceiptDelivery,
+    Text,
+    Url,
+    Uuid,
+)
+
+TAX_ID_ABOVE = Decimal(30_000)  # UAH
+
+
+class Sector(StrEnum):
+    """What the merchant sells, where the interface asks more of some."""
+
+    GENERAL = "general"
+    GAMBLING = "gambling"
+    MICROFINANCE = "microfinance"
+
+
+class Creation(Asked):
+    """What direct and hosted payments and payouts have in common.
+
+    ``pos_id`` is filled in by the client. ``order_id`` must be new: the gateway burns it at the first attempt,
+    whatever comes of it.
+    """
+
+    _shown: ClassVar[tuple[str, ...]] = ("order_id", "method", "amount", "currency")
+
+    pos_id: Uuid | None = None
+    mode: Mode
+    method: Method
+    amount: Amount
+    currency: Currency
+    description: Description
+    order_id: OrderId
+    # "supported" (when the bank can), "always", "never" are publicly known; the interface names "always" only.
+    order_3ds_bypass: Text = "supported"
+    customer_id: str | None = None
+    customer_country: Country | None = None
+    customer_birthday: Day | None = None
+    server_url: Url | None = None
+    result_url: Url | None = None
+    merchant_mcc: Annotated[str, StringConstraints(pattern=r"^\d{4}$")] | None = None
+    payload: Payload | None = None
+    validation_url: Url | None = None
+
+
+class Payment(Creation):
+    """What direct and hosted payments have in common. ``init_recurring`` is provisional (see ``RecurringPlan``)."""
+
+    method: Literal[Method.PURCHASE, Method.AUTH] = Method.PURCHASE
+    customer_email: Text
+    customer_phone: Text
+    customer_fname: Text | None = None
+    customer_lname: Text | None = None
+    customer_patronym: str | None = None
+    customer_tax_id: str | None = None
+    products: Products | None = None
+    f_receipt_delivery: ReceiptDelivery | None = None
+    attributes: Attributes | None = None
+    split: Split | None = None
+    init_recurring: RecurringPlan | None = None
+
+    @model_validator(mode="after")
+    def _shares_sum(self) -> "Payment":
+        if self.split is not None:
+            check_split(self.split, self.amount)
+        return self
+
+    def check_sector(self, sector: Sector) -> None:
+        """``InvalidRequest`` if the merchant's sector asks for a field that is not given."""
+        if sector is not Sector.GENERAL:
+            for name in ("customer_fname", "customer_lname"):
+                if getattr(self, name) is None:
+                    raise InvalidRequest(name, f"is required of {sector} merchants", "nothing", order_id=self.order_id)
+        if sector is Sector.MICROFINANCE and not self.customer_tax_id:
+            if self.currency == "UAH" and self.amount > TAX_ID_ABOVE:
+                limit = f"is required of {sector} merchants above {TAX_ID_ABOVE} UAH"
+                raise InvalidRequest("customer_tax_id", limit, "nothing", order_id=self.order_id)
+            if self.customer_birthday is None:
+                limit = f"this or customer_tax_id is required of {sector} merchants"
+                raise InvalidRequest("customer_birthday", limit, "nothing", order_id=self.order_id)
+
+
+class HostedPayment(Payment):
+    """A payment on the gateway's page. ``order_timeout`` is its lifetime in seconds.
+
+    ``customer_lang`` is the page's language in capitals ("UK" is Ukrainian).
+    """
+
+    mode: Literal[Mode.HOSTED] = Mode.HOSTED
+    customer_lang: Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}(_[A-Z]{2})?$")] | None = None
+    order_timeout: int | None = Field(default=None, ge=1)
+
+
+def _unveil(value: dict[str, Any], info: SerializationInfo) -> dict[str, Any] | str:
+    return value if unveiled(info) else "**********"
+
+
+class DirectPayment(Payment):
+    """A payment with a card typed in on the merchant's side (PCI DSS), or with a token or wallet cryptogram.
+
+    Exactly one of: the four card fields, ``cc_token``; or neither with a ``cryptogram``.
+    """
+
+    mode: Literal[Mode.DIRECT] = Mode.DIRECT
+    customer_fname: Text
+    customer_lname: Text
+    customer_ip: Text
+    browser_fingerprint: BrowserFingerprint
+    cc_number: CardNumber | None = None
+    exp_month: int | None = Field(default=None, ge=1, le=12)
+    exp_year: int | None = Field(default=None, ge=0, le=2999)
+    card_cvv: CardCvv | None = None
+    cc_token: Annotated[Secret, Field(min_length=1)] | None = None
+    cryptogram: Annotated[dict[str, Any], PlainSerializer(_unveil)] | None = None
+    customer_referrer: Url | None = None
+
+    @model_validator(mode="after")
+    def _one_means(self) -> "DirectPayment":
+        card = {name: getattr(self, name) for name in ("cc_number", "exp_month", "exp_year", "card_cvv")}
+        given = [name for name, value in card.items() if value is not None]
+        if given and len(given) < len(card):
+            missing = next(name for name in card if name not in given)
+            raise InvalidRequest(missing, "card fields go together", "nothing", order_id=self.order_id)
+        if given and self.cc_token is not None:
+            limit = "either card fields or a token"
+            raise InvalidRequest("cc_token", limit, "both", order_id=self.order_id)
+        if not given and self.cc_token is None and self.cryptogram is None:
+            limit = "card fields, a token or a cryptogram is required"
+            raise InvalidRequest("cc_number", limit, "nothing", order_id=self.order_id)
+        return self
