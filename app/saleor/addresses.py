@@ -1,7 +1,7 @@
 """Which Saleor may talk to us: the allow-list that stands before every outbound request.
 
 A Saleor is known by its GraphQL address. The address comes from a header that anybody can send, so it is compared as a
-whole, in one canonical form, with what the operator allowed; nothing is fetched from an address that is not on the list.
+whole, in one canonical form, with what the operator allowed. Nothing is fetched from any other address.
 """
 
 import re

@@ -127,7 +127,7 @@ class SessionAnswer(Answer):
     def action_required(
         cls, action: TransactionFlow, *, psp_reference: str, amount: Decimal, **said: Unpack[SaidInSession]
     ) -> Self:
-        """Say that it is the shopper's turn; ``data`` tells the storefront how. Saleor does not keep ``actions`` here."""
+        """Say that it is the shopper's turn; ``data`` tells the storefront how. Saleor keeps no ``actions`` of this."""
         return cls(result=_result(action, "ACTION_REQUIRED"), psp_reference=psp_reference, amount=amount, **said)
 
     @classmethod

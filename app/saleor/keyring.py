@@ -23,7 +23,7 @@ logger = structlog.get_logger(__name__)
 class Keyring:
     """Verifies signatures with the stored keys of an installation.
 
-    An unknown key name makes it fetch the keys again, at most once in ``COOL_DOWN`` for each installation: whoever sends
+    An unknown key name makes it fetch the keys again, at most once in ``COOL_DOWN`` for an installation: whoever sends
     garbage must not make us knock at Saleor's door each time. A signature by a known key that does not match is simply
     wrong, and nothing is fetched.
     """

@@ -1,5 +1,6 @@
 """The keys with which a Saleor signs: fetched from its well-known address, and checked to be what they should be."""
 
+import asyncio
 from collections.abc import Mapping
 from datetime import timedelta
 from functools import lru_cache
@@ -20,14 +21,16 @@ LEAST_MODULUS_BITS = 2048
 async def fetch_key_set(http: httpx2.AsyncClient, saleor_api_url: str, *, within: timedelta) -> dict[str, Any]:
     """Fetch and check the key set of a Saleor whose address is on the allow-list.
 
-    Raises KeysUnusable when there is no answer in time, the answer is anything but a plain 200 (a redirect would lead to
-    an address that nobody allowed), or the document is not a set of RSA signing keys.
+    Raises KeysUnusable when there is no answer in time, when the answer is anything but a plain 200 (a redirect would
+    lead to an address that nobody allowed), and when the document is not a set of RSA signing keys.
     """
     address = f"{origin_of(saleor_api_url)}/.well-known/jwks.json"
-    seconds = within.total_seconds()
     document = bytearray()
     try:
-        async with http.stream("GET", address, timeout=seconds, follow_redirects=False) as response:
+        async with (
+            asyncio.timeout(within.total_seconds()),
+            http.stream("GET", address, follow_redirects=False) as response,
+        ):
             if response.status_code != 200:
                 msg = f"{address} answered {response.status_code} instead of a key set"
                 raise KeysUnusable(msg)
@@ -36,7 +39,7 @@ async def fetch_key_set(http: httpx2.AsyncClient, saleor_api_url: str, *, within
                 if len(document) > MOST_BYTES:
                     msg = f"{address} answered more than a key set can hold"
                     raise KeysUnusable(msg)
-    except httpx2.HTTPError as exc:
+    except (httpx2.HTTPError, TimeoutError) as exc:
         msg = f"{address} could not be fetched ({type(exc).__name__})"
         raise KeysUnusable(msg) from exc
     try:
@@ -65,7 +68,7 @@ def read_key_set(document: object) -> dict[str, Any]:
 def find_key(jwks: Mapping[str, Any] | None, kid: str) -> RSAKey | None:
     """Return the key of that name, or None."""
     for key in (jwks or {}).get("keys", ()):
-        if key["kid"] == kid:
+        if key.get("kid") == kid:
             return _imported(key["n"], key["e"])
     return None
 

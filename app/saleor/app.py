@@ -1,0 +1,157 @@
+"""A Saleor app: what it is, whom it serves, and the routes that Saleor calls."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TypeVar
+
+import httpx2
+import structlog
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
+
+from app.saleor.addresses import AllowList
+from app.saleor.documents import Documents
+from app.saleor.errors import RegistrationRefused
+from app.saleor.graphql import SaleorClient
+from app.saleor.installation import InstallationStore
+from app.saleor.keyring import Keyring
+from app.saleor.manifest import Addresses, AppInfo, build_manifest
+from app.saleor.recipient import RecipientCheck
+from app.saleor.registration import Registrar
+from app.saleor.signature import MOST_BODY_BYTES
+from app.saleor.versions import read_version
+from app.saleor.webhook_definition import Handler, Otherwise, WebhookContext, WebhookDefinition, define
+from app.saleor.webhooks import OLDEST, WebhookReceiver
+
+__all__ = ["AppInfo", "SaleorApp", "WebhookContext"]
+
+H = TypeVar("H", bound=Handler)
+
+MOST_REGISTRATION_BYTES = 16 * 1024
+
+logger = structlog.get_logger(__name__)
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class SaleorApp:
+    """Everything that Saleor knows and calls of an app.
+
+    ``manifest_folder`` holds ``subscriptions/`` and ``operations/``; ``info`` is usually ``AppInfo.read`` of the same
+    folder. ``api_base_url`` is where Saleor's servers reach the app, ``iframe_base_url`` where browsers do (the same
+    when None). ``allowed`` are allow-list entries (``AllowList``); without any, only loopback addresses may install.
+    ``http`` is shared, long-lived and closed by whoever made it. ``oldest`` is how old an event may be.
+    """
+
+    def __init__(
+        self,
+        *,
+        info: AppInfo,
+        manifest_folder: Path,
+        api_base_url: str,
+        iframe_base_url: str | None = None,
+        allowed: Iterable[str] = (),
+        store: InstallationStore,
+        http: httpx2.AsyncClient,
+        client: SaleorClient | None = None,
+        now: Callable[[], datetime] = _utc_now,
+        oldest: timedelta = OLDEST,
+    ) -> None:
+        self.info = info
+        self.client = client or SaleorClient(http, Documents(manifest_folder / "operations"))
+        self._subscriptions = Documents(manifest_folder / "subscriptions")
+        self._addresses = Addresses(api=api_base_url.rstrip("/"), iframe=(iframe_base_url or api_base_url).rstrip("/"))
+        self._webhooks: dict[str, WebhookDefinition] = {}
+        allow_list = AllowList(allowed)
+        if allow_list.only_loopback:
+            logger.warning(
+                "saleor_allow_list_empty",
+                meaning="only a Saleor on this machine can install the app; list the Saleor API addresses it serves",
+            )
+        self._registrar = Registrar(
+            identifier=info.id, allowed=allow_list, store=store, client=self.client, http=http, now=now
+        )
+        self._receiver = WebhookReceiver(
+            store=store,
+            keyring=Keyring(store, http, now),
+            recipients=RecipientCheck(info.id, store, self.client),
+            now=now,
+            oldest=oldest,
+        )
+
+    def webhook(
+        self,
+        event_type: str,
+        *,
+        query: str,
+        otherwise: Otherwise | None = None,
+    ) -> Callable[[H], H]:
+        """Define a webhook: the decorated handler's first parameter says which event, its result answers Saleor.
+
+        ``query`` is the document in ``manifest/subscriptions``. ``otherwise`` is asked for the answer when the handler
+        raises; without it Saleor hears a well-formed failure. Raises TypeError for a handler that does not fit,
+        KeyError for an unknown document, ValueError for a second definition of the same event.
+        """
+
+        def register(handler: H) -> H:
+            webhook = define(event_type, query, handler, otherwise)
+            self._subscriptions.text(webhook.query)
+            if event_type in self._webhooks:
+                msg = f"{event_type} is defined already"
+                raise ValueError(msg)
+            self._webhooks[event_type] = webhook
+            return handler
+
+        return register
+
+    def router(self) -> APIRouter:
+        """Return the routes for everything defined so far: manifest, registration, and one for each webhook."""
+        router = APIRouter()
+        router.add_api_route("/api/manifest", self._manifest, methods=["GET"], include_in_schema=False)
+        router.add_api_route("/api/register", self._register, methods=["POST"], include_in_schema=False)
+        for webhook in self._webhooks.values():
+            router.add_api_route(webhook.path, self._route(webhook), methods=["POST"], include_in_schema=False)
+        return router
+
+    async def _manifest(self, request: Request) -> JSONResponse:
+        version = read_version(request.headers.get("saleor-schema-version"))
+        return JSONResponse(
+            build_manifest(self.info, self._webhooks.values(), self._subscriptions, self._addresses, version),
+            headers={"Vary": "Saleor-Schema-Version"},
+        )
+
+    async def _register(self, request: Request) -> JSONResponse:
+        body = await _read_at_most(MOST_REGISTRATION_BYTES, request)
+        try:
+            # An over-long body is no token; the same refusal as for any other nonsense.
+            await self._registrar.register(request.headers, body or b"")
+        except RegistrationRefused as refusal:
+            logger.warning("saleor_registration_refused", code=refusal.code)
+            error = {"code": refusal.code, "message": refusal.message}
+            return JSONResponse({"success": False, "error": error}, refusal.status)
+        except Exception:
+            logger.exception("saleor_registration_failed")
+            error = {"code": "APP_ERROR", "message": "The app could not keep the installation. Try again later."}
+            return JSONResponse({"success": False, "error": error}, 500)
+        return JSONResponse({"success": True})
+
+    def _route(self, webhook: WebhookDefinition) -> Callable[[Request], Awaitable[Response]]:
+        async def receive(request: Request) -> Response:
+            body = await _read_at_most(MOST_BODY_BYTES, request)
+            reply = await self._receiver.receive(webhook, request.headers, body)
+            return Response(reply.body, reply.status, media_type="application/json")
+
+        return receive
+
+
+async def _read_at_most(limit: int, request: Request) -> bytes | None:
+    """Return the raw body, or None as soon as it is longer than ``limit`` bytes."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > limit:
+            return None
+    return bytes(body)

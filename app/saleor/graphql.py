@@ -1,0 +1,177 @@
+"""Saleor's GraphQL API, as far as a payment app needs it. The documents are files (``app.saleor.documents``).
+
+Raises, from every call:
+
+- ``SaleorUnreachable``: no usable answer in time; ask again later;
+- ``SaleorRefused``: Saleor will not do it, now or later;
+- ``SaleorNotAuthorised``: the token is not good for it. Saleor says so with HTTP 200 and a top-level error.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import httpx2
+from gql import Client, GraphQLRequest
+from gql.client import AsyncClientSession, ReconnectingAsyncClientSession
+from gql.transport.exceptions import TransportError, TransportQueryError
+from gql.transport.httpx import HTTPXAsyncTransport
+
+from app.saleor.documents import Documents
+from app.saleor.errors import SaleorNotAuthorised, SaleorRefused, SaleorUnreachable
+from app.saleor.installation import Installed
+from app.saleor.reports import EventReport, ReportOutcome
+from app.saleor.versions import OLDEST_SUPPORTED, Version, read_version
+from app.saleor.wire import read_json, write_json
+
+__all__ = [
+    "AppIdentity",
+    "EventReport",
+    "ReportOutcome",
+    "SaleorClient",
+    "SaleorNotAuthorised",
+    "SaleorRefused",
+    "SaleorUnreachable",
+]
+
+DEADLINE = timedelta(seconds=10)
+
+# GRAPHQL_ERROR is the one code of a report that says nothing definite: it is worth asking again.
+_PERMANENT = {"INVALID", "NOT_FOUND", "INCORRECT_DETAILS", "ALREADY_EXISTS", "REQUIRED"}
+
+_Session = AsyncClientSession | ReconnectingAsyncClientSession
+
+
+@dataclass(frozen=True, slots=True)
+class AppIdentity:
+    """Whose token it is: the app's global id in that Saleor, and the identifier from its manifest."""
+
+    id: str
+    identifier: str | None
+
+
+class SaleorClient:
+    """Asks any number of Saleors, over one shared HTTP client, with one session kept for each.
+
+    Whoever makes the HTTP client closes it. ``deadline`` is for a whole call, whatever it waits for.
+    """
+
+    def __init__(self, http: httpx2.AsyncClient, operations: Documents, *, deadline: timedelta = DEADLINE) -> None:
+        self._http = http
+        self._operations = operations
+        self._deadline = deadline
+        self._sessions: dict[str, _Session] = {}
+        self._requests: dict[tuple[str, Version], GraphQLRequest] = {}
+
+    async def who_am_i(self, saleor_api_url: str, token: str, *, within: timedelta | None = None) -> AppIdentity:
+        """Ask Saleor whose token this is. The address must have passed the allow-list."""
+        data = await self._execute(saleor_api_url, token, "who_am_i", {}, within=within)
+        app = data.get("app")
+        if not isinstance(app, Mapping) or not isinstance(app.get("id"), str):
+            code = "NOT_AN_APP"
+            raise SaleorRefused(code, None, "this token is not an app's")
+        return AppIdentity(id=app["id"], identifier=app.get("identifier"))
+
+    async def report(self, installed: Installed, event: EventReport) -> ReportOutcome:
+        """Report an event with the installation's proven token (``transactionEventReport``; Saleor contract, A.7)."""
+        if not installed.token:
+            msg = "no token has been proven for this installation yet"
+            raise SaleorNotAuthorised(msg)
+        version = read_version(installed.schema_version)
+        data = await self._execute(
+            installed.saleor_api_url, installed.token, "transaction_event_report", event.variables(version), version
+        )
+        report = data.get("transactionEventReport")
+        if not isinstance(report, Mapping):
+            msg = "Saleor answered a report with nothing"
+            raise SaleorUnreachable(msg)
+        for error in report.get("errors") or ():
+            raise _refusal(error)
+        recorded = report.get("transactionEvent") or {}
+        return ReportOutcome(already_processed=bool(report.get("alreadyProcessed")), event_id=recorded.get("id"))
+
+    async def _execute(
+        self,
+        saleor_api_url: str,
+        token: str,
+        operation: str,
+        variables: Mapping[str, Any],
+        version: Version = OLDEST_SUPPORTED,
+        *,
+        within: timedelta | None = None,
+    ) -> dict[str, Any]:
+        request = GraphQLRequest(self._request(operation, version), variable_values=dict(variables))
+        session = await self._session(saleor_api_url)
+        # Written here and not by the HTTP client, which has no form for a Decimal.
+        sent = {
+            "json": None,
+            "content": write_json(request.payload),
+            "headers": {"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
+            "follow_redirects": False,
+        }
+        try:
+            async with asyncio.timeout((within or self._deadline).total_seconds()):
+                return await session.execute(request, extra_args=sent)
+        except TimeoutError as exc:
+            msg = "Saleor did not answer in time"
+            raise SaleorUnreachable(msg) from exc
+        except TransportQueryError as exc:
+            raise _failure(exc.errors or []) from exc
+        except TransportError as exc:
+            cause = type(exc.__cause__ or exc).__name__
+            msg = f"Saleor did not answer a GraphQL request ({cause})"
+            raise SaleorUnreachable(msg) from exc
+
+    def _request(self, operation: str, version: Version) -> GraphQLRequest:
+        if (operation, version) not in self._requests:
+            self._requests[operation, version] = GraphQLRequest(self._operations.text(operation, version))
+        return self._requests[operation, version]
+
+    async def _session(self, saleor_api_url: str) -> _Session:
+        if saleor_api_url not in self._sessions:
+            client = Client(transport=_SharedTransport(saleor_api_url, self._http))
+            session: _Session = await client.connect_async()  # type: ignore[no-untyped-call] # gql does not say
+            self._sessions[saleor_api_url] = session
+        return self._sessions[saleor_api_url]
+
+
+class _SharedTransport(HTTPXAsyncTransport):
+    """gql's transport over a client that somebody else made: one pool and one SSL context for all Saleors."""
+
+    def __init__(self, url: str, http: httpx2.AsyncClient) -> None:
+        super().__init__(url, json_deserialize=read_json)
+        self._shared = http
+
+    async def connect(self) -> None:
+        self.client = self._shared
+
+    async def close(self) -> None:
+        self.client = None
+
+
+def _refusal(error: Mapping[str, Any]) -> SaleorRefused | SaleorUnreachable:
+    code, field, message = str(error.get("code")), error.get("field"), str(error.get("message"))
+    if code in _PERMANENT:
+        return SaleorRefused(code, field, message)
+    return SaleorUnreachable(f"Saleor could not take the report ({code}): {message}")
+
+
+def _failure(errors: list[Any]) -> SaleorNotAuthorised | SaleorRefused | SaleorUnreachable:
+    codes = [_exception_code(error) for error in errors]
+    message = "; ".join(str(error.get("message")) for error in errors if isinstance(error, Mapping))[:500]
+    if "PermissionDenied" in codes:
+        return SaleorNotAuthorised(f"Saleor does not accept the token for this: {message}")
+    # GraphQLError: the request itself is wrong (a variable, an id), with HTTP 400 or 200. It will be so tomorrow too.
+    if codes and all(code == "GraphQLError" for code in codes):
+        code = "GRAPHQL_ERROR"
+        return SaleorRefused(code, None, message)
+    return SaleorUnreachable(f"Saleor failed at a GraphQL request: {message}")
+
+
+def _exception_code(error: object) -> str | None:
+    try:
+        return str(error["extensions"]["exception"]["code"])  # type: ignore[index] # what is not there is None
+    except (KeyError, TypeError):
+        return None

@@ -1,0 +1,107 @@
+"""The manifest, put together from the texts in the manifest folder and from the webhooks that are defined in code.
+
+Nothing in it is newer than the Saleor that asks: one unknown field in one subscription fails the whole installation
+(Saleor contract, A.1). The asking Saleor says its version in ``Saleor-Schema-Version``.
+"""
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from pydantic import ConfigDict, TypeAdapter
+
+from app.saleor.documents import Documents
+from app.saleor.versions import WITH_WEBHOOK_IDENTIFIERS, Version
+from app.saleor.webhook_definition import WebhookDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class AppInfo:
+    """Who the app is. An address that begins with ``/`` is relative to the app's own.
+
+    ``id`` is also the gateway id that storefronts pass to Saleor, so it must not change once money moved under it.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+    id: str
+    name: str
+    version: str
+    author: str
+    about: str
+    required_saleor_version: str
+    permissions: tuple[str, ...]
+    logo: str
+    app_page: str = "/"
+    support_url: str | None = None
+    privacy_url: str | None = None
+    homepage_url: str | None = None
+
+    @classmethod
+    def read(cls, folder: Path, *, version: str) -> Self:
+        """Read ``manifest.toml`` in ``folder``. Raises pydantic's ValidationError for a missing or unknown key."""
+        said = tomllib.loads((folder / "manifest.toml").read_text(encoding="utf-8"))
+        return TypeAdapter(cls).validate_python({**said, "version": version})
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where Saleor's servers reach the app (``api``) and where the staff's browsers do (``iframe``); often the same.
+
+    Both without a slash at the end. Behind a tunnel or inside a cluster they differ.
+    """
+
+    api: str
+    iframe: str
+
+    def for_servers(self, path: str) -> str:
+        """Return the address of ``path`` for Saleor."""
+        return f"{self.api}{path}"
+
+    def for_people(self, path: str) -> str:
+        """Return the address of ``path`` for a browser; an absolute address stays what it is."""
+        return f"{self.iframe}{path}" if path.startswith("/") else path
+
+
+def build_manifest(
+    info: AppInfo,
+    webhooks: Iterable[WebhookDefinition],
+    subscriptions: Documents,
+    addresses: Addresses,
+    version: Version,
+) -> dict[str, Any]:
+    """Return the manifest for a Saleor of that version."""
+    manifest: dict[str, Any] = {
+        "id": info.id,
+        "version": info.version,
+        "name": info.name,
+        "about": info.about.strip(),
+        "author": info.author,
+        "requiredSaleorVersion": info.required_saleor_version,
+        "permissions": list(info.permissions),
+        "appUrl": addresses.for_people(info.app_page),
+        "tokenTargetUrl": addresses.for_servers("/api/register"),
+        "brand": {"logo": {"default": addresses.for_servers(info.logo)}},
+        "extensions": [],
+        "webhooks": [_webhook(webhook, subscriptions, addresses, version) for webhook in webhooks],
+    }
+    links = {"supportUrl": info.support_url, "dataPrivacyUrl": info.privacy_url, "homepageUrl": info.homepage_url}
+    manifest.update({name: addresses.for_people(link) for name, link in links.items() if link})
+    return manifest
+
+
+def _webhook(
+    webhook: WebhookDefinition, subscriptions: Documents, addresses: Addresses, version: Version
+) -> dict[str, Any]:
+    entry = {
+        "name": webhook.name,
+        "targetUrl": addresses.for_servers(webhook.path),
+        "query": subscriptions.text(webhook.query, version),
+        "syncEvents": [webhook.event_type],
+        "isActive": True,
+    }
+    if version >= WITH_WEBHOOK_IDENTIFIERS:
+        entry["identifier"] = webhook.slug
+    return entry

@@ -1,0 +1,60 @@
+"""What an app reports about a transaction on its own account (``transactionEventReport``; Saleor contract, A.7)."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from app.saleor.limits import Amount, Link, Message, Reference
+from app.saleor.payment_methods import PaymentMethod
+from app.saleor.versions import WITH_PAYMENT_METHODS, Version
+from app.saleor.vocabulary import AvailableAction, EventType
+
+
+class EventReport(BaseModel):
+    """One event for one transaction. Saleor knows it again by ``type`` and ``psp_reference``.
+
+    ``amount`` is in the main unit, at most two decimals; only failures, reversals, charge-backs and notes may leave it
+    out. There is no ``time``: an old one leaves granted refunds pending, and Saleor's own "now" is never wrong.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    transaction_id: str
+    type: EventType
+    psp_reference: Reference
+    amount: Amount | None = None
+    message: Message | None = None
+    available_actions: tuple[AvailableAction, ...] | None = None
+    external_url: Link | None = None
+    payment_method_details: PaymentMethod | None = None
+
+    @model_validator(mode="after")
+    def _amount_is_said(self) -> Self:
+        if self.amount is None and self.type.endswith(("_SUCCESS", "_REQUEST", "_ACTION_REQUIRED", "_ADJUSTMENT")):
+            msg = f"{self.type} needs its amount"
+            raise ValueError(msg)
+        return self
+
+    def variables(self, version: Version) -> dict[str, Any]:
+        """Return the mutation's variables for a Saleor of that version, amounts still as ``Decimal``."""
+        details = self.payment_method_details if version >= WITH_PAYMENT_METHODS else None
+        said = {
+            "id": self.transaction_id,
+            "type": self.type,
+            "pspReference": self.psp_reference,
+            "amount": self.amount,
+            "message": self.message,
+            "availableActions": self.available_actions,
+            "externalUrl": self.external_url,
+            "paymentMethodDetails": details.graphql_input() if details else None,
+        }
+        return {name: value for name, value in said.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOutcome:
+    """Saleor has the event. ``already_processed``: it had it before, by this type, reference and amount."""
+
+    already_processed: bool
+    event_id: str | None = None

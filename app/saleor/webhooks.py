@@ -1,0 +1,181 @@
+"""From the raw bytes of a webhook to the answer: verify, then read, then check, then act.
+
+Nothing of a body is parsed before its signature holds. What is answered when something is wrong:
+
+- **Nobody knows whose it is** (unknown Saleor, bad signature): 401 and an error, nothing else.
+- **Signed, but not to be acted upon** (empty, unreadable, another event, another app, too old): a 4xx. In a session
+  that is what Saleor calls an undelivered request: its failure is not final and the shopper can try again, whereas a
+  200 with a failure in it would end the transaction. On a requested action Saleor does not look at a status below 500
+  but reads the body, so there the same 4xx carries a well-formed failure too; a bare error would reach staff as
+  "Missing value for field". Never a 5xx: Saleor would repeat the request five times, with an empty body (Saleor
+  contract, A.4 and A.5).
+- **Signed, understood, and then something broke in here**: 200 and the event's well-formed failure, or what the
+  definition's ``otherwise`` says instead.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+from pydantic import ValidationError
+
+from app.saleor.addresses import is_api_url
+from app.saleor.answers import Answer, SessionAnswer
+from app.saleor.errors import NotUsable, NotVerified, RequestRefused
+from app.saleor.events import Event, RequestedAction
+from app.saleor.installation import InstallationStore, Installed
+from app.saleor.keyring import Keyring
+from app.saleor.recipient import RecipientCheck
+from app.saleor.signature import MOST_BODY_BYTES
+from app.saleor.versions import WITH_PAYMENT_METHODS
+from app.saleor.webhook_definition import SORRY, WebhookContext, WebhookDefinition, failure_of, failure_of_action
+from app.saleor.wire import read_json, write_json
+
+OLDEST = timedelta(hours=1)
+# How far Saleor's clock may be ahead of ours.
+LEEWAY = timedelta(minutes=5)
+
+logger = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What goes back: a status and JSON bytes."""
+
+    status: int
+    body: bytes
+
+
+class WebhookReceiver:
+    """Receives every webhook of the app. Never raises, so that Saleor never sees a 5xx."""
+
+    def __init__(
+        self,
+        *,
+        store: InstallationStore,
+        keyring: Keyring,
+        recipients: RecipientCheck,
+        now: Callable[[], datetime],
+        oldest: timedelta = OLDEST,
+    ) -> None:
+        self._store = store
+        self._keyring = keyring
+        self._recipients = recipients
+        self._now = now
+        self._oldest = oldest
+
+    async def receive(self, webhook: WebhookDefinition, headers: Mapping[str, str], body: bytes | None) -> Reply:
+        """Answer one request. ``headers`` have lower-case names; ``body`` is None when it was too long to be read."""
+        try:
+            installation = await self._verified(headers, body)
+            event, context = await self._understood(webhook, headers, body or b"", installation)
+        except RequestRefused as refusal:
+            logger.warning("saleor_webhook_refused", webhook=webhook.header, code=refusal.code, reason=refusal.message)
+            return _refused(webhook, refusal)
+        except Exception:
+            logger.exception("saleor_webhook_not_checked", webhook=webhook.header)
+            return _refused(webhook, NotUsable(400, "APP_ERROR", SORRY))
+        return Reply(200, await self._answered(webhook, event, context))
+
+    async def _verified(self, headers: Mapping[str, str], body: bytes | None) -> Installed:
+        saleor_api_url = headers.get("saleor-api-url", "")
+        signature = headers.get("saleor-signature", "")
+        if body is None:
+            raise NotVerified("TOO_LONG", f"No event is longer than {MOST_BODY_BYTES} bytes.")
+        if not is_api_url(saleor_api_url):
+            raise NotVerified("MISSING_SALEOR_API_URL", "The request does not say which Saleor it is from.")
+        if not signature:
+            raise NotVerified("MISSING_SIGNATURE", "The request is not signed.")
+        installation = await self._store.find(saleor_api_url)
+        if installation is None:
+            raise NotVerified("NOT_INSTALLED", "This Saleor has not installed the app.")
+        await self._keyring.verify(installation, signature, body)
+        return installation
+
+    async def _understood(
+        self, webhook: WebhookDefinition, headers: Mapping[str, str], body: bytes, installation: Installed
+    ) -> tuple[Event, WebhookContext]:
+        if not body:
+            # Saleor's own retry after a 5xx, its signature valid over nothing.
+            raise NotUsable(400, "EMPTY_BODY", "Saleor sent an empty request. Look at the payment before trying again.")
+        said = _read(body)
+        # The header is not signed, the body is: both must name this event, or one event's body would do for another.
+        if headers.get("saleor-event", "").lower() != webhook.header or said.get("__typename") != webhook.typename:
+            raise NotUsable(400, "WRONG_EVENT", f"This is the address for {webhook.event_type} only.")
+        event = _event(webhook, said)
+        received_at = self._now()
+        self._check_age(event.issued_at, received_at)
+        installation = await self._recipients.check(
+            installation,
+            event.recipient,
+            saleor_domain=headers.get("saleor-domain", "")[:255],
+            saleor_version=event.version,
+        )
+        return event, WebhookContext(installation, received_at, event.version)
+
+    def _check_age(self, issued_at: datetime, now: datetime) -> None:
+        # A signature says nothing about when, so without this an old request could be played again for ever.
+        if now - issued_at > self._oldest:
+            raise NotUsable(400, "TOO_OLD", "This request is too old to be acted upon. Ask for it again.")
+        if issued_at - now > LEEWAY:
+            raise NotUsable(
+                400, "FROM_THE_FUTURE", "This request is from the future: the clocks of Saleor and the app differ."
+            )
+
+    async def _answered(self, webhook: WebhookDefinition, event: Event, context: WebhookContext) -> bytes:
+        try:
+            return _rendered(webhook, await webhook.handler(event, context), context)
+        except Exception as error:
+            logger.exception("saleor_webhook_failed", webhook=webhook.header)
+            return await self._answered_otherwise(webhook, event, context, error)
+
+    async def _answered_otherwise(
+        self, webhook: WebhookDefinition, event: Event, context: WebhookContext, error: Exception
+    ) -> bytes:
+        if webhook.otherwise is not None:
+            try:
+                return _rendered(webhook, await webhook.otherwise(event, context, error), context)
+            except Exception:
+                logger.exception("saleor_webhook_failed_twice", webhook=webhook.header)
+        return write_json(failure_of(event, SORRY).dump())
+
+
+def _read(body: bytes) -> dict[str, Any]:
+    try:
+        said = read_json(body)
+    except ValueError as exc:
+        raise NotUsable(400, "UNREADABLE", "Saleor's request is not readable as JSON.") from exc
+    if not isinstance(said, dict):
+        raise NotUsable(400, "UNREADABLE", "Saleor's request is not a JSON object.")
+    return said
+
+
+def _event(webhook: WebhookDefinition, said: dict[str, Any]) -> Event:
+    try:
+        return webhook.event.model_validate(said)
+    except ValidationError as exc:
+        # A field that Saleor could not resolve is null, and the body gains `errors`. That alone is no reason to refuse;
+        # a missing part that we need is.
+        missing = ", ".join(sorted({".".join(str(part) for part in error["loc"]) for error in exc.errors()}))
+        why = " Saleor itself reports errors in it." if said.get("errors") else ""
+        raise NotUsable(
+            400, "UNREADABLE", f"Saleor's request lacks what it needs to say, or says it wrongly: {missing}.{why}"
+        ) from exc
+
+
+def _rendered(webhook: WebhookDefinition, answer: Answer, context: WebhookContext) -> bytes:
+    if not webhook.accepts(answer):
+        msg = f"{type(answer).__name__} is no answer to {webhook.event_type}"
+        raise TypeError(msg)
+    if isinstance(answer, SessionAnswer) and context.schema_version < WITH_PAYMENT_METHODS:
+        answer = answer.model_copy(update={"card": None})
+    return write_json(answer.dump())
+
+
+def _refused(webhook: WebhookDefinition, refusal: RequestRefused) -> Reply:
+    said: dict[str, Any] = {"error": {"code": refusal.code, "message": refusal.message}}
+    if isinstance(refusal, NotUsable) and issubclass(webhook.event, RequestedAction):
+        said |= failure_of_action(webhook.event, refusal.message).dump()
+    return Reply(refusal.status, write_json(said))

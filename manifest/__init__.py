@@ -1,0 +1,1 @@
+"""What Saleor is told about the app: texts, webhook subscriptions, GraphQL operations, logo. Files, shipped as such."""
