@@ -7,6 +7,7 @@
     |- NotSent                 no connection: nothing was sent, safe to repeat
     |- Refused                 the gateway read the request and did not do it (4xx)
     |  |- DuplicateOrder       this order id was used before: perhaps by our own, lost attempt. Look it up
+    |  |- NotFound             the gateway has no such record, or no such endpoint
     |  |- BadCredentials       the account's keys are wrong
     |  `- RateLimited          too many requests; ``pause`` says for how long to wait, when the gateway says it
     |- OutcomeUnknown          the request left, no readable answer came: it may have been done. Look it up
@@ -106,13 +107,19 @@ class Refused(GatewayError):
         order_id: str | None = None,
         code: str | None = None,
         http_status: int | None = None,
+        pause: float | None = None,
     ) -> None:
         super().__init__(message, method=method, path=path, order_id=order_id, code=code, http_status=http_status)
         self.violations = violations
+        self.pause = pause
 
 
 class DuplicateOrder(Refused):
     """The order id was used before. After an attempt whose outcome is unknown: the proof that it arrived."""
+
+
+class NotFound(Refused):
+    """HTTP 404 in the gateway's own words. A 404 without them is a plain ``Refused``: it may be a proxy's."""
 
 
 class BadCredentials(Refused):
@@ -121,8 +128,6 @@ class BadCredentials(Refused):
 
 class RateLimited(Refused):
     """Too many requests. ``pause`` is in seconds, ``None`` when the gateway does not say."""
-
-    pause: float | None = None
 
 
 class OutcomeUnknown(GatewayError):

@@ -1,0 +1,232 @@
+"""The client of one merchant account. Every call says how many seconds it may take.
+
+Calls that move money are sent once and never repeated here: after ``OutcomeUnknown`` the caller looks the order up.
+Reads raise the same errors and are safe to repeat.
+"""
+
+from typing import Any
+from urllib.parse import quote
+
+import httpx2
+
+from app.gateway import answers
+from app.gateway.credentials import Credentials
+from app.gateway.errors import DuplicateOrder, InvalidRequest, NotFound, OutcomeUnknown
+from app.gateway.models.base import Asked
+from app.gateway.models.checkout import Checkout
+from app.gateway.models.operations import Capture, Refund, SplitRefund, Void
+from app.gateway.models.payments import DirectPayment, HostedPayment, Payment, Sector
+from app.gateway.models.payout import Payout
+from app.gateway.models.records import OperationRecord, PaymentRecord, Unreadable, read_record, read_records
+from app.gateway.models.values import Method
+from app.gateway.statuses import Status
+from app.gateway.transport import Answer, Call, Transport
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_PAYMENT, _SPLIT_PURCHASE = "/api/v1/payment", "/api/v1/split/purchase"
+
+
+class GatewayClient:
+    """The calls of one account.
+
+    ``http`` is the connection pool of the whole process; the client neither configures nor closes it. ``sector``
+    is what the merchant sells: some must tell more about the payer.
+
+    Every call raises ``NotSent``, ``Refused`` (and below), ``OutcomeUnknown``, or ``InvalidRequest`` before anything
+    is sent. A declined operation is returned: a record with status ``failure``.
+    """
+
+    def __init__(self, http: httpx2.AsyncClient, credentials: Credentials, *, sector: Sector = Sector.GENERAL) -> None:
+        self._transport = Transport(http, credentials)
+        self._credentials = credentials
+        self._sector = sector
+
+    @property
+    def pos_id(self) -> str:
+        """The account's point of sale."""
+        return self._credentials.pos_id
+
+    # Creating payments
+
+    async def create_hosted(
+        self, payment: HostedPayment, *, qr: bool = False, timeout: float
+    ) -> Checkout | PaymentRecord:
+        """Create a payment on the gateway's page (gateway interface, 1b; with ``split``: 2).
+
+        Gives where the shopper pays; a record instead if the gateway declined at once or sent no link. With ``qr``
+        the gateway is asked for the QR page; both addresses are derived from one another when they can be.
+        ``DuplicateOrder`` means that this order id was used before: look it up.
+        """
+        payment.check_sector(self._sector)
+        call = self._creation(payment, query=(("qr", "true"),) if qr else ())
+        answer = await self._transport.exchange(call, timeout=timeout)
+        if answer.status in _REDIRECTS:
+            return _checkout(call, answer, answer.headers.get("location"), is_qr=False)
+        data = answers.content(call, answer)
+        if isinstance(data, dict):
+            payment_id = data.get("payment_id")
+            named = str(payment_id) if payment_id else None
+            if link := data.get("redirect_url"):
+                return _checkout(call, answer, link, is_qr=False, payment_id=named)
+            if link := data.get("qr_link"):
+                return _checkout(call, answer, link, is_qr=True, payment_id=named)
+        return self._created(call, answer, data)
+
+    async def create_direct(self, payment: DirectPayment, *, timeout: float) -> PaymentRecord:
+        """Pay with a card, token or cryptogram (gateway interface, 1a; with ``split``: 2).
+
+        The record may be ``pending`` with ``user_action_required``: then the payer goes to ``user_action_url``.
+        """
+        payment.check_sector(self._sector)
+        return await self._create(self._creation(payment), timeout)
+
+    async def pay_out(self, payout: Payout, *, timeout: float) -> PaymentRecord:
+        """Pay out to a card (gateway interface, 1c)."""
+        return await self._create(self._creation(payout), timeout)
+
+    # Acting on payments
+
+    async def capture(self, capture: Capture, *, timeout: float) -> OperationRecord:
+        """Take reserved money (gateway interface, 3; without ``split`` publicly documented)."""
+        path = "/api/v1/capture" if capture.split is None else "/api/v1/split/capture"
+        return await self._operate(path, capture, capture.order_id, Method.CAPTURE, timeout)
+
+    async def void(self, void: Void, *, timeout: float) -> OperationRecord:
+        """Release a reservation (gateway interface, 4)."""
+        return await self._operate("/api/v1/void", void, void.order_id, Method.VOID, timeout)
+
+    async def refund(self, refund: Refund, *, timeout: float) -> OperationRecord:
+        """Give money back, all or a part (gateway interface, 5)."""
+        return await self._operate("/api/v1/refund", refund, refund.order_id, Method.REFUND, timeout)
+
+    async def split_refund(self, refund: SplitRefund, *, timeout: float) -> OperationRecord:
+        """Give money of sub-merchants back (gateway interface, 6)."""
+        return await self._operate("/api/v1/split/refund", refund, refund.order_id, Method.REFUND, timeout)
+
+    async def cancel(self, order_id: str, *, timeout: float) -> PaymentRecord:
+        """Cancel an unpaid hosted payment (gateway interface, 7): the record comes back ``failure``, code 6007."""
+        call = self._call("POST", f"/api/v1/pos/{self.pos_id}/order/{_step(order_id)}/cancel", order_id)
+        answer = await self._transport.exchange(call, timeout=timeout)
+        records = _records(call, answer, answers.content(call, answer))
+        for record in records:
+            if isinstance(record, PaymentRecord) and record.order_id == order_id:
+                return record
+        raise call.error(OutcomeUnknown, "the answer holds no record of this order", http_status=answer.status)
+
+    # Looking up
+
+    async def order(self, order_id: str, *, timeout: float) -> tuple[PaymentRecord | OperationRecord, ...]:
+        """All operations of an order (gateway interface, 8); empty when the gateway knows no such order."""
+        return await self._look_up(self._order_path(order_id), order_id, timeout)
+
+    async def operation(
+        self, order_id: str, method: Method, *, timeout: float
+    ) -> tuple[PaymentRecord | OperationRecord, ...]:
+        """The operations of one kind of an order (gateway interface, 8); empty when there is none."""
+        return await self._look_up(f"{self._order_path(order_id)}/{method}", order_id, timeout)
+
+    async def resend(
+        self, order_id: str, method: Method, *, transaction_id: str | None = None, timeout: float
+    ) -> tuple[PaymentRecord | OperationRecord, ...]:
+        """Have the webhook of an operation sent again (gateway interface, 9).
+
+        For a subscription ``transaction_id`` selects one of its payments, the latest otherwise.
+        """
+        query = [("callback", "true")]
+        if transaction_id is not None:
+            query.append(("transactionId", transaction_id))
+        return await self._look_up(f"{self._order_path(order_id)}/{method}", order_id, timeout, query=tuple(query))
+
+    async def check_credentials(self, *, timeout: float) -> None:
+        """Ask for order "0" with the account's keys: raises ``BadCredentials`` if they are wrong."""
+        await self.order("0", timeout=timeout)
+
+    # How it is done
+
+    def _call(self, method: Any, path: str, order_id: str, **more: Any) -> Call:
+        return Call(method=method, base_url=self._credentials.base_url, path=path, order_id=order_id, **more)
+
+    def _order_path(self, order_id: str) -> str:
+        return f"/api/v1/pos/{self.pos_id}/orders/{_step(order_id)}"
+
+    def _body(self, request: Asked, order_id: str) -> dict[str, Any]:
+        members = request.to_wire()
+        if members.setdefault("pos_id", self.pos_id) != self.pos_id:
+            raise InvalidRequest("pos_id", f"the account's, {self.pos_id}", members["pos_id"], order_id=order_id)
+        return members
+
+    def _creation(self, request: Payment | Payout, *, query: tuple[tuple[str, str], ...] = ()) -> Call:
+        # The interface splits purchases only; a split reservation is publicly documented to start as a plain one.
+        split = isinstance(request, Payment) and request.split is not None and request.method is Method.PURCHASE
+        path = _SPLIT_PURCHASE if split else _PAYMENT
+        body = self._body(request, request.order_id)
+        return self._call("POST", path, request.order_id, body=body, query=query, creates=True)
+
+    async def _create(self, call: Call, timeout: float) -> PaymentRecord:
+        answer = await self._transport.exchange(call, timeout=timeout)
+        return self._created(call, answer, answers.content(call, answer))
+
+    def _created(self, call: Call, answer: Answer, data: object) -> PaymentRecord:
+        record = _one(call, answer, data)
+        if not isinstance(record, PaymentRecord):
+            raise call.error(OutcomeUnknown, "the answer is about another kind of operation")
+        if record.status is Status.FAILURE and record.status_code == "4119":
+            raise call.error(DuplicateOrder, "the order id was used before", code="4119", http_status=answer.status)
+        return record
+
+    async def _operate(
+        self, path: str, request: Asked, order_id: str, method: Method, timeout: float
+    ) -> OperationRecord:
+        call = self._call("POST", path, order_id, body=self._body(request, order_id))
+        answer = await self._transport.exchange(call, timeout=timeout)
+        record = _one(call, answer, answers.content(call, answer))
+        if not isinstance(record, OperationRecord) or record.method != method:
+            raise call.error(OutcomeUnknown, "the answer is about another kind of operation")
+        return record
+
+    async def _look_up(
+        self, path: str, order_id: str, timeout: float, *, query: tuple[tuple[str, str], ...] = ()
+    ) -> tuple[PaymentRecord | OperationRecord, ...]:
+        call = self._call("GET", path, order_id, query=query)
+        answer = await self._transport.exchange(call, timeout=timeout)
+        try:
+            data = answers.content(call, answer)
+        except NotFound:
+            return ()
+        return _records(call, answer, data)
+
+
+def _step(order_id: str) -> str:
+    """``order_id`` as one step of a path, whatever is in it."""
+    if order_id in ("", ".", ".."):
+        raise InvalidRequest("order_id", "not a step of a path", order_id)
+    return quote(order_id, safe="")
+
+
+def _one(call: Call, answer: Answer, data: object) -> PaymentRecord | OperationRecord:
+    """The record that answers ``call``: about its order, and readable."""
+    if isinstance(data, list) and len(data) == 1:
+        data = data[0]
+    try:
+        record = read_record(data)
+    except Unreadable as exc:
+        raise call.error(OutcomeUnknown, f"the answer is {exc}", http_status=answer.status) from None
+    if record.order_id != call.order_id:
+        raise call.error(OutcomeUnknown, "the answer is about another order", http_status=answer.status)
+    return record
+
+
+def _records(call: Call, answer: Answer, data: object) -> tuple[PaymentRecord | OperationRecord, ...]:
+    try:
+        return read_records(data)
+    except Unreadable as exc:
+        raise call.error(OutcomeUnknown, f"the answer is {exc}", http_status=answer.status) from None
+
+
+def _checkout(call: Call, answer: Answer, link: object, *, is_qr: bool, payment_id: str | None = None) -> Checkout:
+    read = Checkout.from_qr if is_qr else Checkout.from_form
+    try:
+        return read(str(link or ""), payment_id=payment_id)
+    except ValueError:
+        message = "a checkout link that is not an absolute http(s) address"
+        raise call.error(OutcomeUnknown, message, http_status=answer.status) from None

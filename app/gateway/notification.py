@@ -1,0 +1,88 @@
+"""The gateway's webhooks: a signed form, verified before anything in it is read (gateway interface, Events)."""
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl
+
+from app.gateway import wire
+from app.gateway.errors import ForgedNotification, UnreadableNotification
+from app.gateway.models.records import OperationRecord, PaymentRecord, Unreadable, read_record
+from app.gateway.signature import verify
+
+LARGEST_FORM = 256 * 1024  # bytes; a record is a few thousand
+_MOST_FIELDS = 16
+_BASE64URL = re.compile(r"[A-Za-z0-9_-]+={0,2}")
+
+__all__ = ["ForgedNotification", "Notification", "UnreadableNotification", "read_notification"]
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """A verified webhook: ``data`` as it was received, ``digest`` (SHA-256 of it, hexadecimal) to know it again by,
+    and the record that it holds.
+    """
+
+    data: str = field(repr=False)
+    digest: str
+    record: PaymentRecord | OperationRecord
+
+
+def read_notification(form: bytes, secrets: Iterable[str]) -> Notification:
+    """Verify and read the body of a webhook (``application/x-www-form-urlencoded``).
+
+    ``secrets``: the account's API secret and, while it is being changed, previous ones. Raises
+    ``ForgedNotification`` if none of them signed ``data``; ``UnreadableNotification`` if it is larger than 256 KiB,
+    not the form of the interface, or signed and yet not a record.
+    """
+    data, signature = _fields(form)
+    if not verify(data, signature, secrets):
+        raise ForgedNotification("none of the account's secrets signed this webhook")
+    return Notification(data=data, digest=digest(data), record=_record(data))
+
+
+def digest(data: str) -> str:
+    """What a repeated delivery is recognised by: SHA-256 over ``data``, hexadecimal."""
+    return hashlib.sha256(data.encode(errors="surrogatepass")).hexdigest()
+
+
+def decode(data: str) -> object:
+    """The JSON in ``data`` (Base64Url, padded or not). Raises ``UnreadableNotification``."""
+    if not _BASE64URL.fullmatch(data):
+        raise UnreadableNotification("data is not Base64Url")
+    bare = data.rstrip("=")
+    try:
+        return wire.loads(base64.urlsafe_b64decode(bare + "=" * (-len(bare) % 4)))
+    except (binascii.Error, wire.NotJson):
+        pass
+    raise UnreadableNotification("data is not Base64Url of JSON")
+
+
+def encode(record: object) -> str:
+    """``record`` (JSON members) as ``data``: what the gateway does before it signs."""
+    return base64.urlsafe_b64encode(wire.dumps(record).encode("ascii")).decode("ascii")
+
+
+def _fields(form: bytes) -> tuple[str, str]:
+    if len(form) > LARGEST_FORM:
+        raise UnreadableNotification("the form is too large")
+    try:
+        pairs = parse_qsl(form.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        pairs = []
+    data = [value for name, value in pairs if name == "data"]
+    signature = [value for name, value in pairs if name == "signature"]
+    # Two values would let one be verified and the other be read.
+    if len(data) != 1 or len(signature) != 1 or not data[0] or not signature[0]:
+        raise UnreadableNotification("not a form with one data and one signature")
+    return data[0], signature[0]
+
+
+def _record(data: str) -> PaymentRecord | OperationRecord:
+    try:
+        return read_record(decode(data))
+    except Unreadable as exc:
+        raise UnreadableNotification(f"signed, but {exc}") from None

@@ -1,0 +1,165 @@
+"""One HTTP exchange with the gateway, and what it means when it goes wrong.
+
+The one question that matters after a failure is whether the request left this machine. The HTTP library's errors
+answer it, and for our own deadline its trace does: until the first byte of the request is being written, nothing
+was asked.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
+
+import httpx2
+
+from app.gateway import wire
+from app.gateway.credentials import Credentials
+from app.gateway.errors import GatewayError, NotSent, OutcomeUnknown
+
+_LARGEST_ANSWER = 4 * 1024 * 1024
+_CONNECT_SECONDS = 5.0
+_NEVER_LEFT = (
+    httpx2.ConnectError,
+    httpx2.ConnectTimeout,
+    httpx2.PoolTimeout,
+    httpx2.ProxyError,
+    httpx2.UnsupportedProtocol,
+)
+E = TypeVar("E", bound=GatewayError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """What to ask. ``body`` never shows: it may hold a card."""
+
+    method: Literal["GET", "POST", "PUT"]
+    base_url: str
+    path: str
+    query: tuple[tuple[str, str], ...] = ()
+    body: Mapping[str, Any] | None = field(default=None, repr=False)
+    order_id: str | None = None
+    with_endpoints_key: bool = True
+    creates: bool = False
+
+    def error(self, kind: type[E], message: str, *, code: str | None = None, http_status: int | None = None) -> E:
+        """An error of this call."""
+        return kind(
+            message, method=self.method, path=self.path, order_id=self.order_id, code=code, http_status=http_status
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back: whatever status, whole. ``content`` never shows."""
+
+    status: int
+    headers: Mapping[str, str] = field(repr=False)
+    content: bytes = field(repr=False)
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far the request got, told by the HTTP library's trace."""
+
+    connecting: bool = False
+    writing: bool = False
+
+    async def __call__(self, event: str, _info: Mapping[str, Any]) -> None:
+        self.connecting = True
+        if "send_request_headers" in event:
+            self.writing = True
+
+
+class Transport:
+    """The exchanges of one account over the connections of the whole process."""
+
+    def __init__(self, http: httpx2.AsyncClient, credentials: Credentials) -> None:
+        self._http = http
+        self._credentials = credentials
+
+    async def exchange(self, call: Call, *, timeout: float) -> Answer:
+        """Send ``call`` and read the whole answer within ``timeout`` seconds in all.
+
+        Raises ``NotSent`` or ``OutcomeUnknown``. Redirects are answers: they are not followed.
+        """
+        progress = _Progress()
+        try:
+            async with asyncio.timeout(timeout):
+                response = await self._send(call, timeout, progress)
+                try:
+                    content = await _whole(response)
+                finally:
+                    await response.aclose()
+            if content is not None:
+                return Answer(response.status_code, response.headers, content)
+            failure: GatewayError = call.error(OutcomeUnknown, "the answer is too large")
+        except (httpx2.RequestError, TimeoutError) as exc:
+            failure = _failure(call, exc, progress)
+        # Outside of the handler: the library's error holds the request, and the request holds the keys.
+        raise failure
+
+    @asynccontextmanager
+    async def open(self, call: Call, *, timeout: float) -> AsyncIterator[httpx2.Response]:
+        """The answer's head, its body to be read piece by piece. ``timeout`` is the longest silence, in seconds.
+
+        What goes wrong with the connection while it is read is raised here too, as ``OutcomeUnknown``.
+        """
+        progress, failure = _Progress(), None
+        try:
+            response = await self._send(call, timeout, progress)
+            try:
+                yield response
+            finally:
+                await response.aclose()
+        except httpx2.RequestError as exc:
+            failure = _failure(call, exc, progress)
+        if failure is not None:
+            raise failure
+
+    async def _send(self, call: Call, timeout: float, progress: _Progress) -> httpx2.Response:
+        if timeout <= 0:
+            raise call.error(NotSent, "no time was left to ask")
+        if self._http.is_closed:
+            raise call.error(NotSent, "the connections are closed: the process is stopping")
+        # Made by hand, not by the client: its cookies are shared by all accounts and must not travel between them.
+        request = httpx2.Request(
+            call.method,
+            call.base_url + call.path,
+            params=call.query or None,
+            headers=self._headers(call),
+            content=None if call.body is None else wire.dumps(call.body).encode("ascii"),
+            extensions={"timeout": _timeouts(timeout), "trace": progress},
+        )
+        return await self._http.send(request, stream=True, auth=None, follow_redirects=False)
+
+    def _headers(self, call: Call) -> dict[str, str]:
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "saleor-gateway"}
+        if call.method != "GET":
+            # Also without a body: a POST that does not say JSON is answered 406.
+            headers["Content-Type"] = "application/json"
+        return headers | self._credentials.headers(with_endpoints_key=call.with_endpoints_key)
+
+
+def _timeouts(seconds: float) -> dict[str, float]:
+    # A pool or a host that keeps us waiting is noticed while it is still certain that nothing was sent.
+    early = min(seconds / 3, _CONNECT_SECONDS)
+    return {"connect": early, "pool": early, "read": seconds, "write": seconds}
+
+
+async def _whole(response: httpx2.Response) -> bytes | None:
+    content = bytearray()
+    async for piece in response.aiter_bytes():
+        content += piece
+        if len(content) > _LARGEST_ANSWER:
+            return None
+    return bytes(content)
+
+
+def _failure(call: Call, exc: Exception, progress: _Progress) -> GatewayError:
+    name = type(exc).__name__
+    if isinstance(exc, _NEVER_LEFT):
+        return call.error(NotSent, f"no connection to the gateway ({name})")
+    if isinstance(exc, TimeoutError) and progress.connecting and not progress.writing:
+        return call.error(NotSent, "no connection to the gateway in time")
+    return call.error(OutcomeUnknown, f"the request left and no answer came back ({name})")
