@@ -17,7 +17,7 @@ LARGEST_FORM = 256 * 1024  # bytes; a record is a few thousand
 _MOST_FIELDS = 16
 _BASE64URL = re.compile(r"[A-Za-z0-9_-]+={0,2}")
 
-__all__ = ["ForgedNotification", "Notification", "UnreadableNotification", "read_notification"]
+__all__ = ["ForgedNotification", "Notification", "UnreadableNotification", "read_data", "read_notification"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,20 @@ def read_notification(form: bytes, secrets: Iterable[str]) -> Notification:
     data, signature = _fields(form)
     if not verify(data, signature, secrets):
         raise ForgedNotification("none of the account's secrets signed this webhook")
-    return Notification(data=data, digest=digest(data), record=_record(data))
+    return Notification(data=data, digest=digest(data), record=read_data(data))
 
 
 def digest(data: str) -> str:
     """What a repeated delivery is recognised by: SHA-256 over ``data``, hexadecimal."""
     return hashlib.sha256(data.encode(errors="surrogatepass")).hexdigest()
+
+
+def read_data(data: str) -> PaymentRecord | OperationRecord:
+    """The record in ``data`` that was verified before. Raises ``UnreadableNotification``."""
+    try:
+        return read_record(decode(data))
+    except Unreadable as exc:
+        raise UnreadableNotification(f"signed, but {exc}") from None
 
 
 def decode(data: str) -> object:
@@ -79,10 +87,3 @@ def _fields(form: bytes) -> tuple[str, str]:
     if len(data) != 1 or len(signature) != 1 or not data[0] or not signature[0]:
         raise UnreadableNotification("not a form with one data and one signature")
     return data[0], signature[0]
-
-
-def _record(data: str) -> PaymentRecord | OperationRecord:
-    try:
-        return read_record(decode(data))
-    except Unreadable as exc:
-        raise UnreadableNotification(f"signed, but {exc}") from None
