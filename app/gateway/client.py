@@ -4,8 +4,6 @@ Calls that move money are sent once and never repeated here: after ``OutcomeUnkn
 Reads raise the same errors and are safe to repeat.
 """
 
-from collections.abc import Sequence
-from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
 
@@ -16,13 +14,11 @@ from app.gateway.credentials import Credentials
 from app.gateway.errors import DuplicateOrder, InvalidRequest, NotFound, OutcomeUnknown
 from app.gateway.models.base import Asked
 from app.gateway.models.checkout import Checkout
-from app.gateway.models.details import SplitItem
 from app.gateway.models.operations import Capture, Refund, Secondary, SplitRefund, Void
 from app.gateway.models.payments import DirectPayment, HostedPayment, Payment, Sector
 from app.gateway.models.payout import Payout
-from app.gateway.models.products import FiscalProduct, Product
 from app.gateway.models.records import OperationRecord, PaymentRecord, Unreadable, read_record, read_records
-from app.gateway.models.values import Method, ReceiptDelivery
+from app.gateway.models.values import Method
 from app.gateway.statuses import Status
 from app.gateway.transport import Answer, Call, Transport
 
@@ -90,92 +86,22 @@ class GatewayClient:
 
     # Acting on payments
 
-    async def capture(
-        self,
-        order_id: str,
-        currency: str,
-        *,
-        amount: Decimal | None = None,
-        split: Sequence[SplitItem] | None = None,
-        products: Sequence[Product | FiscalProduct] | None = None,
-        comment: str | None = None,
-        server_url: str | None = None,
-        timeout: float,
-    ) -> OperationRecord:
-        """Take reserved money (gateway interface, 3; without ``split`` publicly documented).
+    async def capture(self, capture: Capture, *, timeout: float) -> OperationRecord:
+        """Take reserved money (gateway interface, 3; without ``split`` publicly documented only)."""
+        path = "/api/v1/capture" if capture.split is None else "/api/v1/split/capture"
+        return await self._operate(path, capture, Method.CAPTURE, timeout)
 
-        Without ``amount`` all of it; a smaller one releases the rest. A ``split`` must sum to ``amount``.
-        """
-        request = Capture(
-            order_id=order_id,
-            order_currency=currency,
-            charge_amount=amount,
-            split=split,
-            products=products,
-            comment=comment,
-            server_url=server_url,
-        )
-        path = "/api/v1/capture" if split is None else "/api/v1/split/capture"
-        return await self._operate(path, request, Method.CAPTURE, timeout)
+    async def void(self, void: Void, *, timeout: float) -> OperationRecord:
+        """Release a reservation (gateway interface, 4)."""
+        return await self._operate("/api/v1/void", void, Method.VOID, timeout)
 
-    async def void(
-        self,
-        order_id: str,
-        currency: str,
-        *,
-        comment: str | None = None,
-        server_url: str | None = None,
-        timeout: float,
-    ) -> OperationRecord:
-        """Release the whole reservation (gateway interface, 4)."""
-        request = Void(order_id=order_id, order_currency=currency, comment=comment, server_url=server_url)
-        return await self._operate("/api/v1/void", request, Method.VOID, timeout)
+    async def refund(self, refund: Refund, *, timeout: float) -> OperationRecord:
+        """Give money back, all or a part (gateway interface, 5)."""
+        return await self._operate("/api/v1/refund", refund, Method.REFUND, timeout)
 
-    async def refund(
-        self,
-        order_id: str,
-        currency: str,
-        *,
-        amount: Decimal | None = None,
-        products: Sequence[Product | FiscalProduct] | None = None,
-        receipt_delivery: ReceiptDelivery | None = None,
-        comment: str | None = None,
-        server_url: str | None = None,
-        timeout: float,
-    ) -> OperationRecord:
-        """Give money back (gateway interface, 5). Without ``amount`` all of it."""
-        request = Refund(
-            order_id=order_id,
-            order_currency=currency,
-            refund_amount=amount,
-            products=products,
-            f_receipt_delivery=receipt_delivery,
-            comment=comment,
-            server_url=server_url,
-        )
-        return await self._operate("/api/v1/refund", request, Method.REFUND, timeout)
-
-    async def split_refund(
-        self,
-        order_id: str,
-        currency: str,
-        *,
-        amount: Decimal,
-        split: Sequence[SplitItem],
-        comment: str | None = None,
-        server_url: str | None = None,
-        timeout: float,
-    ) -> OperationRecord:
-        """Give money of sub-merchants back (gateway interface, 6): one item each, summing to ``amount``."""
-        request = SplitRefund(
-            order_id=order_id,
-            currency=currency,
-            refund_amount=amount,
-            split=split,
-            comment=comment,
-            server_url=server_url,
-        )
-        return await self._operate("/api/v1/split/refund", request, Method.REFUND, timeout)
+    async def split_refund(self, refund: SplitRefund, *, timeout: float) -> OperationRecord:
+        """Give money of sub-merchants back (gateway interface, 6)."""
+        return await self._operate("/api/v1/split/refund", refund, Method.REFUND, timeout)
 
     async def cancel(self, order_id: str, *, timeout: float) -> PaymentRecord:
         """Cancel an unpaid hosted payment (gateway interface, 7): the record comes back ``failure``, code 6007."""

@@ -68,7 +68,7 @@ class Credentials:
         )
 
     @property
-    def secrets(self) -> tuple[str, ...]:
+    def webhook_secrets(self) -> tuple[str, ...]:
         """The secrets that may have signed a webhook, the present one first."""
         return (self.api_secret, *self.previous_api_secrets)
 
