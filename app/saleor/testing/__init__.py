@@ -1,0 +1,12 @@
+"""A Saleor over real HTTP, for tests and for the demo.
+
+It installs apps, signs webhooks with its own key, plays storefront and staff, keeps transactions by the rules that were
+measured on a running Saleor 3.23, takes the app's reports by GraphQL, and remembers everything so that a test can ask.
+
+- ``create_saleor(SaleorSettings())``: the ASGI app (``app.saleor.testing.http``)
+- ``serving(...)``, ``serving_in_thread(...)``: the app on a real port (``app.saleor.testing.server``)
+- ``FakeSaleor(url)``: the person in front of it: ``await saleor.install(...)``, ``await saleor.pay(...)``
+- ``python -m app.saleor.testing --port 8000``: the same as a process of its own
+
+It knows Saleor only. It shares no code with the SDK beside it, so that the two can prove each other wrong.
+"""

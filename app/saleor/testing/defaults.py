@@ -1,0 +1,41 @@
+"""The store that is there without saying more: Taras buys apple juice in Kyiv and pays 569.50 UAH."""
+
+from decimal import Decimal
+from typing import Any
+from uuid import uuid4
+
+from app.saleor.testing.state import Basket, Line
+
+ADDRESS: dict[str, Any] = {
+    "firstName": "Тарас",
+    "lastName": "Шевченко",
+    "companyName": "",
+    "streetAddress1": "вул. Хрещатик 1",
+    "streetAddress2": "кв. 2",
+    "city": "КИЇВ",
+    "cityArea": "",
+    "postalCode": "01001",
+    "country": {"code": "UA", "country": "Ukraine"},
+    "countryArea": "",
+    "phone": "+380501234567",
+}
+
+
+def line() -> Line:
+    """Return one bottle for 499.50."""
+    return Line(
+        key=str(uuid4()), product_name="Apple Juice", variant_name="1 l", sku="JUICE-1L", unit_price=Decimal("499.50")
+    )
+
+
+def basket() -> Basket:
+    """Return a basket of 499.50 UAH and 70.00 UAH shipping, in the channel ``uah``."""
+    return Basket(
+        currency="UAH",
+        channel_slug="uah",
+        email="taras@example.com",
+        language_code="EN",
+        lines=[line()],
+        shipping_price=Decimal("70.00"),
+        address=dict(ADDRESS),
+    )

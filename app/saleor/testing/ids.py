@@ -1,0 +1,27 @@
+"""Global ids: base64 of ``Type:key``, as GraphQL clients of Saleor see them."""
+
+import base64
+import binascii
+
+
+class InvalidId(Exception):  # noqa: N818 - named like the sentence that Saleor says
+    """Something that is not a global id of the expected type."""
+
+    def __init__(self, given: str, expected: str) -> None:
+        super().__init__(f"Invalid ID: {given}. Expected: {expected}.")
+
+
+def global_id(kind: str, key: object) -> str:
+    """Return the global id of a ``kind`` (for example ``TransactionItem``) with that database key."""
+    return base64.b64encode(f"{kind}:{key}".encode()).decode()
+
+
+def key_of(kind: str, gid: str) -> str:
+    """Return the database key inside a global id; raise InvalidId for garbage and for another type's id."""
+    try:
+        given_kind, _, key = base64.b64decode(gid, validate=True).decode().partition(":")
+    except (binascii.Error, UnicodeDecodeError) as exc:
+        raise InvalidId(gid, kind) from exc
+    if given_kind != kind or not key:
+        raise InvalidId(gid, kind)
+    return key

@@ -1,0 +1,193 @@
+"""How Saleor 3.23 reads what an app answered (Saleor contract, A.4 and A.5).
+
+Errors::
+
+    AnswerRefused     the answer is not accepted; its text becomes the message of a failure event
+    SaleorCrashed     the answer brings Saleor itself down: "Internal Server Error", or a task that vanishes
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, HttpUrl, ValidationError, field_validator
+
+from app.saleor.testing.money import stored
+from app.saleor.testing.vocabulary import Action, EventType
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+MESSAGE_LENGTH = 512
+PSP_REFERENCE_LENGTH = 512
+EXTERNAL_URL_LENGTH = 200
+
+_SESSION_RESULTS = {
+    **dict.fromkeys(("AUTHORIZATION_FAILURE", "CHARGE_FAILURE"), False),
+    **dict.fromkeys(("AUTHORIZATION_ACTION_REQUIRED", "CHARGE_ACTION_REQUIRED", "CANCEL_SUCCESS"), False),
+    **dict.fromkeys(("AUTHORIZATION_SUCCESS", "CHARGE_SUCCESS"), True),
+    **dict.fromkeys(("AUTHORIZATION_REQUEST", "CHARGE_REQUEST"), True),
+}
+"""What a session may answer, and whether it needs a ``pspReference`` then."""
+
+
+class AnswerRefused(Exception):  # noqa: N818 - named like the sentence: the answer is refused
+    """Saleor does not accept the answer; the text is Saleor's."""
+
+
+class SaleorCrashed(Exception):  # noqa: N818 - named like what happens
+    """The answer makes Saleor fail in itself. ``code`` is the name of the exception that the API then shows."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__("Internal Server Error")
+        self.code = code
+
+
+def shortened(message: str) -> str:
+    """Return the message as Saleor stores it: at most 512 characters, the last an ellipsis if it was longer."""
+    return message if len(message) <= MESSAGE_LENGTH else message[: MESSAGE_LENGTH - 1] + "…"
+
+
+def _known_actions(value: Any) -> Any:
+    # An unknown action is skipped; something that is no list refuses the whole answer, so it is left for pydantic.
+    return [item for item in value if item in set(Action)] if isinstance(value, list) else value
+
+
+class _CardDetails(BaseModel):
+    type: Literal["CARD"]
+    name: Annotated[str, Field(max_length=256)]
+    brand: Annotated[str, Field(max_length=40)] | None = None
+    first_digits: Annotated[str, Field(max_length=4)] | None = Field(None, alias="firstDigits")
+    last_digits: Annotated[str, Field(max_length=4)] | None = Field(None, alias="lastDigits")
+    exp_month: Annotated[int, Field(ge=1, le=12)] | None = Field(None, alias="expMonth")
+    exp_year: Annotated[int, Field(ge=2000, le=9999)] | None = Field(None, alias="expYear")
+
+
+class _OtherDetails(BaseModel):
+    type: Literal["OTHER"]
+    name: Annotated[str, Field(max_length=256)]
+
+
+class _GiftCardDetails(BaseModel):
+    type: Literal["GIFT_CARD"]
+    name: Annotated[str, Field(max_length=256)]
+    brand: Annotated[str, Field(max_length=40)] | None = None
+    last_chars: Annotated[str, Field(max_length=4)] | None = Field(None, alias="lastChars")
+
+
+_MethodDetails = Annotated[_OtherDetails | _CardDetails | _GiftCardDetails, Field(discriminator="type")]
+
+
+class Answer(BaseModel):
+    """An answer with a ``result``, understood. ``amount`` and ``time`` are None where Saleor fills them in."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    result: EventType
+    psp_reference: str | None = Field(None, alias="pspReference")
+    amount: Decimal | None = None
+    time: datetime | None = None
+    external_url: HttpUrl | None = Field(None, alias="externalUrl")
+    message: Annotated[str, BeforeValidator(lambda value: shortened(str(value or "")))] = ""
+    actions: Annotated[list[str] | None, BeforeValidator(_known_actions)] = None
+
+    @field_validator("time", mode="before")
+    @classmethod
+    def _iso_8601(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return datetime.fromisoformat(value)
+        except ValueError as exc:
+            # The braces are in Saleor's own text: it forgot to fill them in.
+            msg = "Invalid value for field 'time': {time}. Expected ISO 8601 format."
+            raise ValueError(msg) from exc
+
+    @field_validator("time", mode="after")
+    @classmethod
+    def _aware(cls, value: datetime | None) -> datetime | None:
+        return value.replace(tzinfo=UTC) if value is not None and value.tzinfo is None else value
+
+    @field_validator("amount", mode="after")
+    @classmethod
+    def _three_decimals(cls, value: Decimal | None) -> Decimal | None:
+        return None if value is None else stored(value)
+
+    @property
+    def url(self) -> str:
+        """``externalUrl`` as text, empty if there is none."""
+        return "" if self.external_url is None else str(self.external_url)
+
+    def within_columns(self) -> Self:
+        """Raise SaleorCrashed if the database could not take it: those limits are checked by nobody before."""
+        if len(self.psp_reference or "") > PSP_REFERENCE_LENGTH or len(self.url) > EXTERNAL_URL_LENGTH:
+            code = "DataError"
+            raise SaleorCrashed(code)
+        return self
+
+
+class SessionAnswer(Answer):
+    """The answer to initialize or process."""
+
+    data: Any = None
+    method_details: _MethodDetails | None = Field(None, alias="paymentMethodDetails")
+
+
+class _WithReference(BaseModel):
+    psp_reference: str = Field(alias="pspReference")
+
+
+class PendingAnswer(_WithReference):
+    """The asynchronous answer to an action: no result, only a reference (and, fatally, ``actions``)."""
+
+    actions: Annotated[list[str] | None, BeforeValidator(_known_actions)] = None
+
+
+class _SessionAnswerWithReference(SessionAnswer):
+    psp_reference: str = Field(alias="pspReference")
+
+
+class _ActionAnswerWithReference(Answer):
+    psp_reference: str = Field(alias="pspReference")
+
+
+def read_session_answer(answer: Mapping[str, Any]) -> SessionAnswer:
+    """Return the answer to a session webhook, understood; raise AnswerRefused or SaleorCrashed."""
+    result = answer.get("result")
+    if not isinstance(result, str) or result not in _SESSION_RESULTS:
+        raise AnswerRefused(_wrong_result(result, list(EventType)))
+    model = _SessionAnswerWithReference if _SESSION_RESULTS[result] else SessionAnswer
+    return _read(model, answer).within_columns()
+
+
+def read_action_answer(answer: Mapping[str, Any], action: Action) -> Answer | PendingAnswer:
+    """Return the answer to a staff action, understood; raise AnswerRefused or SaleorCrashed."""
+    success, failure = f"{action}_SUCCESS", f"{action}_FAILURE"
+    result = answer.get("result")
+    if result is None:
+        pending = _read(PendingAnswer, answer)
+        if len(pending.psp_reference) > PSP_REFERENCE_LENGTH:
+            code = "DataError"
+            raise SaleorCrashed(code)
+        return pending
+    if result not in {success, failure}:
+        raise AnswerRefused(_wrong_result(result, [success, failure]))
+    return _read(_ActionAnswerWithReference if result == success else Answer, answer).within_columns()
+
+
+def _wrong_result(result: Any, possible: Sequence[str]) -> str:
+    return f"Missing or invalid value for `result`: {result}. Possible values: {', '.join(possible)}."
+
+
+def _read(model: type[_Model], answer: Mapping[str, Any]) -> _Model:
+    try:
+        return model.model_validate(answer)
+    except ValidationError as exc:
+        raise AnswerRefused(shortened("\n\n".join(map(_complaint, exc.errors())))) from exc
+
+
+def _complaint(error: Any) -> str:
+    field = error["loc"][0]
+    if error["type"] == "missing":
+        return f"Missing value for field: {field}. Input: {error['input']}."
+    return f"Incorrect value ({error['input']}) for field: {field}. Error: {error['msg']}."

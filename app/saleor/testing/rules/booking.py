@@ -1,0 +1,219 @@
+"""Writing down what an answer says: events, amounts, actions (Saleor contract, A.4 to A.6).
+
+``answer`` is what came back from the app: the JSON value, or None if nothing usable came (a refusal by HTTP status
+where that matters, no JSON, ``null``, a dropped connection, a time-out).
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from app.saleor.testing.rules import amounts
+from app.saleor.testing.rules.answers import (
+    Answer,
+    AnswerRefused,
+    PendingAnswer,
+    SaleorCrashed,
+    read_action_answer,
+    read_session_answer,
+)
+from app.saleor.testing.state import Event, GrantedRefund, Scribe, Transaction
+from app.saleor.testing.vocabulary import Action, EventType, GrantedRefundStatus
+
+NOT_DELIVERED = "Failed to delivery request."
+OTHER_AMOUNT = "The transaction with provided `pspReference` and `type` already exists with different amount."
+SECOND_AUTHORIZATION = (
+    "Event with `AUTHORIZATION_SUCCESS` already reported for the transaction. Use `AUTHORIZATION_ADJUSTMENT` to "
+    "change the authorization amount."
+)
+
+FINAL = frozenset(
+    EventType(f"{family}_{outcome}")
+    for family in ("AUTHORIZATION", "CHARGE")
+    for outcome in ("SUCCESS", "FAILURE", "REQUEST")
+)
+_BOOKED_AT_ONCE = FINAL - {EventType.AUTHORIZATION_FAILURE, EventType.CHARGE_FAILURE}
+_NEVER_DUPLICATES = frozenset(
+    {EventType.AUTHORIZATION_ACTION_REQUIRED, EventType.CHARGE_ACTION_REQUIRED, EventType.INFO}
+)
+
+
+class Conflict(Exception):  # noqa: N818 - it is one
+    """The event contradicts one that is there already. Field, code and text are Saleor's."""
+
+    def __init__(self, field: str, code: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+        self.code = code
+
+
+def open_request(
+    transaction: Transaction,
+    kind: EventType,
+    amount: Decimal,
+    scribe: Scribe,
+    *,
+    idempotency_key: str,
+    granted_refund: GrantedRefund | None = None,
+) -> Event:
+    """Write down the ``*_REQUEST`` event that precedes a webhook. It counts only once the app has accepted it."""
+    request = Event(
+        id=scribe.event_id(),
+        created_at=scribe.now(),
+        type=kind,
+        amount=amount,
+        idempotency_key=idempotency_key,
+        counts=False,
+        granted_refund=granted_refund,
+    )
+    transaction.events.append(request)
+    return request
+
+
+def final_event(transaction: Transaction) -> Event | None:
+    """Return the event that ends the session, if any. Failures that Saleor itself wrote down end nothing."""
+    ends = [event for event in transaction.events if event.type in FINAL and event.counts]
+    return max(ends, key=lambda event: event.created_at, default=None)
+
+
+def existing_event(transaction: Transaction, kind: EventType, psp_reference: str | None) -> Event | None:
+    """Return the event that this one would duplicate: same transaction, type and reference, counted or not."""
+    if kind in _NEVER_DUPLICATES:
+        return None
+    return next(
+        (e for e in transaction.events if e.type is kind and e.psp_reference == psp_reference),
+        None,
+    )
+
+
+def write_event(transaction: Transaction, event: Event) -> tuple[Event, bool]:
+    """Write the event down unless it is there: return the event that stands, and whether it is new.
+
+    Raises Conflict if it is there with another amount, or if it would be a second authorization.
+    """
+    twin = existing_event(transaction, event.type, event.psp_reference)
+    if twin is not None:
+        if twin.amount != event.amount:
+            raise Conflict("pspReference", "INCORRECT_DETAILS", OTHER_AMOUNT)
+        return twin, False
+    if event.type is EventType.AUTHORIZATION_SUCCESS and any(
+        e.type is EventType.AUTHORIZATION_SUCCESS for e in transaction.events
+    ):
+        raise Conflict("type", "ALREADY_EXISTS", SECOND_AUTHORIZATION)
+    transaction.events.append(event)
+    return event, True
+
+
+def write_failure(transaction: Transaction, of: Event, why: str, scribe: Scribe) -> Event:
+    """Write down Saleor's own failure of ``of``: it takes part in no calculation and ends no session."""
+    failure = Event(
+        id=scribe.event_id(),
+        created_at=scribe.now(),
+        type=of.type.failure,
+        amount=of.amount,
+        psp_reference=of.psp_reference,
+        message=why,
+        counts=False,
+        granted_refund=of.granted_refund,
+    )
+    transaction.events.append(failure)
+    return failure
+
+
+def recount(transaction: Transaction, now: datetime) -> None:
+    """Bring the amounts of the transaction in line with its events."""
+    transaction.amounts = amounts.count(transaction.events)
+    transaction.modified_at = now
+
+
+def _as_object(answer: Any) -> Mapping[str, Any]:
+    if answer is None:
+        raise AnswerRefused(NOT_DELIVERED)
+    if not isinstance(answer, Mapping):
+        code = "AttributeError"
+        raise SaleorCrashed(code)
+    return answer
+
+
+def _event_of(answer: Answer, request: Event, scribe: Scribe) -> Event:
+    return Event(
+        id=scribe.event_id(),
+        created_at=answer.time or scribe.now(),
+        type=answer.result,
+        # Zero is as good as missing: the requested amount takes its place.
+        amount=answer.amount or request.amount,
+        psp_reference=answer.psp_reference,
+        message=answer.message,
+        external_url=answer.url,
+        granted_refund=request.granted_refund,
+    )
+
+
+def book_session_answer(transaction: Transaction, request: Event, answer: Any, scribe: Scribe) -> tuple[Event, Any]:
+    """Book the answer to initialize or process; return the event and the ``data`` for the storefront.
+
+    Raises SaleorCrashed where the answer makes Saleor fail in itself (then nothing is booked).
+    """
+    try:
+        session = read_session_answer(_as_object(answer))
+    except AnswerRefused as exc:
+        # The storefront gets even the data of an answer that was refused.
+        return write_failure(transaction, request, str(exc), scribe), (answer or {}).get("data")
+    event = request
+    if session.result.outcome == "REQUEST":
+        request.type, request.amount = session.result, session.amount or request.amount
+        request.psp_reference, request.counts = session.psp_reference, True
+    else:
+        try:
+            event, _ = write_event(transaction, _event_of(session, request, scribe))
+        except Conflict as exc:
+            return write_failure(transaction, request, str(exc), scribe), session.data
+        request.psp_reference = event.psp_reference
+    if event.type in _BOOKED_AT_ONCE:
+        transaction.psp_reference = event.psp_reference
+        offer(transaction, session.actions)
+        if session.method_details is not None:
+            transaction.payment_method_details = session.method_details.model_dump(by_alias=True)
+        recount(transaction, scribe.now())
+    elif event.psp_reference and event.psp_reference != transaction.psp_reference:
+        transaction.psp_reference, transaction.modified_at = event.psp_reference, scribe.now()
+    return event, session.data
+
+
+def book_action_answer(transaction: Transaction, request: Event, action: Action, answer: Any, scribe: Scribe) -> None:
+    """Book the answer to a staff action. Raises SaleorCrashed where the task dies without a trace."""
+    try:
+        understood = read_action_answer(_as_object(answer), action)
+        request.psp_reference, request.counts = understood.psp_reference, True
+        if isinstance(understood, Answer):
+            write_event(transaction, _event_of(understood, request, scribe))
+    except (AnswerRefused, Conflict) as exc:
+        write_failure(transaction, request, str(exc), scribe)
+    else:
+        if isinstance(understood, PendingAnswer):
+            transaction.poisoned = transaction.poisoned or bool(understood.actions)
+        offer(transaction, understood.actions)
+        recount(transaction, scribe.now())
+    if request.granted_refund is not None:
+        settle_granted_refund(request.granted_refund)
+
+
+def offer(transaction: Transaction, actions: list[str] | None) -> None:
+    """Replace what staff may do next; None keeps it."""
+    if actions is not None:
+        transaction.actions = sorted(set(actions))
+
+
+def settle_granted_refund(granted: GrantedRefund) -> None:
+    """Set its status by the latest of its events by ``created_at`` (Saleor contract, A.6)."""
+    transaction = granted.transaction
+    events = [event for event in transaction.events if event.granted_refund is granted] if transaction else []
+    if not events:
+        return
+    latest = max(events, key=lambda event: event.created_at)
+    granted.status = {
+        "REQUEST": GrantedRefundStatus.PENDING,
+        "SUCCESS": GrantedRefundStatus.SUCCESS,
+        "FAILURE": GrantedRefundStatus.FAILURE,
+    }.get(latest.type.outcome, granted.status)

@@ -1,0 +1,62 @@
+"""Is it paid? Charge and authorize status of checkouts and orders (Saleor contract, A.4)."""
+
+from collections.abc import Iterable
+from decimal import Decimal
+
+from app.saleor.testing.money import ZERO
+from app.saleor.testing.state import Amounts, Checkout, Order, Transaction
+from app.saleor.testing.vocabulary import AuthorizeStatus, ChargeStatus
+
+
+def _sum(transactions: Iterable[Transaction], *fields: str) -> Decimal:
+    return sum((getattr(transaction.amounts, name) for transaction in transactions for name in fields), ZERO)
+
+
+def covered(amounts: Amounts) -> Decimal:
+    """Return how much of a checkout this transaction covers, money on its way included."""
+    return amounts.authorized + amounts.authorize_pending + amounts.charged + amounts.charge_pending
+
+
+def left_to_pay(source: Checkout | Order) -> Decimal:
+    """Return the default amount of a new transaction: the total less what is covered, never below zero."""
+    total = source.basket.total
+    return max(total - sum((covered(transaction.amounts) for transaction in source.transactions), ZERO), ZERO)
+
+
+def charge_status(source: Checkout | Order) -> ChargeStatus:
+    """Return how much is charged. A checkout counts pending charges, an order does not."""
+    fields = ("charged", "charge_pending") if isinstance(source, Checkout) else ("charged",)
+    charged, total = _sum(source.transactions, *fields), _owed(source)
+    if charged > total:
+        return ChargeStatus.OVERCHARGED
+    if charged == total:
+        return ChargeStatus.FULL
+    return ChargeStatus.PARTIAL if charged > ZERO else ChargeStatus.NONE
+
+
+def authorize_status(source: Checkout | Order) -> AuthorizeStatus:
+    """Return how much is authorized or charged. A checkout counts what is pending, an order does not."""
+    fields = ["authorized", "charged"]
+    if isinstance(source, Checkout):
+        fields += ["authorize_pending", "charge_pending"]
+    held, total = _sum(source.transactions, *fields), _owed(source)
+    if held >= total:
+        return AuthorizeStatus.FULL
+    return AuthorizeStatus.PARTIAL if held > ZERO else AuthorizeStatus.NONE
+
+
+def _owed(source: Checkout | Order) -> Decimal:
+    """An order owes its total less every refund that was granted, paid out or not."""
+    if isinstance(source, Checkout):
+        return source.basket.total
+    return source.basket.total - sum((granted.amount for granted in source.granted_refunds), ZERO)
+
+
+def total_charged(order: Order) -> Decimal:
+    """Return what is charged over all transactions of an order."""
+    return _sum(order.transactions, "charged")
+
+
+def total_authorized(order: Order) -> Decimal:
+    """Return what is authorized over all transactions of an order."""
+    return _sum(order.transactions, "authorized")

@@ -1,0 +1,209 @@
+"""``transactionEventReport``: what an app tells of its own accord (Saleor contract, A.7)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from pydantic import HttpUrl, TypeAdapter, ValidationError
+
+from app.saleor.testing.money import ZERO, in_currency
+from app.saleor.testing.rules.answers import EXTERNAL_URL_LENGTH, PSP_REFERENCE_LENGTH, shortened
+from app.saleor.testing.rules.booking import (
+    Conflict,
+    offer,
+    recount,
+    settle_granted_refund,
+    write_event,
+    write_failure,
+)
+from app.saleor.testing.state import Event, Scribe, Transaction
+from app.saleor.testing.vocabulary import EventType
+
+_URL: TypeAdapter[HttpUrl] = TypeAdapter(HttpUrl)
+
+_SETS_REFERENCE = frozenset(
+    {
+        EventType.AUTHORIZATION_REQUEST,
+        EventType.AUTHORIZATION_SUCCESS,
+        EventType.CHARGE_REQUEST,
+        EventType.CHARGE_SUCCESS,
+    }
+)
+
+# Where an amount that was left out is looked for: events of these types with the same reference, of any transaction.
+_AMOUNT_FROM = {
+    EventType.AUTHORIZATION_FAILURE: ("AUTHORIZATION_SUCCESS", "AUTHORIZATION_REQUEST"),
+    EventType.CHARGE_FAILURE: (
+        "CHARGE_SUCCESS",
+        "CHARGE_REQUEST",
+        "AUTHORIZATION_SUCCESS",
+        "AUTHORIZATION_REQUEST",
+        "AUTHORIZATION_FAILURE",
+    ),
+    EventType.REFUND_FAILURE: (
+        "REFUND_SUCCESS",
+        "REFUND_REQUEST",
+        "CHARGE_SUCCESS",
+        "CHARGE_REQUEST",
+        "CHARGE_FAILURE",
+    ),
+    EventType.CANCEL_FAILURE: (
+        "CANCEL_SUCCESS",
+        "CANCEL_REQUEST",
+        "AUTHORIZATION_SUCCESS",
+        "AUTHORIZATION_REQUEST",
+        "AUTHORIZATION_FAILURE",
+    ),
+    EventType.REFUND_REVERSE: ("REFUND_SUCCESS",),
+    EventType.CHARGE_BACK: ("CHARGE_SUCCESS",),
+}
+
+_METHOD_LIMITS = {
+    "name": (0, 256),
+    "brand": (0, 40),
+    "firstDigits": (0, 4),
+    "lastDigits": (0, 4),
+    "lastChars": (0, 4),
+    "expMonth": (1, 12),
+    "expYear": (2000, 9999),
+}
+_METHOD_TYPES = {"card": "CARD", "other": "OTHER", "giftCard": "GIFT_CARD"}
+
+
+@dataclass(frozen=True)
+class Report:
+    """The arguments of the mutation. ``actions`` None leaves them as they are."""
+
+    type: EventType
+    psp_reference: str
+    amount: Decimal | None = None
+    time: datetime | None = None
+    message: str | None = None
+    external_url: str | None = None
+    actions: list[str] | None = None
+    metadata: dict[str, str] | None = None
+    private_metadata: dict[str, str] | None = None
+    method_details: dict[str, Any] | None = None
+
+
+class ReportRefused(Exception):  # noqa: N818 - named like what happens
+    """One entry of ``transactionEventReport.errors``: field, code and Saleor's message."""
+
+    def __init__(self, field: str, code: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+        self.code = code
+
+
+def book_report(
+    transaction: Transaction, report: Report, everything: Iterable[Transaction], scribe: Scribe
+) -> tuple[Event, bool]:
+    """Book a report; return the event that stands and whether it had been processed already.
+
+    ``everything`` are all transactions of this Saleor (a missing amount is looked for in all of them). Raises
+    ReportRefused; with INCORRECT_DETAILS and ALREADY_EXISTS a failure event has been written down then.
+    """
+    amount = in_currency(_amount(report, everything), transaction.currency)
+    details = _method_details(report.method_details)
+    _check_columns(report)
+    event = Event(
+        id=scribe.event_id(),
+        created_at=report.time or scribe.now(),
+        type=report.type,
+        amount=amount,
+        psp_reference=report.psp_reference,
+        message=shortened(report.message or ""),
+        external_url=report.external_url or "",
+        granted_refund=_granted_refund(transaction, report),
+    )
+    try:
+        event, new = write_event(transaction, event)
+    except Conflict as exc:
+        write_failure(transaction, event, str(exc), scribe)
+        if event.granted_refund:
+            settle_granted_refund(event.granted_refund)
+        raise ReportRefused(exc.field, exc.code, str(exc)) from exc
+    if report.actions is not None:
+        offer(transaction, report.actions)
+        transaction.poisoned = False
+    if details is not None:
+        transaction.payment_method_details = details
+    if new:
+        _take_over(transaction, report, event, scribe)
+    return event, not new
+
+
+def _take_over(transaction: Transaction, report: Report, event: Event, scribe: Scribe) -> None:
+    """What happens only when the report is news: a repeated one does not even save its metadata."""
+    if event.type in _SETS_REFERENCE and not transaction.psp_reference:
+        transaction.psp_reference = event.psp_reference
+    transaction.metadata.update(report.metadata or {})
+    transaction.private_metadata.update(report.private_metadata or {})
+    recount(transaction, scribe.now())
+    if event.granted_refund:
+        settle_granted_refund(event.granted_refund)
+
+
+def _amount(report: Report, everything: Iterable[Transaction]) -> Decimal:
+    if report.amount is not None:
+        return report.amount
+    if report.type is EventType.INFO:
+        return ZERO
+    name = report.type.value.lower()
+    if report.type not in _AMOUNT_FROM:
+        raise ReportRefused("amount", "REQUIRED", f"The `amount` field is required for {name} event.")
+    sources = [
+        event
+        for transaction in everything
+        for event in transaction.events
+        if event.type in _AMOUNT_FROM[report.type] and event.psp_reference == report.psp_reference
+    ]
+    if not sources:
+        raise ReportRefused("amount", "REQUIRED", f"Unable to deduce the amount for {name} event.")
+    return max(sources, key=lambda event: event.created_at).amount
+
+
+def _granted_refund(transaction: Transaction, report: Report) -> Any:
+    if report.type.family != "REFUND":
+        return None
+    requests = [
+        event
+        for event in transaction.events
+        if event.type is EventType.REFUND_REQUEST and event.psp_reference == report.psp_reference
+    ]
+    return requests[-1].granted_refund if requests else None
+
+
+def _check_columns(report: Report) -> None:
+    if len(report.psp_reference) > PSP_REFERENCE_LENGTH:
+        raise ReportRefused("pspReference", "INVALID", _too_long(report.psp_reference, PSP_REFERENCE_LENGTH))
+    url = report.external_url
+    if not url:
+        return
+    if len(url) > EXTERNAL_URL_LENGTH:
+        raise ReportRefused("externalUrl", "INVALID", _too_long(url, EXTERNAL_URL_LENGTH))
+    try:
+        _URL.validate_python(url)
+    except ValidationError as exc:
+        raise ReportRefused("externalUrl", "INVALID", "Enter a valid URL.") from exc
+
+
+def _too_long(value: str, limit: int) -> str:
+    return f"Ensure this value has at most {limit} characters (it has {len(value)})."
+
+
+def _method_details(given: dict[str, Any] | None) -> dict[str, Any] | None:
+    chosen = {kind: fields for kind, fields in (given or {}).items() if fields is not None}
+    if not chosen:
+        return None
+    if len(chosen) > 1:
+        raise ReportRefused("paymentMethodDetails", "INVALID", "Only one of the methods may be described.")
+    [(kind, fields)] = chosen.items()
+    for name, value in fields.items():
+        low, high = _METHOD_LIMITS[name]
+        size = len(value) if isinstance(value, str) else value
+        if value is not None and not low <= size <= high:
+            raise ReportRefused(name, "INVALID", f"The value of {name} is out of its limits ({low} to {high}).")
+    return {"type": _METHOD_TYPES[kind], **fields}

@@ -1,0 +1,221 @@
+"""What this Saleor remembers: apps, checkouts, orders, transactions. Plain mutable records.
+
+Amounts are ``Decimal`` in the major unit of the currency. Times are aware UTC. Ids are global ids.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from decimal import Decimal
+from itertools import count
+from typing import Any
+
+from app.saleor.testing.ids import global_id
+from app.saleor.testing.money import ZERO
+from app.saleor.testing.vocabulary import EventType, GrantedRefundStatus, WebhookEvent
+
+
+class Scribe:
+    """Dates and numbers the events. Two events never bear the same time, even where a test has stopped the clock."""
+
+    def __init__(self, clock: Callable[[], datetime]) -> None:
+        self._clock = clock
+        self._last: datetime | None = None
+        self._numbers = count(1)
+
+    def now(self) -> datetime:
+        """Return the time by the clock, or a microsecond after the last answer if the clock has not moved."""
+        now = self._clock()
+        if self._last is not None and now <= self._last:
+            now = self._last + timedelta(microseconds=1)
+        self._last = now
+        return now
+
+    def event_id(self) -> str:
+        """Return the global id of the next TransactionEvent."""
+        return global_id("TransactionEvent", next(self._numbers))
+
+
+@dataclass
+class Event:
+    """A TransactionEvent. ``counts`` is Saleor's include_in_calculations: only such events move the amounts."""
+
+    id: str
+    created_at: datetime
+    type: EventType
+    amount: Decimal
+    psp_reference: str | None = None
+    message: str = ""
+    external_url: str = ""
+    idempotency_key: str | None = None
+    counts: bool = True
+    granted_refund: "GrantedRefund | None" = None
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """The eight amounts of a transaction."""
+
+    authorized: Decimal = ZERO
+    authorize_pending: Decimal = ZERO
+    charged: Decimal = ZERO
+    charge_pending: Decimal = ZERO
+    refunded: Decimal = ZERO
+    refund_pending: Decimal = ZERO
+    canceled: Decimal = ZERO
+    cancel_pending: Decimal = ZERO
+
+
+@dataclass
+class Transaction:
+    """A TransactionItem. ``events`` are in the order in which they were written down, not of their ``created_at``."""
+
+    token: str
+    currency: str
+    app_identifier: str
+    created_at: datetime
+    modified_at: datetime
+    idempotency_key: str
+    name: str = ""
+    message: str = ""
+    psp_reference: str | None = None
+    external_url: str = ""
+    actions: list[str] = field(default_factory=list)
+    # An asynchronous answer with `actions` leaves them in a spelling that Saleor cannot read back.
+    poisoned: bool = False
+    amounts: Amounts = field(default_factory=Amounts)
+    events: list[Event] = field(default_factory=list)
+    payment_method_details: dict[str, Any] | None = None
+    metadata: dict[str, str] = field(default_factory=dict)
+    private_metadata: dict[str, str] = field(default_factory=dict)
+    checkout: "Checkout | None" = None
+    order: "Order | None" = None
+
+    @property
+    def id(self) -> str:
+        """The global id."""
+        return global_id("TransactionItem", self.token)
+
+    @property
+    def source(self) -> "Checkout | Order":
+        """What is being paid for."""
+        source = self.order or self.checkout
+        if source is None:
+            msg = "a transaction belongs to a checkout or to an order"
+            raise AssertionError(msg)
+        return source
+
+
+@dataclass
+class Line:
+    """A line of a basket. ``unit_price`` is gross. Metadata is what a store may hang a sub-merchant on."""
+
+    key: str
+    product_name: str
+    variant_name: str
+    unit_price: Decimal
+    quantity: int = 1
+    sku: str | None = None
+    variant_metadata: dict[str, str] = field(default_factory=dict)
+    product_metadata: dict[str, str] = field(default_factory=dict)
+    product_type_metadata: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def total(self) -> Decimal:
+        """Quantity times unit price."""
+        return self.unit_price * self.quantity
+
+
+@dataclass
+class Basket:
+    """What a checkout and the order made of it have in common."""
+
+    currency: str
+    channel_slug: str
+    email: str
+    language_code: str
+    lines: list[Line]
+    shipping_price: Decimal
+    address: dict[str, Any]
+    user: dict[str, Any] | None = None
+    metadata: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def subtotal(self) -> Decimal:
+        """The lines without shipping."""
+        return sum((line.total for line in self.lines), ZERO)
+
+    @property
+    def total(self) -> Decimal:
+        """What has to be paid, gross."""
+        return self.subtotal + self.shipping_price
+
+
+@dataclass
+class Checkout:
+    """A checkout, until ``checkoutComplete`` turns it into an order."""
+
+    token: str
+    basket: Basket
+    transactions: list[Transaction] = field(default_factory=list)
+
+    @property
+    def id(self) -> str:
+        """The global id."""
+        return global_id("Checkout", self.token)
+
+
+@dataclass
+class GrantedRefund:
+    """A refund that staff promised on an order, and may then ask of a transaction."""
+
+    id: str
+    order: "Order"
+    amount: Decimal
+    reason: str
+    shipping_costs_included: bool
+    lines: list[tuple[Line, int, str]]
+    transaction: Transaction | None = None
+    status: GrantedRefundStatus = GrantedRefundStatus.NONE
+
+
+@dataclass
+class Order:
+    """A placed order."""
+
+    token: str
+    number: str
+    basket: Basket
+    transactions: list[Transaction] = field(default_factory=list)
+    granted_refunds: list[GrantedRefund] = field(default_factory=list)
+    status: str = "UNFULFILLED"
+
+    @property
+    def id(self) -> str:
+        """The global id."""
+        return global_id("Order", self.token)
+
+
+@dataclass(frozen=True)
+class Webhook:
+    """A webhook that an app brought with its manifest."""
+
+    event: WebhookEvent
+    target_url: str
+    query: str
+
+
+@dataclass
+class App:
+    """An installed app."""
+
+    id: str
+    identifier: str
+    name: str
+    version: str
+    token: str
+    permissions: tuple[str, ...]
+    active: bool
+    webhooks: tuple[Webhook, ...]
+    manifest: Mapping[str, Any]
+    problems: list[dict[str, Any]] = field(default_factory=list)

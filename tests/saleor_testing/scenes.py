@@ -1,0 +1,72 @@
+"""Small beginnings of stories: a checkout of 569.50 UAH, a transaction on it, a clock."""
+
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+from itertools import count
+from typing import Any
+from uuid import UUID
+
+from app.saleor.testing.defaults import basket
+from app.saleor.testing.rules.booking import book_session_answer, open_request
+from app.saleor.testing.state import Checkout, Order, Scribe, Transaction
+from app.saleor.testing.vocabulary import EventType
+
+TOTAL = Decimal("569.50")
+_tokens = count(1)
+
+
+def the_scribe() -> Scribe:
+    """Return a scribe whose clock stands still at the time of the recordings."""
+    return Scribe(lambda: datetime(2026, 11, 21, 2, 30, tzinfo=UTC))
+
+
+def a_checkout() -> Checkout:
+    """Return a checkout over 569.50 UAH, as in the recordings."""
+    return Checkout(token=str(UUID(int=next(_tokens))), basket=basket())
+
+
+def an_order() -> Order:
+    """Return an order over 569.50 UAH."""
+    return Order(token=str(UUID(int=next(_tokens))), number="24", basket=basket())
+
+
+def a_transaction(source: Checkout | Order, scribe: Scribe) -> Transaction:
+    """Return a transaction on it in which nothing has happened."""
+    now = scribe.now()
+    transaction = Transaction(
+        token=str(UUID(int=next(_tokens))),
+        currency="UAH",
+        app_identifier="local.capture.payment",
+        created_at=now,
+        modified_at=now,
+        idempotency_key="key",
+    )
+    if isinstance(source, Order):
+        transaction.order = source
+    else:
+        transaction.checkout = source
+    source.transactions.append(transaction)
+    return transaction
+
+
+def paid(source: Checkout | Order, scribe: Scribe, result: str, reference: str) -> Transaction:
+    """Return a transaction on it whose initialize was answered with this result."""
+    transaction = a_transaction(source, scribe)
+    request = open_request(transaction, EventType.CHARGE_REQUEST, TOTAL, scribe, idempotency_key="key")
+    actions = ["CHARGE", "REFUND", "CANCEL"]
+    book_session_answer(transaction, request, {"result": result, "pspReference": reference, "actions": actions}, scribe)
+    return transaction
+
+
+def json_of(answer: dict[str, Any], *, session: bool) -> Any:
+    """Return what Saleor has in hand of an answer: the JSON value, or None if the answer did not count."""
+    if answer.get("drop") or (session and not 200 <= answer["status"] < 300):
+        return None
+    body = answer["body"]
+    if not isinstance(body, str):
+        return body
+    try:
+        return json.loads(body)
+    except ValueError:
+        return None

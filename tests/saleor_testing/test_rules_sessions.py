@@ -1,0 +1,91 @@
+"""The rule book against the real Saleor: what an answer to initialize made of a transaction."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from app.saleor.testing.rules.answers import SaleorCrashed
+from app.saleor.testing.rules.booking import book_session_answer, final_event, open_request
+from app.saleor.testing.rules.coverage import authorize_status, charge_status
+from app.saleor.testing.state import Checkout, Scribe, Transaction
+from app.saleor.testing.vocabulary import EventType
+from tests.saleor_testing.recordings import amounts, answer_as_saleor_reads_it, recording, shown
+from tests.saleor_testing.scenes import TOTAL, a_checkout, a_transaction, json_of, the_scribe
+
+CASES = recording("scenarios/init_answers")
+CRASHES = [name for name, case in CASES.items() if case["graphql_errors"]]
+ANSWERED = [name for name in CASES if name not in CRASHES]
+
+
+def opened() -> tuple[Checkout, Transaction, Scribe, Any]:
+    scribe = the_scribe()
+    checkout = a_checkout()
+    transaction = a_transaction(checkout, scribe)
+    request = open_request(transaction, EventType.CHARGE_REQUEST, TOTAL, scribe, idempotency_key="key")
+    return checkout, transaction, scribe, request
+
+
+@pytest.mark.parametrize("case", ANSWERED)
+def test_session_answer_makes_what_saleor_made_of_it(case: str) -> None:
+    real = CASES[case]
+    checkout, transaction, scribe, request = opened()
+
+    event, data = book_session_answer(
+        transaction, request, json_of(answer_as_saleor_reads_it("scenarios/init_answers", case), session=True), scribe
+    )
+
+    real_event = real["mutation"]["transactionEvent"]
+    assert event.type == real_event["type"]
+    assert (event.psp_reference or "") == real_event["pspReference"]
+    assert event.amount.quantize(Decimal("0.01")) == Decimal(real_event["amount"]["amount"]).quantize(Decimal("0.01"))
+    assert event.message == real_event["message"]
+    assert event.external_url == real_event["externalUrl"]
+    assert data == real["mutation"]["data"]
+    assert (transaction.psp_reference or "") == real["mutation"]["transaction"]["pspReference"]
+    assert set(transaction.actions) == set(real["mutation"]["transaction"]["actions"])
+
+    newest_first = sorted(transaction.events, key=lambda event: event.created_at, reverse=True)
+    assert [(e.type, e.psp_reference or "", e.message) for e in newest_first] == [
+        (kind, reference, message) for kind, reference, _, message in real["events_after_init"]
+    ]
+    assert shown(transaction.amounts) == amounts(real["amounts"])
+    assert charge_status(checkout) == real["tx"]["checkout"]["chargeStatus"]
+    assert authorize_status(checkout) == real["tx"]["checkout"]["authorizeStatus"]
+    # A final answer keeps transactionProcess from calling the app again.
+    assert (final_event(transaction) is None) == real["process_called_app"]
+
+
+@pytest.mark.parametrize("case", CRASHES)
+def test_session_answer_that_brought_saleor_down(case: str) -> None:
+    _, transaction, scribe, request = opened()
+    answer = json_of(answer_as_saleor_reads_it("scenarios/init_answers", case), session=True)
+
+    with pytest.raises(SaleorCrashed) as crash:
+        book_session_answer(transaction, request, answer, scribe)
+
+    assert crash.value.code == CASES[case]["graphql_errors"][0]["extensions"]["exception"]["code"]
+    assert transaction.events == [request]
+
+
+@pytest.mark.parametrize("case", ["pmd-card", "pmd-other"])
+def test_payment_method_is_kept(case: str) -> None:
+    _, transaction, scribe, request = opened()
+    answer = json_of(answer_as_saleor_reads_it("scenarios/init_answers", case), session=True)
+
+    book_session_answer(transaction, request, answer, scribe)
+
+    real = {name: value for name, value in CASES[case]["tx"]["pmd"].items() if name != "__typename"}
+    assert transaction.payment_method_details is not None
+    assert real.items() <= transaction.payment_method_details.items()
+
+
+def test_the_same_failure_without_reference_is_swallowed() -> None:
+    _, transaction, scribe, request = opened()
+    declined = {"result": "CHARGE_FAILURE", "message": "declined"}
+
+    first, _ = book_session_answer(transaction, request, declined, scribe)
+    second, _ = book_session_answer(transaction, request, {**declined, "message": "declined again"}, scribe)
+
+    assert second is first
+    assert [event.message for event in transaction.events] == ["", "declined"]
