@@ -45,6 +45,7 @@ class NewAccount:
     currencies: Sequence[str]
     storefront_origins: Sequence[str]
     order_timeout: int = 3600
+    names_required: bool = True
 
 
 class AccountBook:
@@ -72,6 +73,7 @@ class AccountBook:
             currencies=list(new.currencies),
             storefront_origins=list(new.storefront_origins),
             order_timeout=new.order_timeout,
+            names_required=new.names_required,
             created_at=now,
             updated_at=now,
         )

@@ -62,6 +62,11 @@ async def load_by_operation(session: AsyncSession, operation_row_id: int) -> She
     return sheet
 
 
+async def payment_of(session: AsyncSession, payment_id: int) -> Payment:
+    """Return that payment, locked, without its operations and events."""
+    return (await session.exec(select(Payment).where(Payment.id == payment_id).with_for_update())).one()
+
+
 async def find_by_order(session: AsyncSession, order_id: str) -> Sheet | None:
     """Return the sheet of a gateway order for reading only; or None."""
     return await _load(session, col(Payment.order_id) == order_id, lock=False)

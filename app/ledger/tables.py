@@ -103,6 +103,7 @@ class MerchantAccount(SQLModel, table=True):
     storefront_origins: list[str] = Field(sa_type=JSON)
     order_timeout: int = Field(default=3600)  # seconds that a shopper has to pay
     order_3ds_bypass: str = Field(default="supported", max_length=20)
+    names_required: bool = Field(default=True)  # refuse a payment whose shopper has no first and last name
     enabled: bool = Field(default=True)
     created_at: datetime = Field(sa_type=Moment)
     updated_at: datetime = Field(sa_type=Moment)
@@ -184,9 +185,11 @@ class Operation(SQLModel, table=True):
     status_code: str | None = Field(default=None, max_length=40)
     message: str | None = Field(default=None, sa_type=Text)  # words for staff
     shopper_message: str | None = Field(default=None, sa_type=Text)
+    waits_for_shopper: bool = Field(default=False)  # pending, and it is the shopper who must act
     inferred: bool = Field(default=False)  # the state is our conclusion from silence, not the gateway's word
     next_look_at: datetime | None = Field(default=None, sa_type=Moment)  # when the worker looks it up; None: never
     looks: int = Field(default=0)
+    looked_at: datetime | None = Field(default=None, sa_type=Moment)
     created_at: datetime = Field(sa_type=Moment)
     updated_at: datetime = Field(sa_type=Moment)
 

@@ -1,0 +1,51 @@
+"""``run`` and ``migrate``: the service itself."""
+
+import asyncio
+
+import uvicorn
+
+from app.ledger.database import is_sqlite
+from app.ledger.migrate import current_revision, migrate, newest_revision
+from app.logs import configure_logs
+from app.main import create_app
+from app.settings import PREFIX, Settings, SettingsError, read_settings
+
+
+def run() -> None:
+    """Serve the app, with the worker inside unless APP_WORKER=false."""
+    settings = read_settings()
+    configure_logs(settings.log_format, settings.log_level)
+    settings.open_vault()
+    asyncio.run(_prepare_database(settings))
+    uvicorn.run(
+        create_app(settings),
+        host=settings.host,
+        port=settings.port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+    )
+
+
+def migrate_database() -> None:
+    """Bring the database to the newest shape."""
+    settings = read_settings()
+    if is_sqlite(settings.database):
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+    asyncio.run(migrate(settings.database))
+
+
+async def _prepare_database(settings: Settings) -> None:
+    """SQLite is migrated at the start. Another database is an operator's: they say when, for all processes at once."""
+    if is_sqlite(settings.database):
+        await migrate(settings.database)
+        return
+    try:
+        revision = await current_revision(settings.database)
+    except Exception as exc:
+        raise SettingsError(f"{PREFIX}DATABASE_URL: the database does not answer ({type(exc).__name__})") from exc
+    if revision != newest_revision():
+        raise SettingsError(
+            f"{PREFIX}DATABASE_URL: the database stands at {revision or 'nothing'}, not at {newest_revision()}: "
+            "run `saleor-gateway migrate`"
+        )

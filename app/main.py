@@ -1,0 +1,184 @@
+"""The only place where everything meets: settings become a running app."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import httpx2
+import structlog
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import JSONResponse, PlainTextResponse
+
+from app.dashboard.framing import ANY_DASHBOARD
+from app.dashboard.router import create_dashboard_router
+from app.ledger.accounts import AccountBook
+from app.ledger.database import Database, create_engine
+from app.ledger.installations import InstallationBook
+from app.payments.desk import Addresses, Desk, Gateways
+from app.payments.notify import Receipt, receive
+from app.payments.webhooks import define_webhooks
+from app.saleor.app import AppInfo, SaleorApp
+from app.saleor.documents import Documents
+from app.saleor.graphql import SaleorClient
+from app.settings import Settings
+from app.shopper import standing
+from app.shopper.router import create_shopper_router
+from app.static import static_files
+from app.worker.loop import Worker
+
+MANIFEST = Path(__file__).parent.parent / "manifest"
+DISTRIBUTION = "saleor-gateway"
+
+log = structlog.get_logger(__name__)
+
+# Saleor and the gateway each get a pool of their own, so that a slow one does not starve the other.
+_LIMITS = httpx2.Limits(max_connections=100, max_keepalive_connections=50, keepalive_expiry=30)
+_MOST_NOTIFICATION_BYTES = 256 * 1024
+
+# The gateway does not say what it expects (gateway facts, 7). 2xx means "kept"; anything else may bring a repeat.
+_RECEIPTS = {
+    Receipt.KEPT: 200,
+    Receipt.REPEATED: 200,
+    Receipt.UNKNOWN_ACCOUNT: 404,
+    Receipt.FORGED: 401,
+    Receipt.UNREADABLE: 400,
+}
+
+
+def utc_now() -> datetime:
+    """Return this moment, aware, in UTC."""
+    return datetime.now(UTC)
+
+
+@asynccontextmanager
+async def open_desk(settings: Settings) -> AsyncIterator[Desk]:
+    """Give a desk with everything open behind it: the database and the gateway's connections.
+
+    Raises SettingsError when the secret key cannot be used.
+    """
+    vault = settings.open_vault()
+    async with AsyncExitStack() as stack:
+        database = Database(create_engine(settings.database))
+        stack.push_async_callback(database.close)
+        accounts = AccountBook(database, vault, utc_now)
+        http = await stack.enter_async_context(
+            httpx2.AsyncClient(verify=_tls(), limits=_LIMITS, follow_redirects=False, trust_env=False)
+        )
+        yield Desk(
+            database=database,
+            installations=InstallationBook(database, vault, utc_now),
+            accounts=accounts,
+            gateways=Gateways(http, accounts),
+            addresses=Addresses(settings.base_url),
+            now=utc_now,
+            schedule=settings.schedule,
+        )
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """Return the app. Nothing is opened before it starts serving."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            desk = await stack.enter_async_context(open_desk(settings))
+            http = await stack.enter_async_context(
+                httpx2.AsyncClient(verify=_tls(), limits=_LIMITS, follow_redirects=False, trust_env=False)
+            )
+            client = SaleorClient(http, Documents(MANIFEST / "operations"))
+            if settings.worker:
+                worker = Worker(client)
+                desk = replace(desk, wake=worker.wake)
+                await stack.enter_async_context(_running(worker, desk))
+            _mount(app, settings, desk, http, client)
+            log.info("serving", base_url=settings.base_url, worker=settings.worker)
+            yield
+
+    return FastAPI(
+        title=DISTRIBUTION,
+        version=version(DISTRIBUTION),
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+    )
+
+
+def _mount(app: FastAPI, settings: Settings, desk: Desk, http: httpx2.AsyncClient, client: SaleorClient) -> None:
+    info = AppInfo.read(MANIFEST, version=version(DISTRIBUTION))
+    info = replace(info, id=settings.id, name=settings.name or info.name)
+    saleor = SaleorApp(
+        info=info,
+        manifest_folder=MANIFEST,
+        api_base_url=settings.base_url,
+        iframe_base_url=settings.iframe_base_url,
+        allowed=settings.allowed_saleor_urls,
+        store=desk.installations,
+        http=http,
+        client=client,
+        now=desk.now,
+        oldest=settings.webhook_oldest,
+    )
+    define_webhooks(saleor, desk)
+    app.include_router(saleor.router())
+    app.include_router(
+        create_shopper_router(
+            find=lambda order_id: standing.find(desk, order_id),
+            on_return=lambda order_id: standing.follow_up(desk, order_id),
+        )
+    )
+    app.include_router(
+        create_dashboard_router(
+            app_name=info.name,
+            app_version=info.version,
+            frame_ancestors=settings.dashboard_origins or ANY_DASHBOARD,
+        )
+    )
+    app.mount("/static", static_files())
+
+    @app.post("/api/webhooks/gateway/{account_id}", include_in_schema=False)
+    async def gateway_notifies(account_id: str, request: Request) -> Response:
+        form = await _read_at_most(_MOST_NOTIFICATION_BYTES, request)
+        if form is None:
+            return Response(status_code=413)
+        return Response(status_code=_RECEIPTS[await receive(desk, account_id, form)])
+
+    @app.get("/health", include_in_schema=False)
+    async def health() -> Response:
+        try:
+            async with desk.database.transaction() as session:
+                await session.connection()
+        except Exception:
+            log.exception("health check failed")
+            return PlainTextResponse("the database does not answer", 503)
+        return JSONResponse({"status": "ok", "version": info.version})
+
+
+@asynccontextmanager
+async def _running(worker: Worker, desk: Desk) -> AsyncIterator[None]:
+    """Let the worker work beside the web app. What it leaves undone at the end is claimed after the next start."""
+    task = asyncio.create_task(worker.run(desk))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+def _tls() -> ssl.SSLContext:
+    return ssl.create_default_context()
+
+
+async def _read_at_most(limit: int, request: Request) -> bytes | None:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > limit:
+            return None
+    return bytes(body)

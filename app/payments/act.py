@@ -1,0 +1,118 @@
+"""Staff, or Saleor itself, ask to charge, refund or cancel: planned under the payment's lock, recorded, then sent."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.ledger.installations import OpenInstallation
+from app.ledger.sheets import Sheet, load_by_transaction
+from app.ledger.tables import Kind, Operation, State
+from app.payments.answers import action_answer
+from app.payments.balance import ZERO, Balance, balance
+from app.payments.deadline import Deadline
+from app.payments.desk import Desk
+from app.payments.plan import check_amount
+from app.payments.refusal import Refusal, RefusalCode
+from app.payments.send import keep_reference, send
+from app.saleor.answers import ActionAnswer, AvailableAction, unique_reference
+from app.saleor.events import RequestedAction
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The one operation at the gateway that does what was asked, and its amount."""
+
+    kind: Kind
+    amount: Decimal
+
+
+def step_for(action: AvailableAction, amount: Decimal, now: Balance) -> Step:
+    """Return what to do at the gateway. Raises Refusal, in words for staff. Pure.
+
+    Rules: gateway interface, States and transitions; a reservation is taken once and voided only as a whole (gateway
+    facts, 6).
+    """
+    if action is AvailableAction.CANCEL:
+        return _cancellation(now)
+    check_amount(amount)
+    possible = now.capturable if action is AvailableAction.CHARGE else now.refundable
+    if amount > possible:
+        raise Refusal(RefusalCode.NOT_POSSIBLE, _not_that_much(action, amount, now, possible), "amount")
+    return Step(Kind.CAPTURE if action is AvailableAction.CHARGE else Kind.REFUND, amount)
+
+
+def _cancellation(now: Balance) -> Step:
+    if now.capturable:
+        return Step(Kind.VOID, now.capturable)
+    if now.unpaid:
+        return Step(Kind.CANCEL, ZERO)
+    if now.charged:
+        raise Refusal(RefusalCode.NOT_POSSIBLE, "This payment has been taken already: refund it instead.")
+    raise Refusal(RefusalCode.NOT_POSSIBLE, "There is nothing to cancel: no money is reserved and no page is open.")
+
+
+def _not_that_much(action: AvailableAction, amount: Decimal, now: Balance, possible: Decimal) -> str:
+    if action is AvailableAction.REFUND:
+        return f"{amount} cannot be refunded: {possible} of this payment is left to refund."
+    if now.charged:
+        return "This reservation has been taken already, and the gateway takes a reservation once."
+    if not possible:
+        return "Nothing is reserved that could be charged."
+    return f"{amount} cannot be charged: {possible} is reserved."
+
+
+async def act(desk: Desk, event: RequestedAction, installation: OpenInstallation) -> ActionAnswer:
+    """Answer a charge, refund or cancelation request.
+
+    The same question gets the same answer and calls nobody (laws of money, 4). While another operation of the payment
+    is open, this one is accepted, answered as pending, and sent when its turn comes (3).
+    """
+    deadline = Deadline(desk.schedule.budget.total_seconds())
+    async with desk.database.transaction() as session:
+        sheet = await load_by_transaction(session, installation.id, event.transaction.id)
+        try:
+            operation, fresh = _find_or_add(desk, session, sheet, event)
+        except Refusal as refusal:
+            return ActionAnswer.failure(event.kind, psp_reference=unique_reference(), message=refusal.message)
+        assert sheet is not None  # noqa: S101 - a missing sheet is refused
+        if fresh:
+            await session.flush()
+        if not fresh or operation.state is State.WAITING:
+            keep_reference(operation)
+            return action_answer(sheet, operation, event.kind)
+    account = await desk.accounts.find(sheet.payment.account_id)
+    assert account is not None  # noqa: S101 - an account with payments is never deleted
+    sheet = await send(desk, account, sheet, operation, deadline, answering=True)
+    return action_answer(sheet, sheet.by_id(operation.id), event.kind)
+
+
+def _find_or_add(
+    desk: Desk, session: AsyncSession, sheet: Sheet | None, event: RequestedAction
+) -> tuple[Operation, bool]:
+    if sheet is None:
+        raise Refusal(RefusalCode.UNKNOWN_PAYMENT, "This payment was not made with this app: nothing was done.")
+    key = event.request_key
+    if key is None:
+        raise Refusal(RefusalCode.INVALID_DATA, "Saleor does not say which request this is: nothing was done.")
+    known = sheet.by_key(key)
+    if known is not None:
+        return known, False
+    now = desk.now()
+    standing = balance(sheet.payment.flow, sheet.operations)
+    step = step_for(event.kind, event.action.amount, standing)
+    operation = Operation(
+        payment_id=sheet.create.payment_id,
+        kind=step.kind,
+        idempotency_key=key,
+        state=State.WAITING if standing.in_flight else State.INTENT,
+        amount=step.amount,
+        currency=sheet.payment.currency,
+        request={"amount": str(step.amount), "currency": sheet.payment.currency, "order_id": sheet.payment.order_id},
+        next_look_at=None if standing.in_flight else desk.schedule.after_intent(now),
+        created_at=now,
+        updated_at=now,
+    )
+    session.add(operation)
+    sheet.operations.append(operation)
+    return operation, True

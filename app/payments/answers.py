@@ -1,0 +1,132 @@
+"""From what is recorded of an operation to what Saleor is answered. Pure: the same state gives the same answer.
+
+An answer is only an early copy of events that the outbox holds too (laws of money, 5).
+"""
+
+from datetime import datetime
+from typing import Any
+
+from app.ledger.sheets import Sheet
+from app.ledger.tables import Operation, State
+from app.payments.balance import balance
+from app.payments.refusal import Refusal
+from app.saleor.answers import (
+    ActionAnswer,
+    AvailableAction,
+    CardDetails,
+    SessionAnswer,
+    TransactionFlow,
+    unique_reference,
+)
+
+CREATION_UNKNOWN = "CREATION_UNKNOWN"
+DECLINED = "DECLINED"
+_UNKNOWN_WORDS = {
+    "en": "We are still finding out whether the payment page was opened. Please try again in a moment.",
+    "uk": "Ми ще з'ясовуємо, чи відкрилася сторінка оплати. Спробуйте ще раз за хвилину.",
+}
+_DECLINED_WORDS = {
+    "en": "The payment did not go through. Please try again.",
+    "uk": "Оплата не пройшла. Спробуйте ще раз.",
+}
+
+
+def error_data(code: str, message: str, field: str | None = None) -> dict[str, Any]:
+    """Return one entry of ``data.errors``."""
+    return {"code": code, "message": message} | ({"field": field} if field else {})
+
+
+def refused_session(flow: TransactionFlow, refusal: Refusal) -> SessionAnswer:
+    """Return the answer to a session webhook that is refused before anything was recorded."""
+    return SessionAnswer.failure(
+        flow,
+        psp_reference=unique_reference(),
+        message=refusal.message,
+        data={"errors": [error_data(refusal.code.value, refusal.message, refusal.field)]},
+    )
+
+
+def session_answer(sheet: Sheet) -> SessionAnswer:
+    """Return where the payment stands, for the storefront and for Saleor."""
+    payment, create = sheet.payment, sheet.create
+    flow = TransactionFlow(payment.flow.value)
+    reference = create.psp_reference or payment.order_id
+    actions = balance(payment.flow, sheet.operations).actions
+    match create.state:
+        case State.SUCCESS:
+            return SessionAnswer.success(
+                flow,
+                psp_reference=reference,
+                amount=create.amount,
+                actions=actions,
+                message=create.message,
+                card=_card(sheet),
+            )
+        case State.FAILURE:
+            words = create.shopper_message or _words(_DECLINED_WORDS, payment.language)
+            return SessionAnswer.failure(
+                flow,
+                psp_reference=reference,
+                amount=payment.amount,
+                actions=actions,
+                message=create.message,
+                data={"errors": [error_data(create.status_code or DECLINED, words)]},
+            )
+        case State.PENDING if not create.waits_for_shopper:
+            return SessionAnswer.request(
+                flow, psp_reference=reference, amount=payment.amount, actions=actions, message=create.message
+            )
+        case _:
+            return SessionAnswer.action_required(
+                flow, psp_reference=reference, amount=payment.amount, message=create.message, data=_page(sheet)
+            )
+
+
+def action_answer(sheet: Sheet, operation: Operation, action: AvailableAction) -> ActionAnswer:
+    """Return what became of what staff asked; the operation's reference must be set while its outcome is open."""
+    if operation.psp_reference is None:
+        raise ValueError("an answer needs the reference that it will keep")
+    match operation.state:
+        case State.SUCCESS:
+            return ActionAnswer.success(
+                action,
+                psp_reference=operation.psp_reference,
+                amount=operation.amount,
+                actions=balance(sheet.payment.flow, sheet.operations).actions,
+                message=operation.message,
+            )
+        case State.FAILURE:
+            return ActionAnswer.failure(
+                action,
+                psp_reference=operation.psp_reference,
+                amount=operation.amount or None,
+                actions=balance(sheet.payment.flow, sheet.operations).actions,
+                message=operation.message,
+            )
+        case _:
+            return ActionAnswer.pending(action, psp_reference=operation.psp_reference)
+
+
+def _page(sheet: Sheet) -> dict[str, Any]:
+    payment = sheet.payment
+    if payment.checkout_url is None and payment.qr_url is None:
+        return {"errors": [error_data(CREATION_UNKNOWN, _words(_UNKNOWN_WORDS, payment.language))]}
+    page: dict[str, Any] = {"checkoutUrl": payment.checkout_url, "qrUrl": payment.qr_url}
+    if payment.expires_at is not None:
+        page["expiresAt"] = _moment(payment.expires_at)
+    return {name: value for name, value in page.items() if value is not None}
+
+
+def _card(sheet: Sheet) -> CardDetails | None:
+    event = next(
+        (each for each in sheet.events if each.card and each.psp_reference == sheet.create.psp_reference), None
+    )
+    return CardDetails.of_what_is_known(**event.card) if event is not None and event.card else None
+
+
+def _moment(moment: datetime) -> str:
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _words(words: dict[str, str], language: str) -> str:
+    return words.get(language, words["en"])

@@ -1,0 +1,284 @@
+"""Posts what the gateway says to the sheet of a payment: states move, events for Saleor are written, all in one commit.
+
+Nothing here reads or writes anything but the sheet it is given; the caller holds the payment's lock and commits.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from app.ledger.sheets import Sheet
+from app.ledger.tables import EventState, Kind, Operation, Payment, SaleorEvent, State
+from app.payments.balance import ZERO, balance
+from app.payments.mapper import Known, Seen, event_of, judge
+from app.payments.references import new_reference, reference_of_problem, reference_of_release
+from app.payments.schedule import Schedule
+from app.saleor.answers import EventType
+
+_MESSAGE_LIMIT = 512  # Saleor contract, A.7: longer messages are cut there
+
+
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """Under what circumstances something is posted.
+
+    ``answering``: the operation whose outcome the current webhook's answer will carry. Its events are also in the
+    outbox, because an answer can get lost; but they are reported only when Saleor must have read the answer.
+    """
+
+    now: datetime
+    schedule: Schedule
+    answering: int | None = None
+
+
+def apply(sheet: Sheet, pos_id: str, records: Sequence[Seen], posting: Posting) -> None:
+    """Post ``records`` of one gateway order to its sheet.
+
+    A record belongs to the operation with its id; else to an operation of the same kind and amount whose id we do not
+    know yet; else it is something that others did (laws of money, 10), and gets an operation of its own.
+    """
+    for seen in sorted(records, key=lambda each: each.kind is not Kind.CREATE):
+        operation = _owner(sheet, seen, posting)
+        if operation is None:
+            operation = _recorded_from_outside(sheet, seen, posting.now)
+        _post(sheet, operation, pos_id, seen, posting)
+    _conclude_cancellation(sheet, posting)
+    _wake_next(sheet, posting.now)
+
+
+def conclude(
+    sheet: Sheet,
+    operation: Operation,
+    state: State,
+    posting: Posting,
+    *,
+    message: str,
+    shopper_message: str = "",
+    status_code: str | None = None,
+    inferred: bool = False,
+) -> None:
+    """Bring ``operation`` to ``state`` by our own conclusion: refused, not sent, unknown, or settled by silence.
+
+    Does nothing when the gateway has told more in the meantime: its notification can overtake its answer.
+    """
+    if operation.state.rank >= state.rank:
+        return
+    operation.state = state
+    operation.inferred = inferred
+    operation.message = message
+    operation.shopper_message = shopper_message or operation.shopper_message
+    operation.status_code = status_code or operation.status_code
+    _reschedule(sheet.payment, operation, posting)
+    event = event_of(operation.kind, sheet.payment.flow, state)
+    if event is not None:
+        _write(sheet, operation, event, posting, amount=operation.amount, message=message)
+    _conclude_cancellation(sheet, posting)
+    _wake_next(sheet, posting.now)
+
+
+def note(sheet: Sheet, message: str, posting: Posting) -> None:
+    """Write an event that changes no amount, but tells staff where the payment stands and what they may do."""
+    payment = sheet.payment
+    actions = balance(payment.flow, sheet.operations).actions
+    _append(
+        sheet,
+        EventType.INFO,
+        reference=payment.order_id,
+        amount=ZERO,
+        message=message,
+        actions=[each.value for each in actions],
+        now=posting.now,
+    )
+
+
+def raise_problem(sheet: Sheet, words: str, now: datetime) -> None:
+    """Make a problem visible to staff: on the payment, and in Saleor's own history of the transaction."""
+    sheet.payment.problem = words
+    reference = reference_of_problem(sheet.payment.order_id, words)
+    _append(sheet, EventType.INFO, reference=reference, amount=ZERO, message=words, actions=None, now=now)
+
+
+def _owner(sheet: Sheet, seen: Seen, posting: Posting) -> Operation | None:
+    if seen.kind is Kind.CREATE:
+        return sheet.create
+    same_kind = [each for each in sheet.operations if each.kind is seen.kind]
+    for operation in same_kind:
+        if operation.operation_id == seen.gateway_id:
+            return operation
+    open_ones = [
+        each
+        for each in same_kind
+        if each.operation_id is None
+        and (each.state in {State.INTENT, State.UNKNOWN} or each.inferred)
+        and (seen.kind is Kind.VOID or each.amount == seen.amount)
+    ]
+    return next((each for each in open_ones if each.id == posting.answering), open_ones[0] if open_ones else None)
+
+
+def _recorded_from_outside(sheet: Sheet, seen: Seen, now: datetime) -> Operation:
+    assert sheet.payment.id is not None  # noqa: S101 - a sheet is always of a stored payment
+    operation = Operation(
+        payment_id=sheet.payment.id,
+        kind=seen.kind,
+        idempotency_key=f"gateway:{seen.gateway_id}",
+        state=State.INTENT,
+        amount=seen.amount,
+        currency=seen.currency,
+        asked_by_saleor=False,
+        psp_reference=seen.gateway_id,
+        operation_id=seen.gateway_id,
+        created_at=now,
+        updated_at=now,
+    )
+    sheet.operations.append(operation)
+    return operation
+
+
+def _post(sheet: Sheet, operation: Operation, pos_id: str, seen: Seen, posting: Posting) -> None:
+    payment = sheet.payment
+    known = Known(
+        flow=payment.flow,
+        kind=operation.kind,
+        state=operation.state,
+        inferred=operation.inferred,
+        asked=payment.amount if operation.kind is Kind.CREATE else operation.amount,
+        currency=payment.currency,
+        pos_id=pos_id,
+    )
+    verdict = judge(known, seen)
+    if verdict.problem is not None:
+        raise_problem(sheet, verdict.problem, posting.now)
+        operation.next_look_at = None  # nothing that the gateway repeats will mend it: a person must look
+    if verdict.state is None:
+        return
+    operation.state = verdict.state
+    operation.inferred = False
+    operation.operation_id = operation.operation_id or seen.gateway_id
+    operation.waits_for_shopper = seen.waits_for_shopper
+    operation.status_code = seen.status_code or operation.status_code
+    operation.message = seen.message or operation.message
+    operation.shopper_message = seen.shopper_message or operation.shopper_message
+    if verdict.amount is not None:
+        operation.amount = verdict.amount
+    _reschedule(payment, operation, posting)
+    if verdict.event is not None:
+        _write(
+            sheet, operation, verdict.event, posting, amount=operation.amount, message=verdict.message, card=seen.card
+        )
+        _release_the_rest(sheet, operation, posting)
+
+
+def _release_the_rest(sheet: Sheet, operation: Operation, posting: Posting) -> None:
+    """A capture of less than was reserved frees the rest at the bank (gateway facts, 6): Saleor must hear that too."""
+    if operation.kind is not Kind.CAPTURE or operation.state is not State.SUCCESS:
+        return
+    rest = balance(sheet.payment.flow, sheet.operations).authorized - operation.amount
+    if rest > ZERO and operation.psp_reference is not None:
+        _write(
+            sheet,
+            operation,
+            EventType.CANCEL_SUCCESS,
+            posting,
+            amount=rest,
+            message="The rest of the reservation was released",
+            reference=reference_of_release(operation.psp_reference),
+        )
+
+
+def _conclude_cancellation(sheet: Sheet, posting: Posting) -> None:
+    """A cancellation has no record of its own at the gateway: what became of the payment is its outcome."""
+    create = sheet.create
+    if not create.state.final or create.inferred:
+        return
+    for operation in sheet.operations:
+        if operation.kind is not Kind.CANCEL or operation.state.final:
+            continue
+        if create.state is State.FAILURE:
+            operation.state = State.SUCCESS
+            operation.message = "The payment page was closed; nothing was paid"
+        else:
+            operation.state = State.FAILURE
+            operation.message = "The shopper paid before the payment could be cancelled: refund it instead"
+        operation.next_look_at = None
+        operation.updated_at = posting.now
+        event = event_of(Kind.CANCEL, sheet.payment.flow, operation.state)
+        if event is not None and operation.asked_by_saleor:
+            _write(sheet, operation, event, posting, amount=operation.amount, message=operation.message)
+
+
+def _wake_next(sheet: Sheet, now: datetime) -> None:
+    """Let the worker send the next waiting operation as soon as none is in flight (laws of money, 3)."""
+    if balance(sheet.payment.flow, sheet.operations).in_flight:
+        return
+    waiting = next((each for each in sheet.operations if each.state is State.WAITING), None)
+    if waiting is not None:
+        waiting.next_look_at = now
+
+
+def _reschedule(payment: Payment, operation: Operation, posting: Posting) -> None:
+    operation.updated_at = payment.updated_at = posting.now
+    operation.next_look_at = posting.schedule.next_look(
+        operation.state, operation.looks, posting.now, payment.expires_at
+    )
+
+
+def _write(
+    sheet: Sheet,
+    operation: Operation,
+    event: EventType,
+    posting: Posting,
+    *,
+    amount: Decimal,
+    message: str,
+    reference: str | None = None,
+    card: dict[str, Any] | None = None,
+) -> None:
+    """Write an event of an operation, which keeps the reference that it is told under (laws of money, 9)."""
+    if operation.psp_reference is None:
+        operation.psp_reference = operation.operation_id or new_reference(operation.kind.value)
+    answered = posting.answering is not None and posting.answering == operation.id and reference is None
+    _append(
+        sheet,
+        event,
+        reference=reference or operation.psp_reference,
+        amount=amount,
+        message=message,
+        actions=[each.value for each in balance(sheet.payment.flow, sheet.operations).actions],
+        now=posting.now,
+        due=posting.now + posting.schedule.answer_window if answered else posting.now,
+        card=card,
+    )
+
+
+def _append(
+    sheet: Sheet,
+    event: EventType,
+    *,
+    reference: str,
+    amount: Decimal,
+    message: str,
+    actions: list[str] | None,
+    now: datetime,
+    due: datetime | None = None,
+    card: dict[str, Any] | None = None,
+) -> None:
+    """Add an event unless the same one is there already: Saleor knows an event by its type and its reference."""
+    assert sheet.payment.id is not None  # noqa: S101 - a sheet is always of a stored payment
+    if any(each.type == event.value and each.psp_reference == reference for each in sheet.events):
+        return
+    sheet.events.append(
+        SaleorEvent(
+            payment_id=sheet.payment.id,
+            type=event.value,
+            psp_reference=reference,
+            amount=amount,
+            message=message[:_MESSAGE_LIMIT],
+            available_actions=actions,
+            card=card,
+            state=EventState.WAITING,
+            next_attempt_at=due or now,
+            created_at=now,
+        )
+    )

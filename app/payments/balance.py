@@ -1,0 +1,76 @@
+"""What of a payment is reserved, taken, given back; and what may be asked next. Pure: computed from its operations.
+
+Operations in flight count as if they will succeed (laws of money, 3), so that nothing is promised twice.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from app.ledger.tables import Flow, Kind, Operation, State
+from app.saleor.answers import AvailableAction
+
+ZERO = Decimal("0.00")
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """Amounts of one payment, in its currency.
+
+    ``capturable`` is the whole reservation or nothing: the gateway takes a reservation once, and a smaller capture
+    releases the rest (gateway facts, 6). ``unpaid`` means that the shopper has not paid yet and can still be stopped.
+    """
+
+    authorized: Decimal
+    charged: Decimal
+    refunded: Decimal
+    capturable: Decimal
+    refundable: Decimal
+    unpaid: bool
+    in_flight: bool
+
+    @property
+    def actions(self) -> tuple[AvailableAction, ...]:
+        """What staff may ask next: nothing that the gateway would refuse."""
+        actions = []
+        if self.capturable:
+            actions.append(AvailableAction.CHARGE)
+        if self.refundable:
+            actions.append(AvailableAction.REFUND)
+        if self.capturable or self.unpaid:
+            actions.append(AvailableAction.CANCEL)
+        return tuple(actions)
+
+
+def balance(flow: Flow, operations: Sequence[Operation]) -> Balance:
+    """Return the balance of a payment made for ``flow``."""
+    create = next((each for each in operations if each.kind is Kind.CREATE), None)
+    paid = create.amount if create is not None and create.state is State.SUCCESS else ZERO
+    captured = _sum(operations, Kind.CAPTURE, State.SUCCESS)
+    refunded = _sum(operations, Kind.REFUND, State.SUCCESS)
+    charged = paid if flow is Flow.CHARGE else captured
+    refunds = sum((each.amount for each in operations if each.kind is Kind.REFUND and _counts(each)), ZERO)
+    used = any(each.kind in {Kind.CAPTURE, Kind.VOID} and _counts(each) for each in operations)
+    cancelling = any(each.kind is Kind.CANCEL and _counts(each) for each in operations)
+    return Balance(
+        authorized=paid if flow is Flow.AUTHORIZATION else ZERO,
+        charged=charged,
+        refunded=refunded,
+        capturable=paid if flow is Flow.AUTHORIZATION and not used else ZERO,
+        refundable=max(ZERO, charged - refunds),
+        unpaid=create is not None and create.state is State.INIT and not cancelling,
+        in_flight=any(in_flight(each) for each in operations),
+    )
+
+
+def in_flight(operation: Operation) -> bool:
+    """Return True for a secondary operation that was sent, or is about to be, and whose outcome is open."""
+    return operation.kind is not Kind.CREATE and operation.state in {State.INTENT, State.UNKNOWN, State.PENDING}
+
+
+def _counts(operation: Operation) -> bool:
+    return operation.state is not State.FAILURE
+
+
+def _sum(operations: Sequence[Operation], kind: Kind, state: State) -> Decimal:
+    return sum((each.amount for each in operations if each.kind is kind and each.state is state), ZERO)

@@ -1,0 +1,74 @@
+"""What everything in this room works with: the books, the gateway's clients, the addresses, the clock."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import httpx2
+
+from app.gateway.client import GatewayClient
+from app.gateway.credentials import Credentials
+from app.ledger.accounts import AccountBook
+from app.ledger.database import Database
+from app.ledger.installations import InstallationBook
+from app.ledger.tables import MerchantAccount
+from app.payments.schedule import Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where the outside finds us; ``base_url`` is the public address of the app, without a trailing slash."""
+
+    base_url: str
+
+    def notifications(self, account_id: str) -> str:
+        """Return where the gateway notifies us of an account's payments."""
+        return f"{self.base_url}/api/webhooks/gateway/{account_id}"
+
+    def return_page(self, order_id: str) -> str:
+        """Return where the gateway sends the shopper back."""
+        return f"{self.base_url}/pay/return/{order_id}"
+
+
+class Gateways:
+    """One client for each merchant account, all over the process's one pool of connections."""
+
+    def __init__(self, http: httpx2.AsyncClient, accounts: AccountBook) -> None:
+        self._http = http
+        self._accounts = accounts
+        self._clients: dict[str, tuple[datetime, GatewayClient]] = {}
+
+    def credentials(self, account: MerchantAccount) -> Credentials:
+        """Return the account's opened credentials. Raises VaultError."""
+        keys = self._accounts.keys(account)
+        return Credentials(
+            pos_id=account.pos_id,
+            api_key=keys.api_key,
+            api_secret=keys.api_secret,
+            endpoints_key=keys.endpoints_key,
+            base_url=account.base_url,
+            scheme_word=account.scheme_word,
+            previous_api_secrets=(keys.previous_api_secret,) if keys.previous_api_secret else (),
+        )
+
+    def client(self, account: MerchantAccount) -> GatewayClient:
+        """Return the account's client; a changed account gets a new one. Raises VaultError."""
+        known = self._clients.get(account.id)
+        if known is None or known[0] != account.updated_at:
+            known = (account.updated_at, GatewayClient(self._http, self.credentials(account)))
+            self._clients[account.id] = known
+        return known[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """The desk at which payments are worked on. ``wake`` tells a worker in this process that there is work."""
+
+    database: Database
+    installations: InstallationBook
+    accounts: AccountBook
+    gateways: Gateways
+    addresses: Addresses
+    now: Callable[[], datetime]
+    schedule: Schedule = field(default_factory=Schedule)
+    wake: Callable[[], None] = lambda: None

@@ -1,0 +1,155 @@
+"""A shopper begins to pay: Saleor's session becomes a hosted payment at the gateway.
+
+Intent first, then the call, then the outcome; each step is its own commit, and no transaction is held across the call
+(laws of money, 1).
+"""
+
+from datetime import timedelta
+
+from sqlalchemy.exc import IntegrityError
+
+from app.gateway.errors import GatewayError
+from app.gateway.models import Checkout, PaymentRecord
+from app.ledger.installations import OpenInstallation
+from app.ledger.sheets import Sheet, load_by_operation, load_by_transaction
+from app.ledger.tables import Kind, MerchantAccount, Operation, Payment, State
+from app.payments.answers import refused_session, session_answer
+from app.payments.apply import Posting, apply, conclude, note
+from app.payments.deadline import Deadline
+from app.payments.desk import Desk
+from app.payments.outcome import post_error
+from app.payments.plan import HostedPlan, plan_hosted
+from app.payments.refusal import Refusal
+from app.payments.seen import seen_in
+from app.saleor.answers import SessionAnswer
+from app.saleor.events import TransactionInitializeSession, TransactionProcessSession
+
+
+async def initialize(
+    desk: Desk, event: TransactionInitializeSession | TransactionProcessSession, installation: OpenInstallation
+) -> SessionAnswer:
+    """Answer a session webhook about a transaction that may or may not be known.
+
+    A transaction that is known is not asked for again, however often Saleor repeats itself: it is answered from what
+    is recorded (laws of money, 4).
+    """
+    deadline = Deadline(desk.schedule.budget.total_seconds())
+    async with desk.database.transaction() as session:
+        known = await load_by_transaction(session, installation.id, event.transaction.id)
+    if known is not None:
+        return session_answer(known)
+    account = await desk.accounts.for_channel(installation.id, event.source.channel.slug)
+    try:
+        plan = plan_hosted(event, account, desk.addresses)
+    except Refusal as refusal:
+        return refused_session(event.action.action_type, refusal)
+    assert account is not None  # noqa: S101 - the plan refuses a missing account
+    operation_id = await _intend(desk, event, installation, account, plan)
+    if operation_id is None:
+        return session_answer(await _recorded(desk, installation, event.transaction.id))
+    return session_answer(await _create(desk, account, plan, operation_id, deadline))
+
+
+async def _intend(
+    desk: Desk,
+    event: TransactionInitializeSession | TransactionProcessSession,
+    installation: OpenInstallation,
+    account: MerchantAccount,
+    plan: HostedPlan,
+) -> int | None:
+    """Commit what is about to be asked. Return None when another delivery of the same webhook was faster."""
+    now = desk.now()
+    request = plan.request
+    payment = Payment(
+        installation_id=installation.id,
+        account_id=account.id,
+        transaction_id=event.transaction.id,
+        order_id=request.order_id,
+        flow=plan.flow,
+        amount=request.amount,
+        currency=request.currency,
+        channel=event.source.channel.slug,
+        source_id=event.source.id,
+        order_number=plan.order_number,
+        language=plan.language,
+        return_url=plan.return_url,
+        created_at=now,
+        updated_at=now,
+    )
+    try:
+        async with desk.database.transaction() as session:
+            session.add(payment)
+            await session.flush()
+            assert payment.id is not None  # noqa: S101 - flushed
+            operation = Operation(
+                payment_id=payment.id,
+                kind=Kind.CREATE,
+                idempotency_key="create",
+                state=State.INTENT,
+                amount=request.amount,
+                currency=request.currency,
+                request=request.model_dump(mode="json", exclude_none=True),
+                # The answer to a hosted payment names no payment id, so the reference for Saleor is our order id, and
+                # stays it for the whole chain of events (laws of money, 9).
+                psp_reference=request.order_id,
+                next_look_at=desk.schedule.after_intent(now),
+                created_at=now,
+                updated_at=now,
+            )
+            session.add(operation)
+            await session.flush()
+            return operation.id
+    except IntegrityError:
+        return None
+
+
+async def _create(
+    desk: Desk, account: MerchantAccount, plan: HostedPlan, operation_id: int, deadline: Deadline
+) -> Sheet:
+    """Ask the gateway, then commit what came of it."""
+    outcome: Checkout | PaymentRecord | GatewayError
+    try:
+        outcome = await desk.gateways.client(account).create_hosted(
+            plan.request, qr=plan.data.qr, timeout=deadline.left
+        )
+    except GatewayError as error:
+        outcome = error
+    posting = Posting(now=desk.now(), schedule=desk.schedule, answering=operation_id)
+    async with desk.database.transaction() as session:
+        sheet = await load_by_operation(session, operation_id)
+        match outcome:
+            case GatewayError():
+                post_error(sheet, sheet.create, outcome, posting)
+            case Checkout():
+                _open_page(sheet, account, outcome, posting)
+            case PaymentRecord():
+                seen = seen_in(outcome, sheet.payment.language)
+                apply(sheet, account.pos_id, [seen] if seen else [], posting)
+        session.add_all([*sheet.operations, *sheet.events])
+    desk.wake()
+    return sheet
+
+
+def _open_page(sheet: Sheet, account: MerchantAccount, checkout: Checkout, posting: Posting) -> None:
+    """Post the link. The gateway's notification can have come before it: then the state is further along already."""
+    payment, create = sheet.payment, sheet.create
+    payment.checkout_url = checkout.checkout_url
+    payment.qr_url = checkout.qr_url
+    payment.expires_at = payment.created_at + timedelta(seconds=account.order_timeout)
+    if create.state.rank >= State.INIT.rank:
+        return
+    conclude(
+        sheet,
+        create,
+        State.INIT,
+        posting,
+        message=f"Waiting for the shopper on the payment page until {payment.expires_at:%Y-%m-%d %H:%M} UTC",
+    )
+    note(sheet, create.message or "", posting)
+
+
+async def _recorded(desk: Desk, installation: OpenInstallation, transaction_id: str) -> Sheet:
+    async with desk.database.transaction() as session:
+        sheet = await load_by_transaction(session, installation.id, transaction_id)
+    assert sheet is not None  # noqa: S101 - it was there before us: that is why our insert failed
+    return sheet

@@ -1,0 +1,124 @@
+"""The one mapper: from what the gateway says and what is recorded, to the new state and the events for Saleor.
+
+The synchronous answer, the notification, the poller and the settler all come through here, so that the same word of
+the gateway never means two things. Pure: no database, no clock, no network.
+"""
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from app.ledger.tables import Flow, Kind, State
+from app.saleor.answers import EventType
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the gateway says of one operation. ``gateway_id`` is its ``payment_id`` or ``operation_id``.
+
+    ``paid`` is what the shopper really paid, where a payment method lets the shopper change the amount (gateway
+    interface, ``processed_amount``); None otherwise. ``message`` is for staff, ``shopper_message`` for the shopper.
+    """
+
+    kind: Kind
+    state: State
+    amount: Decimal
+    currency: str
+    pos_id: str
+    order_id: str
+    gateway_id: str
+    status_code: str | None = None
+    message: str = ""
+    shopper_message: str = ""
+    waits_for_shopper: bool = False
+    paid: Decimal | None = None
+    paid_currency: str | None = None
+    card: dict[str, Any] | None = field(default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is recorded of that operation. ``asked`` is the amount that was asked; None when nothing of ours asked."""
+
+    flow: Flow
+    kind: Kind
+    state: State
+    inferred: bool
+    asked: Decimal | None
+    currency: str
+    pos_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What follows. ``state`` None: nothing changes. ``event`` None: Saleor need not hear of it."""
+
+    state: State | None = None
+    amount: Decimal | None = None
+    event: EventType | None = None
+    message: str = ""
+    problem: str | None = None
+
+
+_EVENTS: dict[tuple[Kind, Flow | None, State], EventType] = {
+    (Kind.CREATE, Flow.CHARGE, State.SUCCESS): EventType.CHARGE_SUCCESS,
+    (Kind.CREATE, Flow.CHARGE, State.FAILURE): EventType.CHARGE_FAILURE,
+    (Kind.CREATE, Flow.AUTHORIZATION, State.SUCCESS): EventType.AUTHORIZATION_SUCCESS,
+    (Kind.CREATE, Flow.AUTHORIZATION, State.FAILURE): EventType.AUTHORIZATION_FAILURE,
+    (Kind.CAPTURE, None, State.SUCCESS): EventType.CHARGE_SUCCESS,
+    (Kind.CAPTURE, None, State.FAILURE): EventType.CHARGE_FAILURE,
+    (Kind.VOID, None, State.SUCCESS): EventType.CANCEL_SUCCESS,
+    (Kind.VOID, None, State.FAILURE): EventType.CANCEL_FAILURE,
+    (Kind.CANCEL, None, State.SUCCESS): EventType.CANCEL_SUCCESS,
+    (Kind.CANCEL, None, State.FAILURE): EventType.CANCEL_FAILURE,
+    (Kind.REFUND, None, State.SUCCESS): EventType.REFUND_SUCCESS,
+    (Kind.REFUND, None, State.FAILURE): EventType.REFUND_FAILURE,
+}
+
+
+def event_of(kind: Kind, flow: Flow, state: State) -> EventType | None:
+    """Return what Saleor hears when an operation comes to ``state``; None for states that are on the way."""
+    return _EVENTS.get((kind, flow if kind is Kind.CREATE else None, state))
+
+
+def judge(known: Known, seen: Seen) -> Verdict:
+    """Return what follows from ``seen`` for what is ``known``.
+
+    Forward only (laws of money, 7): a state that is not further along changes nothing. Two exceptions are not
+    repeats but contradictions. A failure that we concluded from silence gives way to the gateway's word; a success
+    after the gateway's own failure, or the reverse, is for a person to look at. Trust, then compare (8): another
+    point of sale, currency or amount than asked is never a success.
+    """
+    problem = _mismatch(known, seen)
+    if problem is not None:
+        return Verdict(problem=problem)
+    if known.state.final and seen.state.final and known.state is not seen.state and not known.inferred:
+        return Verdict(
+            problem=f"The gateway said {known.state.value} first and now says {seen.state.value}: "
+            "compare this payment with the merchant portal."
+        )
+    corrects_silence = known.inferred and seen.state is not known.state
+    if seen.state.rank <= known.state.rank and not corrects_silence:
+        return Verdict()
+    amount = seen.paid if seen.paid is not None else seen.amount
+    return Verdict(
+        state=seen.state,
+        amount=amount,
+        event=event_of(known.kind, known.flow, seen.state),
+        message=seen.message,
+    )
+
+
+def _mismatch(known: Known, seen: Seen) -> str | None:
+    """Return in words for staff what does not agree with what was asked; None when all does."""
+    if seen.pos_id.lower() != known.pos_id.lower():
+        return f"The gateway reports another point of sale ({seen.pos_id}) than this payment was made at."
+    if seen.currency != known.currency:
+        return f"The gateway reports {seen.amount} {seen.currency}, but the payment is in {known.currency}."
+    if seen.paid is not None:
+        if seen.paid_currency not in {None, known.currency}:
+            return f"The shopper paid {seen.paid} {seen.paid_currency}, but the payment is in {known.currency}."
+        return None
+    if known.asked is not None and seen.amount != known.asked:
+        return f"The gateway reports {seen.amount} {seen.currency}, but {known.asked} {known.currency} was asked."
+    return None

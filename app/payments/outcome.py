@@ -1,0 +1,71 @@
+"""What a call that did not return a record means for the operation that it was made for."""
+
+import structlog
+
+from app.gateway.errors import (
+    BadCredentials,
+    DuplicateOrder,
+    GatewayError,
+    InvalidRequest,
+    NotSent,
+    OutcomeUnknown,
+    RateLimited,
+    Refused,
+)
+from app.ledger.sheets import Sheet
+from app.ledger.tables import Operation, State
+from app.payments.apply import Posting, conclude, raise_problem
+
+log = structlog.get_logger(__name__)
+
+_NOTHING_HAPPENED = "Nothing was charged or changed"
+
+
+def post_error(sheet: Sheet, operation: Operation, error: GatewayError, posting: Posting) -> None:
+    """Post a failed call to the sheet (laws of money, 2).
+
+    Refused or provably not sent: the operation has failed. Anything else: it is unknown, and will be looked up. An
+    order id that the gateway knows already is our own earlier attempt, so it is looked up too.
+    """
+    log.warning("gateway call without a record", operation=operation.id, kind=operation.kind.value, error=str(error))
+    if isinstance(error, OutcomeUnknown | DuplicateOrder):
+        conclude(
+            sheet,
+            operation,
+            State.UNKNOWN,
+            posting,
+            message="The gateway gave no readable answer: we are looking the payment up",
+        )
+        return
+    if isinstance(error, BadCredentials):
+        raise_problem(
+            sheet,
+            "The gateway refuses the keys of this merchant account: check them, nothing can be paid.",
+            posting.now,
+        )
+    conclude(
+        sheet,
+        operation,
+        State.FAILURE,
+        posting,
+        message=_for_staff(error),
+        status_code=error.code,
+    )
+
+
+def _for_staff(error: GatewayError) -> str:
+    code = f" [{error.code}]" if error.code else ""
+    match error:
+        case NotSent():
+            return f"The gateway could not be reached. {_NOTHING_HAPPENED}: try again"
+        case BadCredentials():
+            return f"The gateway refuses the keys of this merchant account. {_NOTHING_HAPPENED}{code}"
+        case RateLimited():
+            return f"The gateway is busy. {_NOTHING_HAPPENED}: try again in a minute{code}"
+        case Refused(violations=violations) if violations:
+            fields = "; ".join(f"{each.field}: {each.text}" for each in violations)
+            return f"The gateway refused the request ({fields}). {_NOTHING_HAPPENED}{code}"
+        case Refused() | InvalidRequest():
+            return f"The gateway refused the request: {error.message.rstrip('.')}. {_NOTHING_HAPPENED}{code}"
+        case _:
+            return f"{_NOTHING_HAPPENED}{code}"

@@ -1,0 +1,148 @@
+"""From Saleor's question to the gateway's request: what will be asked, or why it will not. Pure.
+
+Everything is checked before any row is written and before any call is made.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from decimal import Decimal
+
+from app.gateway.errors import InvalidRequest
+from app.gateway.models import Method
+from app.gateway.models.details import Attribute
+from app.gateway.models.payments import HostedPayment
+from app.ledger.tables import Flow, MerchantAccount
+from app.payments.desk import Addresses
+from app.payments.language import base_language, page_language
+from app.payments.references import order_id_of
+from app.payments.refusal import Refusal, RefusalCode
+from app.payments.storefront import StorefrontData, allowed_return_url, read_data
+from app.saleor.events import TransactionInitializeSession, TransactionProcessSession
+from app.saleor.source import Order
+
+_METHODS = {Flow.CHARGE: Method.PURCHASE, Flow.AUTHORIZATION: Method.AUTH}
+
+
+@dataclass(frozen=True, slots=True)
+class HostedPlan:
+    """A hosted payment, ready to be recorded and then asked for."""
+
+    flow: Flow
+    request: HostedPayment
+    data: StorefrontData
+    return_url: str | None
+    language: str
+    order_number: str | None
+
+
+def check_amount(amount: Decimal) -> None:
+    """Refuse an amount that is not above zero or is finer than two decimals (laws of money, 12). Raises Refusal."""
+    if amount <= 0:
+        raise Refusal(RefusalCode.INVALID_AMOUNT, "There is nothing left to pay: the amount is zero.", "amount")
+    if amount != amount.quantize(Decimal("0.01")):
+        raise Refusal(
+            RefusalCode.INVALID_AMOUNT,
+            f"The amount {amount} has more than two decimals; the gateway takes two.",
+            "amount",
+        )
+
+
+def check_account(account: MerchantAccount | None, channel: str, currency: str) -> MerchantAccount:
+    """Return the account that takes a channel's money in that currency. Raises Refusal."""
+    if account is None:
+        raise Refusal(
+            RefusalCode.CHANNEL_NOT_MAPPED,
+            f"Payments are not set up for the sales channel {channel!r}: map it to a merchant account.",
+        )
+    if not account.enabled:
+        raise Refusal(
+            RefusalCode.ACCOUNT_DISABLED, f"The merchant account of the sales channel {channel!r} is switched off."
+        )
+    if currency not in account.currencies:
+        raise Refusal(
+            RefusalCode.CURRENCY_NOT_SUPPORTED,
+            f"The merchant account takes {', '.join(account.currencies)}, not {currency}.",
+        )
+    return account
+
+
+def plan_hosted(
+    event: TransactionInitializeSession | TransactionProcessSession,
+    account: MerchantAccount | None,
+    addresses: Addresses,
+) -> HostedPlan:
+    """Return the hosted payment that answers ``event`` (gateway interface, 1b). Raises Refusal."""
+    check_amount(event.action.amount)
+    source = event.source
+    account = check_account(account, source.channel.slug, event.action.currency)
+    data = read_data(event.data)
+    return_url = allowed_return_url(data.return_url, account.storefront_origins)
+    language = base_language(data.language, source.language_code)
+    customer = data.customer
+    first_name = customer.first_name or source.first_name
+    last_name = customer.last_name or source.last_name
+    if account.names_required:
+        _require(first_name, RefusalCode.MISSING_NAME, "first name", "data.customer.firstName")
+        _require(last_name, RefusalCode.MISSING_NAME, "last name", "data.customer.lastName")
+    flow = Flow(event.action.action_type.value)
+    order_id = order_id_of(event.transaction.id)
+    order_number = source.number if isinstance(source, Order) else None
+    billing = source.billing_address
+    country = customer.country or (billing.country.code if billing is not None and billing.country else None)
+    try:
+        request = HostedPayment(
+            method=_METHODS[flow],
+            amount=event.action.amount.quantize(Decimal("0.01")),
+            currency=event.action.currency,
+            order_id=order_id,
+            description=f"Order {order_number}" if order_number else f"Payment {order_id}",
+            order_3ds_bypass=account.order_3ds_bypass,
+            customer_id=source.user_id,
+            customer_fname=first_name or None,
+            customer_lname=last_name or None,
+            customer_patronym=customer.patronymic,
+            customer_email=_require(
+                customer.email or source.email, RefusalCode.MISSING_EMAIL, "e-mail address", "data.customer.email"
+            ),
+            customer_phone=_require(
+                customer.phone or source.phone, RefusalCode.MISSING_PHONE, "phone number", "data.customer.phone"
+            ),
+            customer_country=country,
+            customer_birthday=customer.birthday,
+            customer_tax_id=customer.tax_id,
+            customer_lang=page_language(language),
+            order_timeout=account.order_timeout,
+            server_url=addresses.notifications(account.id),
+            result_url=addresses.return_page(order_id),
+            attributes=_attributes(event.transaction.id, source.id, order_number, source.channel.slug),
+        )
+    except InvalidRequest as exc:
+        raise Refusal(RefusalCode.INVALID_DATA, f"The gateway does not take this: {exc.message}.", exc.field) from exc
+    return HostedPlan(
+        flow=flow, request=request, data=data, return_url=return_url, language=language, order_number=order_number
+    )
+
+
+def _require(value: str, code: RefusalCode, what: str, field: str) -> str:
+    if not value:
+        raise Refusal(
+            code, f"The shopper's {what} is missing: the checkout has none; the storefront can pass `{field}`.", field
+        )
+    return value
+
+
+def _attributes(transaction_id: str, source_id: str, order_number: str | None, channel: str) -> list[Attribute]:
+    """Return what staff can search for in the merchant portal (gateway interface, Payment attributes)."""
+    found = {
+        "saleor_transaction": transaction_id,
+        "saleor_source": source_id,
+        "saleor_order": order_number,
+        "saleor_channel": channel,
+    }
+    attributes = []
+    for key, value in found.items():
+        if value:
+            # What the gateway would not take is left out: no payment is worth less than a search word.
+            with suppress(InvalidRequest):
+                attributes.append(Attribute(key=key, value=value))
+    return attributes

@@ -1,0 +1,38 @@
+"""A question that is refused before anything is recorded or called: what is wrong, in words for whoever can mend it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class RefusalCode(StrEnum):
+    """Why. The storefront reads these in ``data.errors[].code``; they never change their meaning."""
+
+    INVALID_DATA = "INVALID_DATA"
+    CARD_DATA_REFUSED = "CARD_DATA_REFUSED"
+    INVALID_RETURN_URL = "INVALID_RETURN_URL"
+    MISSING_EMAIL = "MISSING_EMAIL"
+    MISSING_PHONE = "MISSING_PHONE"
+    MISSING_NAME = "MISSING_NAME"
+    CHANNEL_NOT_MAPPED = "CHANNEL_NOT_MAPPED"
+    ACCOUNT_DISABLED = "ACCOUNT_DISABLED"
+    CURRENCY_NOT_SUPPORTED = "CURRENCY_NOT_SUPPORTED"
+    INVALID_AMOUNT = "INVALID_AMOUNT"
+    UNKNOWN_PAYMENT = "UNKNOWN_PAYMENT"
+    NOT_POSSIBLE = "NOT_POSSIBLE"
+    INTERNAL_ERROR = "INTERNAL_ERROR"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal(Exception):  # noqa: N818 - a refusal is what it is; nothing went wrong
+    """Raised where the question is refused, answered where it came in.
+
+    ``message`` is read by shoppers, staff and storefront developers alike: it names no secret and no address of ours.
+    ``field`` is where the storefront can pass what is missing, for example ``data.customer.phone``.
+    """
+
+    code: RefusalCode
+    message: str
+    field: str | None = None
+
+    def __str__(self) -> str:
+        return self.message

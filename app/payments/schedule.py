@@ -1,0 +1,47 @@
+"""When an operation is looked up next, if nobody tells us of it before. Pure."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from app.ledger.tables import State
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """How patient the worker is.
+
+    ``settling``: an unknown outcome of which the gateway still shows nothing after this time has failed.
+    ``first_settle`` and ``first_poll``: the first look after an unknown outcome, and at one that waits for the
+    shopper or the bank; each further look waits twice as long, up to ``longest``.
+    ``budget``: what one webhook may spend on gateway calls (laws of money, 11).
+    ``answer_window``: how long Saleor may take to read our answer; an event that the answer already carried is
+    reported only after it.
+    ``expiry_grace``: how long after its last minute an unpaid payment is cancelled at the gateway.
+    """
+
+    settling: timedelta = timedelta(minutes=15)
+    first_settle: timedelta = timedelta(seconds=3)
+    first_poll: timedelta = timedelta(minutes=1)
+    longest: timedelta = timedelta(hours=1)
+    budget: timedelta = timedelta(seconds=12)
+    answer_window: timedelta = timedelta(seconds=25)
+    expiry_grace: timedelta = timedelta(minutes=2)
+
+    def after_intent(self, now: datetime) -> datetime:
+        """Return when an intent that nobody has concluded is taken for a crash: once its own call must be over."""
+        return now + self.budget + self.first_settle
+
+    def next_look(self, state: State, looks: int, now: datetime, expires_at: datetime | None) -> datetime | None:
+        """Return when to look next at an operation in ``state`` that was looked at ``looks`` times; None: never."""
+        if state.final or state is State.WAITING:
+            return None
+        first = self.first_settle if state in {State.INTENT, State.UNKNOWN} else self.first_poll
+        pause: timedelta = min(first * (1 << min(looks, 30)), self.longest)
+        look = now + pause
+        if state is State.INIT and expires_at is not None and now < expires_at:
+            look = min(look, expires_at + self.expiry_grace)
+        return look
+
+    def settled_by_silence(self, asked_at: datetime, now: datetime) -> bool:
+        """Return True when the gateway has shown nothing for so long that nothing happened (laws of money, 2)."""
+        return now >= asked_at + self.settling

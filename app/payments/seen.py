@@ -1,0 +1,78 @@
+"""Turns the gateway's records into what the mapper judges."""
+
+from typing import Any
+
+from app.gateway.models import OperationRecord, PaymentRecord, Status
+from app.gateway.statuses import Kind as CodeKind
+from app.gateway.statuses import explain
+from app.ledger.tables import Kind, State
+from app.payments.mapper import Seen
+
+_SECONDARY = {"capture": Kind.CAPTURE, "void": Kind.VOID, "refund": Kind.REFUND}
+_STATES = {
+    Status.INIT: State.INIT,
+    Status.PENDING: State.PENDING,
+    Status.SUCCESS: State.SUCCESS,
+    Status.FAILURE: State.FAILURE,
+}
+
+
+def seen_in(record: PaymentRecord | OperationRecord, language: str) -> Seen | None:
+    """Return what a record says; None for a kind of operation that no payment of ours has (a dispute, say)."""
+    words = explain(record.status, record.status_code)
+    if isinstance(record, PaymentRecord):
+        kind: Kind | None = Kind.CREATE
+        gateway_id = record.payment_id
+    else:
+        kind = _SECONDARY.get(str(record.method))
+        gateway_id = record.operation_id
+    if kind is None:
+        return None
+    paid, paid_currency, card, acts = None, None, None, False
+    if isinstance(record, PaymentRecord):
+        paid, paid_currency = record.processed_amount, record.processed_currency
+        card = _card(record)
+        acts = bool(record.user_action_required)
+    return Seen(
+        kind=kind,
+        state=_STATES[record.status],
+        amount=record.amount,
+        currency=record.currency,
+        pos_id=record.pos_id,
+        order_id=record.order_id,
+        gateway_id=gateway_id,
+        status_code=record.status_code,
+        message=_for_staff(words.staff, record.status_code),
+        shopper_message=words.shopper(language),
+        waits_for_shopper=acts or words.kind is CodeKind.SHOPPER,
+        paid=paid,
+        paid_currency=paid_currency,
+        card=card,
+    )
+
+
+def _for_staff(words: str, code: str | None) -> str:
+    return f"{words.rstrip('.')} [{code}]" if code else words.rstrip(".")
+
+
+def _card(record: PaymentRecord) -> dict[str, Any] | None:
+    """Return what may be shown of the card: its brand, the first and last four digits of its mask."""
+    mask = record.cc_mask or ""
+    if len(mask) < 8:
+        return None
+    brand = _brand(mask)
+    return {
+        "name": f"{brand or 'Card'} ****{mask[-4:]}",
+        "brand": brand,
+        "first_digits": mask[:4],
+        "last_digits": mask[-4:],
+    }
+
+
+def _brand(mask: str) -> str | None:
+    if mask.startswith("4"):
+        return "Visa"
+    first_two = mask[:2]
+    if first_two.isdigit() and (51 <= int(first_two) <= 55 or 22 <= int(first_two) <= 27):
+        return "Mastercard"
+    return None

@@ -1,0 +1,79 @@
+"""Sends a recorded secondary operation to the gateway, and posts what came of it.
+
+The operation's row is in state ``intent`` before, and says everything that the call says: the same function serves the
+webhook that asks, the worker that sends what had to wait, and the settler that closes an abandoned payment page.
+"""
+
+from app.gateway.errors import GatewayError
+from app.gateway.models import OperationRecord, PaymentRecord
+from app.gateway.models.operations import Capture, Refund, Void
+from app.ledger.sheets import Sheet, load_by_operation
+from app.ledger.tables import Kind, MerchantAccount, Operation
+from app.payments.apply import Posting, apply
+from app.payments.deadline import Deadline
+from app.payments.desk import Desk
+from app.payments.outcome import post_error
+from app.payments.references import new_reference
+from app.payments.seen import seen_in
+
+
+async def send(
+    desk: Desk, account: MerchantAccount, sheet: Sheet, operation: Operation, deadline: Deadline, *, answering: bool
+) -> Sheet:
+    """Make the call of ``operation`` and return the sheet as it is after it.
+
+    ``answering``: a webhook waits for the outcome (see ``Posting``).
+    """
+    assert operation.id is not None  # noqa: S101 - an intent is committed before it is sent
+    outcome: PaymentRecord | OperationRecord | GatewayError
+    try:
+        outcome = await _call(desk, account, sheet, operation, deadline.left)
+    except GatewayError as error:
+        outcome = error
+    posting = Posting(now=desk.now(), schedule=desk.schedule, answering=operation.id if answering else None)
+    async with desk.database.transaction() as session:
+        sheet = await load_by_operation(session, operation.id)
+        operation = sheet.by_id(operation.id)
+        if isinstance(outcome, GatewayError):
+            post_error(sheet, operation, outcome, posting)
+        else:
+            if isinstance(outcome, OperationRecord) and operation.operation_id is None:
+                operation.operation_id = outcome.operation_id
+            seen = seen_in(outcome, sheet.payment.language)
+            apply(sheet, account.pos_id, [seen] if seen else [], posting)
+        keep_reference(operation)
+        session.add_all([*sheet.operations, *sheet.events])
+    desk.wake()
+    return sheet
+
+
+def keep_reference(operation: Operation) -> None:
+    """Give an operation whose outcome is open the reference that Saleor will know it by for ever (law of money 9)."""
+    if operation.psp_reference is None:
+        operation.psp_reference = operation.operation_id or new_reference(operation.kind.value)
+
+
+async def _call(
+    desk: Desk, account: MerchantAccount, sheet: Sheet, operation: Operation, timeout: float
+) -> PaymentRecord | OperationRecord:
+    client = desk.gateways.client(account)
+    order_id, currency = sheet.payment.order_id, sheet.payment.currency
+    server_url = desk.addresses.notifications(account.id)
+    match operation.kind:
+        case Kind.CAPTURE:
+            capture = Capture(
+                order_id=order_id, order_currency=currency, charge_amount=operation.amount, server_url=server_url
+            )
+            return await client.capture(capture, timeout=timeout)
+        case Kind.VOID:
+            void = Void(order_id=order_id, order_currency=currency, server_url=server_url)
+            return await client.void(void, timeout=timeout)
+        case Kind.REFUND:
+            refund = Refund(
+                order_id=order_id, order_currency=currency, refund_amount=operation.amount, server_url=server_url
+            )
+            return await client.refund(refund, timeout=timeout)
+        case Kind.CANCEL:
+            return await client.cancel(order_id, timeout=timeout)
+        case Kind.CREATE:
+            raise ValueError("a payment is created by `initialize`, once")

@@ -1,0 +1,151 @@
+"""Finds out what became of an operation that is not concluded, by looking its order up (laws of money, 2).
+
+Used by the worker for everything that is due, and by ``process`` for the payment that a shopper has come back to.
+"""
+
+from dataclasses import dataclass
+
+import structlog
+
+from app.gateway.errors import GatewayError
+from app.ledger.sheets import Sheet, load_by_operation
+from app.ledger.tables import Kind, MerchantAccount, Operation, State
+from app.payments.apply import Posting, apply, conclude
+from app.payments.balance import ZERO, balance
+from app.payments.deadline import Deadline
+from app.payments.desk import Desk
+from app.payments.mapper import Seen
+from app.payments.seen import seen_in
+from app.payments.send import send
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Due:
+    row_id: int
+    sheet: Sheet
+    operation: Operation
+    account: MerchantAccount
+
+
+async def look(desk: Desk, operation_row_id: int, deadline: Deadline, *, answering: bool = False) -> None:
+    """Look one operation up and post what is found; send it, if it had to wait for its turn until now.
+
+    ``answering``: a webhook will answer with what is found (see ``Posting``).
+    """
+    due = await _due(desk, operation_row_id)
+    if due is None:
+        return
+    if due.operation.state is State.WAITING:
+        await _take_its_turn(desk, due, deadline)
+        return
+    records: tuple[Seen, ...] | None
+    try:
+        found = await desk.gateways.client(due.account).order(due.sheet.payment.order_id, timeout=deadline.left)
+        language = due.sheet.payment.language
+        records = tuple(seen for each in found if (seen := seen_in(each, language)) is not None)
+    except GatewayError as error:
+        log.warning("look-up failed", order_id=due.sheet.payment.order_id, error=str(error))
+        records = None
+    posting = Posting(now=desk.now(), schedule=desk.schedule, answering=operation_row_id if answering else None)
+    unpaid = await _post(desk, due, records, posting)
+    if unpaid is not None:
+        sheet, cancellation = unpaid
+        await send(desk, due.account, sheet, cancellation, deadline, answering=False)
+    desk.wake()
+
+
+async def _due(desk: Desk, operation_row_id: int) -> _Due | None:
+    async with desk.database.transaction() as session:
+        sheet = await load_by_operation(session, operation_row_id)
+    operation = sheet.by_id(operation_row_id)
+    if operation.state.final:
+        return None
+    account = await desk.accounts.find(sheet.payment.account_id)
+    assert account is not None  # noqa: S101 - an account with payments is never deleted
+    return _Due(operation_row_id, sheet, operation, account)
+
+
+async def _take_its_turn(desk: Desk, due: _Due, deadline: Deadline) -> None:
+    """Turn a waiting operation into an intent, unless another one got in before it, and send it."""
+    now = desk.now()
+    async with desk.database.transaction() as session:
+        sheet = await load_by_operation(session, due.row_id)
+        operation = sheet.by_id(due.row_id)
+        if operation.state is not State.WAITING or balance(sheet.payment.flow, sheet.operations).in_flight:
+            return
+        operation.state = State.INTENT
+        operation.updated_at = now
+        operation.next_look_at = desk.schedule.after_intent(now)
+    await send(desk, due.account, sheet, operation, deadline, answering=False)
+
+
+async def _post(
+    desk: Desk, due: _Due, records: tuple[Seen, ...] | None, posting: Posting
+) -> tuple[Sheet, Operation] | None:
+    """Post a look-up. Return a cancellation to be sent, when an unpaid payment page must be closed."""
+    cancellation = None
+    async with desk.database.transaction() as session:
+        sheet = await load_by_operation(session, due.row_id)
+        operation = sheet.by_id(due.row_id)
+        operation.looks += 1
+        operation.looked_at = posting.now
+        if records is not None:
+            apply(sheet, due.account.pos_id, records, posting)
+            _conclude_from_silence(sheet, operation, records, posting)
+            cancellation = _close_the_page(sheet, operation, posting)
+        if not operation.state.final and operation.next_look_at is not None:
+            operation.next_look_at = desk.schedule.next_look(
+                operation.state, operation.looks, posting.now, sheet.payment.expires_at
+            )
+        session.add_all([*sheet.operations, *sheet.events])
+    return None if cancellation is None else (sheet, cancellation)
+
+
+def _conclude_from_silence(sheet: Sheet, operation: Operation, records: tuple[Seen, ...], posting: Posting) -> None:
+    """An operation of which the gateway shows nothing, for long enough, did not happen."""
+    now, schedule, payment = posting.now, posting.schedule, sheet.payment
+    if operation.state in {State.INTENT, State.UNKNOWN}:
+        if schedule.settled_by_silence(operation.updated_at, now):
+            words = "The gateway has no trace of it: nothing was charged or changed"
+            conclude(sheet, operation, State.FAILURE, posting, message=words, inferred=True)
+        elif operation.state is State.INTENT:
+            words = "The outcome is not known yet: we are looking the payment up"
+            conclude(sheet, operation, State.UNKNOWN, posting, message=words)
+    elif operation.state is State.INIT and not any(seen.kind is Kind.CREATE for seen in records):
+        expires_at = payment.expires_at
+        if expires_at is not None and schedule.settled_by_silence(expires_at, now):
+            words = "The time to pay is over and the gateway has no trace of a payment"
+            conclude(sheet, operation, State.FAILURE, posting, message=words, inferred=True)
+
+
+def _close_the_page(sheet: Sheet, operation: Operation, posting: Posting) -> Operation | None:
+    """Return the intent to cancel a payment that nobody can make any more.
+
+    Either its time is over, or its link got lost with the gateway's answer: nobody will ever be sent to that page, so
+    it is closed, and the shopper can begin anew.
+    """
+    payment, now = sheet.payment, posting.now
+    if operation.kind is not Kind.CREATE or operation.state is not State.INIT:
+        return None
+    link_lost = payment.checkout_url is None and payment.qr_url is None
+    over = payment.expires_at is not None and now >= payment.expires_at + posting.schedule.expiry_grace
+    closing = any(each.kind is Kind.CANCEL and not each.state.final for each in sheet.operations)
+    if closing or not (link_lost or over):
+        return None
+    cancellation = Operation(
+        payment_id=operation.payment_id,
+        kind=Kind.CANCEL,
+        idempotency_key=f"close-page-{operation.looks}",
+        state=State.INTENT,
+        amount=ZERO,
+        currency=payment.currency,
+        request={"order_id": payment.order_id},
+        asked_by_saleor=False,
+        next_look_at=posting.schedule.after_intent(now),
+        created_at=now,
+        updated_at=now,
+    )
+    sheet.operations.append(cancellation)
+    return cancellation

@@ -1,0 +1,115 @@
+"""What storefronts pass in ``data``, and what they get back in it: the contract of docs/storefront.md."""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic.alias_generators import to_camel
+
+from app.payments.refusal import Refusal, RefusalCode
+
+_CARD_FIELD = re.compile(
+    r"(card|cc|pan)[_-]?(number|num|no)?|cvv2?|cvc2?|card[_-]?cvv|(exp|expiry|expiration)[_-]?(month|year|date)",
+    re.IGNORECASE,
+)
+_Name = Annotated[str, StringConstraints(strip_whitespace=True, max_length=100)]
+_Email = Annotated[str, StringConstraints(strip_whitespace=True, max_length=254, pattern=r"^[^@\s]+@[^@\s]+$")]
+
+
+class _Contract(BaseModel):
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True, hide_input_in_errors=True
+    )
+
+
+class Customer(_Contract):
+    """What the storefront knows of the shopper; it goes before what Saleor knows."""
+
+    email: _Email | None = None
+    phone: Annotated[str, StringConstraints(strip_whitespace=True, max_length=32)] | None = None
+    first_name: _Name | None = None
+    last_name: _Name | None = None
+    patronymic: _Name | None = None
+    birthday: date | None = None
+    tax_id: Annotated[str, StringConstraints(strip_whitespace=True, max_length=32)] | None = None
+    country: Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")] | None = None
+
+
+class StorefrontData(_Contract):
+    """``data`` of ``transactionInitialize``. Everything is optional; what is unknown is ignored."""
+
+    return_url: Annotated[str, StringConstraints(max_length=2000)] | None = None
+    language: Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}([-_][A-Za-z]{2,4})?$")] | None = None
+    qr: bool = False
+    customer: Customer = Field(default_factory=Customer)
+
+
+def read_data(data: Any) -> StorefrontData:
+    """Return what the storefront passed. Raises Refusal: not an object, a field of the wrong shape, or card data.
+
+    Plain card data must never travel through Saleor: it is refused by the names of the fields, whatever they hold,
+    so that a storefront which sends it is found out on the first try.
+    """
+    if data is None:
+        return StorefrontData()
+    if not isinstance(data, dict):
+        raise Refusal(RefusalCode.INVALID_DATA, "`data` must be a JSON object.", "data")
+    for path in _card_fields(data, "data"):
+        raise Refusal(
+            RefusalCode.CARD_DATA_REFUSED,
+            "Card data is never accepted here: the shopper types the card on the payment page.",
+            path,
+        )
+    try:
+        return StorefrontData.model_validate(data)
+    except ValidationError as exc:
+        first = exc.errors(include_input=False, include_url=False)[0]
+        path = ".".join(["data", *(str(part) for part in first["loc"])])
+        raise Refusal(RefusalCode.INVALID_DATA, f"`{path}` is not right: {first['msg']}.", path) from exc
+
+
+def allowed_return_url(url: str | None, storefront_origins: Sequence[str]) -> str | None:
+    """Return the address to which the shopper goes back, if its origin is one of the account's storefronts.
+
+    Anything else is refused (Refusal): a payment page that forwards to any address given is a gift to phishers.
+    """
+    if url is None:
+        return None
+    origin = origin_of(url)
+    if origin is None or origin not in storefront_origins:
+        raise Refusal(
+            RefusalCode.INVALID_RETURN_URL,
+            "This return address is not one of the storefronts that the store's merchant account allows.",
+            "data.returnUrl",
+        )
+    return url
+
+
+def origin_of(url: str) -> str | None:
+    """Return scheme, host and port of an absolute http(s) address, in lower case; None for anything else."""
+    if any(character.isspace() or character == "\\" for character in url):
+        return None
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return None
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.password:
+        return None
+    default = {"http": 80, "https": 443}[parts.scheme]
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}" + (f":{port}" if port not in {None, default} else "")
+
+
+def _card_fields(value: Any, path: str) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if _CARD_FIELD.fullmatch(str(key)):
+                yield f"{path}.{key}"
+            yield from _card_fields(inner, f"{path}.{key}")
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _card_fields(inner, f"{path}[{number}]")

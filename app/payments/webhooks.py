@@ -1,0 +1,90 @@
+"""Saleor's six webhooks, each tied to the function that answers it."""
+
+from app.ledger.installations import OpenInstallation
+from app.ledger.sheets import load_by_transaction
+from app.payments.act import act
+from app.payments.answers import action_answer, session_answer
+from app.payments.desk import Desk
+from app.payments.initialize import initialize
+from app.payments.offer import offer
+from app.payments.process import process
+from app.payments.send import keep_reference
+from app.saleor.answers import ActionAnswer, GatewayConfigAnswer, SessionAnswer
+from app.saleor.app import SaleorApp, WebhookContext
+from app.saleor.events import (
+    PaymentGatewayInitializeSession,
+    RequestedAction,
+    SessionEvent,
+    TransactionCancelationRequested,
+    TransactionChargeRequested,
+    TransactionInitializeSession,
+    TransactionProcessSession,
+    TransactionRefundRequested,
+)
+
+
+def define_webhooks(saleor: SaleorApp, desk: Desk) -> None:
+    """Define all webhooks of a payment app on ``saleor``."""
+
+    async def session_as_recorded(event: SessionEvent, context: WebhookContext, error: Exception) -> SessionAnswer:
+        """After an error of ours: what is recorded is still true, and a payment that exists has not failed."""
+        async with desk.database.transaction() as session:
+            sheet = await load_by_transaction(session, _installation(context).id, event.transaction.id)
+        if sheet is None:
+            raise error
+        return session_answer(sheet)
+
+    async def action_as_recorded(event: RequestedAction, context: WebhookContext, error: Exception) -> ActionAnswer:
+        """After an error of ours: an operation that was recorded is pending until it is settled, never failed."""
+        async with desk.database.transaction() as session:
+            sheet = await load_by_transaction(session, _installation(context).id, event.transaction.id)
+            operation = sheet.by_key(event.request_key) if sheet and event.request_key else None
+            if sheet is None or operation is None:
+                raise error
+            keep_reference(operation)
+        return action_answer(sheet, operation, event.kind)
+
+    @saleor.webhook("PAYMENT_GATEWAY_INITIALIZE_SESSION", query="payment_gateway_initialize_session.graphql")
+    async def offered(event: PaymentGatewayInitializeSession, context: WebhookContext) -> GatewayConfigAnswer:
+        return await offer(desk, event, _installation(context))
+
+    @saleor.webhook(
+        "TRANSACTION_INITIALIZE_SESSION",
+        query="transaction_initialize_session.graphql",
+        otherwise=session_as_recorded,
+    )
+    async def initialized(event: TransactionInitializeSession, context: WebhookContext) -> SessionAnswer:
+        return await initialize(desk, event, _installation(context))
+
+    @saleor.webhook(
+        "TRANSACTION_PROCESS_SESSION", query="transaction_process_session.graphql", otherwise=session_as_recorded
+    )
+    async def processed(event: TransactionProcessSession, context: WebhookContext) -> SessionAnswer:
+        return await process(desk, event, _installation(context))
+
+    @saleor.webhook(
+        "TRANSACTION_CHARGE_REQUESTED", query="transaction_charge_requested.graphql", otherwise=action_as_recorded
+    )
+    async def charge_requested(event: TransactionChargeRequested, context: WebhookContext) -> ActionAnswer:
+        return await act(desk, event, _installation(context))
+
+    @saleor.webhook(
+        "TRANSACTION_REFUND_REQUESTED", query="transaction_refund_requested.graphql", otherwise=action_as_recorded
+    )
+    async def refund_requested(event: TransactionRefundRequested, context: WebhookContext) -> ActionAnswer:
+        return await act(desk, event, _installation(context))
+
+    @saleor.webhook(
+        "TRANSACTION_CANCELATION_REQUESTED",
+        query="transaction_cancelation_requested.graphql",
+        otherwise=action_as_recorded,
+    )
+    async def cancelation_requested(event: TransactionCancelationRequested, context: WebhookContext) -> ActionAnswer:
+        return await act(desk, event, _installation(context))
+
+
+def _installation(context: WebhookContext) -> OpenInstallation:
+    """Return the installation as the ledger handed it to the SDK, which knows it only by a protocol."""
+    if not isinstance(context.installation, OpenInstallation):
+        raise TypeError("installations come from the ledger")
+    return context.installation

@@ -1,0 +1,125 @@
+"""Settings: everything from the environment (prefix ``APP_``), each with a default that works on one machine.
+
+A wrong setting stops the start with one line that names it and says what to do (``SettingsError``).
+"""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from app.ledger.database import async_url
+from app.ledger.vault import Vault, VaultError, create_key_file, read_keys
+from app.payments.schedule import Schedule
+
+PREFIX = "APP_"
+
+
+class SettingsError(Exception):
+    """A setting is wrong; the message names it and says what to do, in one line."""
+
+
+class Settings(BaseSettings):
+    """What the environment says. Times are in seconds."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, extra="ignore", frozen=True)
+
+    base_url: str = "http://127.0.0.1:8100"
+    iframe_base_url: str | None = None
+    id: str = Field(default="gateway.payments.app", min_length=1, max_length=256, pattern=r"^[A-Za-z0-9._-]+$")
+    name: str | None = None
+    data_dir: Path = Path("data")
+    database_url: str | None = None
+    secret_key_file: Path | None = None
+    allowed_saleor_urls: Annotated[tuple[str, ...], NoDecode] = ()
+    dashboard_origins: Annotated[tuple[str, ...], NoDecode] = ()
+    host: str = "127.0.0.1"
+    port: int = Field(default=8100, ge=1, le=65535)
+    log_format: Literal["console", "json"] = "console"
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    worker: bool = True
+    webhook_max_age: float = Field(default=3600, gt=0)
+    gateway_budget: float = Field(default=12, gt=0, le=15)
+    answer_window: float = Field(default=25, ge=0)
+    settling_time: float = Field(default=900, gt=0)
+    first_settle: float = Field(default=3, gt=0)
+    first_poll: float = Field(default=60, gt=0)
+
+    @field_validator("base_url", "iframe_base_url")
+    @classmethod
+    def _is_an_address(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        parts = urlsplit(value)
+        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+            raise ValueError("must be an absolute http(s) address, for example https://payments.example.com")
+        return value.rstrip("/")
+
+    @field_validator("database_url")
+    @classmethod
+    def _is_a_database(cls, value: str | None) -> str | None:
+        if value is not None:
+            async_url(value)
+        return value
+
+    @field_validator("allowed_saleor_urls", "dashboard_origins", mode="before")
+    @classmethod
+    def _separated_by_commas(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @property
+    def database(self) -> str:
+        """The address of the database: an SQLite file in the data folder unless another is set."""
+        return self.database_url or f"sqlite:///{self.data_dir / 'ledger.sqlite'}"
+
+    @property
+    def key_file(self) -> Path:
+        """Where the keys are that seal secrets at rest."""
+        return self.secret_key_file or self.data_dir / "secret.key"
+
+    @property
+    def webhook_oldest(self) -> timedelta:
+        """How old an event of Saleor may be when it comes; inside this time a replay is harmless (laws of money, 4)."""
+        return timedelta(seconds=self.webhook_max_age)
+
+    @property
+    def schedule(self) -> Schedule:
+        """How patient the worker is."""
+        return Schedule(
+            settling=timedelta(seconds=self.settling_time),
+            first_settle=timedelta(seconds=self.first_settle),
+            first_poll=timedelta(seconds=self.first_poll),
+            budget=timedelta(seconds=self.gateway_budget),
+            answer_window=timedelta(seconds=self.answer_window),
+        )
+
+    def open_vault(self) -> Vault:
+        """Return the vault; the first start makes the data folder and a key file in it. Raises SettingsError.
+
+        A key file that was named must exist: making a new one where the old is expected would lose every secret.
+        """
+        if self.secret_key_file is None:
+            self.data_dir.mkdir(parents=True, exist_ok=True)
+            create_key_file(self.key_file)
+        try:
+            return Vault(read_keys(self.key_file))
+        except FileNotFoundError as exc:
+            raise SettingsError(f"{PREFIX}SECRET_KEY_FILE: there is no file {self.key_file}") from exc
+        except (OSError, VaultError) as exc:
+            raise SettingsError(f"{PREFIX}SECRET_KEY_FILE: {exc}") from exc
+
+
+def read_settings() -> Settings:
+    """Return the settings of this process. Raises SettingsError."""
+    try:
+        return Settings()
+    except ValidationError as exc:
+        error = exc.errors(include_url=False, include_input=False)[0]
+        name = PREFIX + str(error["loc"][0]).upper()
+        words = error["msg"].removeprefix("Value error, ")
+        raise SettingsError(f"{name}: {words[:1].lower()}{words[1:]}") from exc

@@ -1,0 +1,85 @@
+"""Delivers the outbox: each event until Saleor has it, or refuses it for good (laws of money, 5)."""
+
+from datetime import datetime, timedelta
+
+import structlog
+
+from app.ledger.outbox import event_for_update, later_event_exists
+from app.ledger.sheets import payment_of
+from app.ledger.tables import EventState, Payment, SaleorEvent
+from app.payments.desk import Desk
+from app.saleor.answers import AvailableAction, CardDetails, EventType
+from app.saleor.errors import SaleorError, SaleorNotAuthorised, SaleorRefused
+from app.saleor.graphql import SaleorClient
+from app.saleor.reports import EventReport
+
+log = structlog.get_logger(__name__)
+
+_FIRST_PAUSE = timedelta(seconds=1)
+_LONGEST_PAUSE = timedelta(minutes=5)
+_LONGEST_PAUSE_UNAUTHORISED = timedelta(hours=1)  # uninstalled, or switched off by staff: it may come back
+
+
+async def deliver(desk: Desk, saleor: SaleorClient, event_id: int) -> None:
+    """Report one claimed event to its Saleor and commit what came of it."""
+    async with desk.database.transaction() as session:
+        event = await event_for_update(session, event_id)
+        if event.state is not EventState.WAITING:
+            return
+        payment = await payment_of(session, event.payment_id)
+        if _only_informative(event) and await later_event_exists(session, event):
+            event.state = EventState.SUPERSEDED
+            event.next_attempt_at = None
+            return
+    installation = await desk.installations.get(payment.installation_id)
+    error: SaleorError | None = None
+    try:
+        await saleor.report(installation, _report(payment, event))
+    except SaleorError as exc:
+        error = exc
+    async with desk.database.transaction() as session:
+        event = await event_for_update(session, event_id)
+        payment = await payment_of(session, event.payment_id)
+        _post(event, payment, error, desk.now())
+    desk.wake()
+
+
+def _only_informative(event: SaleorEvent) -> bool:
+    """Return True for a note about where a payment stands, which is stale as soon as anything happens."""
+    return event.type == EventType.INFO and event.available_actions is not None
+
+
+def _report(payment: Payment, event: SaleorEvent) -> EventReport:
+    actions = event.available_actions
+    return EventReport(
+        transaction_id=payment.transaction_id,
+        type=EventType(event.type),
+        psp_reference=event.psp_reference,
+        amount=event.amount,
+        message=event.message,
+        available_actions=None if actions is None else tuple(AvailableAction(each) for each in actions),
+        payment_method_details=CardDetails.of_what_is_known(**event.card) if event.card else None,
+    )
+
+
+def _post(event: SaleorEvent, payment: Payment, error: SaleorError | None, now: datetime) -> None:
+    if error is None:
+        event.state = EventState.DELIVERED
+        event.delivered_at = now
+        event.next_attempt_at = None
+        event.last_error = None
+        return
+    event.last_error = str(error)
+    if isinstance(error, SaleorRefused):
+        log.error("event refused by Saleor", event_type=event.type, order_id=payment.order_id, code=error.code)
+        event.state = EventState.REFUSED
+        event.next_attempt_at = None
+        payment.problem = (
+            f"Saleor refused to record {event.type} of {event.amount} {payment.currency} ({error.code}): "
+            "its books differ from the gateway's until somebody corrects them."
+        )
+        return
+    longest = _LONGEST_PAUSE_UNAUTHORISED if isinstance(error, SaleorNotAuthorised) else _LONGEST_PAUSE
+    pause = min(_FIRST_PAUSE * (1 << min(event.attempts - 1, 20)), longest)
+    log.warning("event not delivered yet", event_type=event.type, order_id=payment.order_id, error=str(error))
+    event.next_attempt_at = now + pause
