@@ -47,6 +47,11 @@ class Transaction(FromSaleor):
     refunded_amount: Money | None = None
     canceled_amount: Money | None = None
     events: tuple[TransactionEvent, ...] = ()
+
+
+class PaidTransaction(Transaction):
+    """A transaction with what it paid for: the order, or the checkout as long as there is no order."""
+
     checkout: Checkout | None = None
     order: Order | None = None
 
@@ -152,7 +157,7 @@ class RequestedAction(Event):
 
     kind: ClassVar[AvailableAction]
 
-    transaction: Transaction
+    transaction: PaidTransaction
     action: StaffAction
 
     @property

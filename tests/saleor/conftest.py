@@ -1,0 +1,59 @@
+from collections.abc import AsyncIterator
+
+import httpx2
+import pytest
+
+from tests.saleor.doorway import Desk, Door, make_app, served
+from tests.saleor.household import API_URL, Clock, InstalledApp, Memory, Row, SmallSaleor
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def store(clock: Clock) -> Memory:
+    return Memory(clock)
+
+
+@pytest.fixture
+def saleor() -> SmallSaleor:
+    return SmallSaleor(apps={"good-token": InstalledApp("QXBwOjE=")})
+
+
+@pytest.fixture
+async def http(saleor: SmallSaleor) -> AsyncIterator[httpx2.AsyncClient]:
+    """Every address in the world leads to the small Saleor, which notes it down."""
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(saleor.asgi)) as client:
+        yield client
+
+
+@pytest.fixture
+def installed(store: Memory, saleor: SmallSaleor, clock: Clock) -> Row:
+    """Make it so that the small Saleor has installed us an hour ago."""
+    row = Row(
+        API_URL,
+        schema_version="3.23",
+        app_id="QXBwOjE=",
+        token="good-token",
+        jwks={"keys": [saleor.key.public]},
+        jwks_fetched_at=clock(),
+        note="kept",
+    )
+    store.put(row)
+    clock.forward(hours=1)
+    return row
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+@pytest.fixture
+async def door(
+    store: Memory, http: httpx2.AsyncClient, clock: Clock, saleor: SmallSaleor, desk: Desk
+) -> AsyncIterator[Door]:
+    async with served(make_app(store, http, clock, desk=desk)) as client:
+        yield Door(client, saleor, desk)

@@ -1,0 +1,263 @@
+"""A small Saleor to talk to, and what the SDK needs around it: a clock, a store, a key."""
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any
+
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from joserfc.jwk import RSAKey
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+API_URL = "https://shop.example.com/graphql/"
+IDENTIFIER = "gateway.payments.app"
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+class Clock:
+    """Shows the same moment until it is moved."""
+
+    def __init__(self, now: datetime = NOON) -> None:
+        self.moment = now
+
+    def __call__(self) -> datetime:
+        return self.moment
+
+    def forward(self, **by: float) -> None:
+        self.moment += timedelta(**by)
+
+
+@dataclass(frozen=True)
+class Row:
+    """An installation as the in-memory store keeps it. ``note`` stands for all that is not the SDK's business."""
+
+    saleor_api_url: str
+    saleor_domain: str = ""
+    schema_version: str | None = None
+    app_id: str | None = None
+    token: str = ""
+    pending_token: str | None = None
+    jwks: Mapping[str, Any] | None = None
+    jwks_fetched_at: datetime | None = None
+    note: str = ""
+
+    @property
+    def verified(self) -> bool:
+        return bool(self.token)
+
+
+class Memory:
+    """An ``InstallationStore`` in memory."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.rows: dict[str, Row] = {}
+        self.broken = False
+
+    def put(self, row: Row) -> None:
+        self.rows[row.saleor_api_url] = row
+
+    async def find(self, saleor_api_url: str) -> Row | None:
+        if self.broken:
+            msg = "the disk is full"
+            raise OSError(msg)
+        return self.rows.get(saleor_api_url)
+
+    async def save(
+        self,
+        *,
+        saleor_api_url: str,
+        saleor_domain: str,
+        schema_version: str | None,
+        app_id: str,
+        token: str,
+        jwks: Mapping[str, Any] | None,
+    ) -> None:
+        if self.broken:
+            msg = "the disk is full"
+            raise OSError(msg)
+        self.put(
+            replace(
+                self.rows.get(saleor_api_url, Row(saleor_api_url)),
+                saleor_domain=saleor_domain,
+                schema_version=schema_version,
+                app_id=app_id,
+                token=token,
+                pending_token=None,
+                jwks=jwks,
+                jwks_fetched_at=self.clock(),
+            )
+        )
+
+    async def save_pending(
+        self,
+        *,
+        saleor_api_url: str,
+        saleor_domain: str,
+        schema_version: str | None,
+        token: str,
+        jwks: Mapping[str, Any] | None,
+    ) -> None:
+        self.put(
+            replace(
+                self.rows.get(saleor_api_url, Row(saleor_api_url)),
+                saleor_domain=saleor_domain,
+                schema_version=schema_version,
+                pending_token=token,
+                jwks=jwks,
+                jwks_fetched_at=self.clock(),
+            )
+        )
+
+    async def save_jwks(self, saleor_api_url: str, jwks: Mapping[str, Any], fetched_at: datetime) -> None:
+        self.put(replace(self.rows[saleor_api_url], jwks=jwks, jwks_fetched_at=fetched_at))
+
+
+@dataclass
+class SigningKey:
+    """A Saleor's RSA key."""
+
+    private: rsa.RSAPrivateKey
+    kid: str
+
+    @property
+    def public(self) -> dict[str, Any]:
+        numbers = RSAKey.import_key(self.private.public_key()).as_dict(private=False)
+        return {**numbers, "kid": self.kid, "use": "sig", "alg": "RS256", "key_ops": ["verify"]}
+
+    def sign(self, body: bytes, **header: Any) -> str:
+        """Sign as Saleor does; ``header`` overrides parts of the protected header (None removes one)."""
+        said = {"alg": "RS256", "b64": False, "crit": ["b64"], "kid": self.kid, "typ": "JWT"} | header
+        protected = b64(json.dumps({name: value for name, value in said.items() if value is not None}).encode())
+        made = self.private.sign(f"{protected}.".encode() + body, padding.PKCS1v15(), hashes.SHA256())
+        return f"{protected}..{b64(made)}"
+
+
+@cache
+def signing_key(kid: str) -> SigningKey:
+    return SigningKey(rsa.generate_private_key(65537, 2048), kid)
+
+
+def b64(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+@dataclass
+class InstalledApp:
+    """An app in a Saleor. Until it is active, its token is refused like any forged one."""
+
+    id: str
+    identifier: str = IDENTIFIER
+    active: bool = True
+
+
+@dataclass
+class SmallSaleor:
+    """A Saleor that knows apps by token, publishes its key, and notes down who asked what at which address."""
+
+    key: SigningKey = field(default_factory=lambda: signing_key("first"))
+    apps: dict[str, InstalledApp] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+    bodies: list[bytes] = field(default_factory=list)
+    jwks: Response | None = None
+    graphql: Response | None = None
+
+    @property
+    def key_fetches(self) -> int:
+        return sum("jwks" in address for address in self.asked)
+
+    @property
+    def asgi(self) -> Starlette:
+        return Starlette(
+            routes=[
+                Route("/graphql/", self._graphql, methods=["POST"]),
+                Route("/.well-known/jwks.json", self._jwks),
+            ]
+        )
+
+    async def _graphql(self, request: Request) -> Response:
+        self.asked.append(str(request.url))
+        self.bodies.append(await request.body())
+        if self.graphql is not None:
+            return self.graphql
+        app = self.apps.get(request.headers.get("authorization", "").removeprefix("Bearer "))
+        if app is None or not app.active:
+            return JSONResponse(permission_denied("app"))
+        return JSONResponse({"data": {"app": {"id": app.id, "identifier": app.identifier}}})
+
+    async def _jwks(self, request: Request) -> Response:
+        self.asked.append(str(request.url))
+        return self.jwks or JSONResponse({"keys": [self.key.public]})
+
+
+def permission_denied(path: str) -> dict[str, Any]:
+    """Return what Saleor says to a token that it does not know, or not yet; with HTTP 200."""
+    return {
+        "errors": [
+            {
+                "message": "To access this path, you need one of the following permissions: AUTHENTICATED_APP",
+                "path": [path],
+                "extensions": {"exception": {"code": "PermissionDenied"}},
+            }
+        ],
+        "data": {path: None},
+    }
+
+
+def refund_body(**changed: Any) -> dict[str, Any]:
+    """Return a refund that staff requested at noon and a bit, as Saleor would send it; ``changed`` replaces parts."""
+    said: dict[str, Any] = {
+        "__typename": "TransactionRefundRequested",
+        "issuedAt": "2026-11-21T13:00:00+00:00",
+        "version": "3.23.28",
+        "recipient": {"id": "QXBwOjE=", "identifier": IDENTIFIER},
+        "transaction": {
+            "id": "VHJhbnNhY3Rpb25JdGVtOjE=",
+            "pspReference": "paid-1",
+            "events": [
+                {
+                    "id": "VHJhbnNhY3Rpb25FdmVudDoy",
+                    "type": "REFUND_REQUEST",
+                    "pspReference": "",
+                    "amount": {"amount": 100.1, "currency": "UAH"},
+                    "idempotencyKey": "key-of-this-refund",
+                    "createdAt": "2026-11-21T12:59:59+00:00",
+                }
+            ],
+            "checkout": None,
+            "order": {"id": "T3JkZXI6MQ==", "number": "23", "channel": {"slug": "uah", "currencyCode": "UAH"}},
+        },
+        "action": {"actionType": "REFUND", "amount": 100.1, "currency": "UAH"},
+        "grantedRefund": None,
+    }
+    return said | changed
+
+
+def initialize_body(**changed: Any) -> dict[str, Any]:
+    """Return the start of a payment as Saleor would send it; ``changed`` replaces parts."""
+    said: dict[str, Any] = {
+        "__typename": "TransactionInitializeSession",
+        "issuedAt": "2026-11-21T13:00:00+00:00",
+        "version": "3.23.28",
+        "recipient": {"id": "QXBwOjE=", "identifier": IDENTIFIER},
+        "transaction": {"id": "VHJhbnNhY3Rpb25JdGVtOjE=", "pspReference": "", "events": []},
+        "sourceObject": {
+            "__typename": "Checkout",
+            "id": "Q2hlY2tvdXQ6MQ==",
+            "channel": {"slug": "uah", "currencyCode": "UAH"},
+            "email": "taras@example.com",
+        },
+        "action": {"actionType": "CHARGE", "amount": 569.5, "currency": "UAH"},
+        "data": {"returnUrl": "https://shop.example.com/back"},
+        "merchantReference": "VHJhbnNhY3Rpb25JdGVtOjE=",
+        "customerIpAddress": "127.0.0.1",
+        "idempotencyKey": "key-of-this-payment",
+    }
+    return said | changed

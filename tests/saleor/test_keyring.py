@@ -1,0 +1,101 @@
+"""A Saleor changes its key; a stranger sends garbage."""
+
+import asyncio
+import json
+
+import pytest
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from tests.saleor.doorway import Door
+from tests.saleor.household import API_URL, Clock, Memory, Row, refund_body, signing_key
+
+
+async def test_a_new_key_is_fetched_once_and_kept(door: Door, installed: Row, store: Memory, clock: Clock) -> None:
+    door.saleor.key = signing_key("second")
+
+    first = await door.knock(refund_body())
+    second = await door.knock(refund_body())
+
+    assert (first.status_code, second.status_code) == (200, 200)
+    assert door.saleor.asked == ["https://shop.example.com/.well-known/jwks.json"]
+    row = store.rows[API_URL]
+    assert row.jwks is not None
+    assert [key["kid"] for key in row.jwks["keys"]] == ["second"]
+    assert row.jwks_fetched_at == clock()
+    assert (row.token, row.note) == (installed.token, "kept")
+
+
+async def test_whatever_comes_meanwhile_waits_for_the_same_fetch(door: Door, installed: Row) -> None:
+    door.saleor.key = signing_key("second")
+    answers = await asyncio.gather(*(door.knock(refund_body()) for _ in range(8)))
+    assert {answer.status_code for answer in answers} == {200}
+    assert door.saleor.key_fetches == 1
+
+
+async def test_garbage_makes_us_knock_at_saleors_door_at_most_once_a_minute(
+    door: Door, installed: Row, clock: Clock
+) -> None:
+    stranger = signing_key("second")
+    for _ in range(20):
+        body = json.dumps(refund_body()).encode()
+        answer = await door.knock(body, Saleor_Signature=stranger.sign(body, kid="no such key"))
+        assert answer.status_code == 401
+    assert door.saleor.key_fetches == 1
+
+    clock.forward(seconds=59)
+    await door.knock(body, Saleor_Signature=stranger.sign(body, kid="nor this"))
+    assert door.saleor.key_fetches == 1
+    clock.forward(seconds=1)
+    await door.knock(body, Saleor_Signature=stranger.sign(body, kid="nor this"))
+    assert door.saleor.key_fetches == 2
+
+
+async def test_a_wrong_signature_in_the_name_of_the_known_key_fetches_nothing(door: Door, installed: Row) -> None:
+    body = json.dumps(refund_body()).encode()
+    answer = await door.knock(body, Saleor_Signature=signing_key("second").sign(body, kid="first"))
+    assert answer.status_code == 401
+    assert door.saleor.asked == []
+
+
+async def test_a_stranger_we_do_not_know_fetches_nothing(door: Door) -> None:
+    await door.knock(refund_body())
+    assert door.saleor.asked == []
+
+
+async def test_another_process_has_just_fetched(door: Door, installed: Row, store: Memory, clock: Clock) -> None:
+    """The store says when keys were fetched, so the minute holds for all processes together."""
+    await store.save_jwks(API_URL, {"keys": [signing_key("second").public]}, clock())
+    clock.forward(seconds=30)
+    answer = await door.knock(refund_body())
+    assert (answer.status_code, door.saleor.key_fetches) == (401, 0)
+
+
+async def test_one_tenants_garbage_does_not_keep_another_from_changing_its_key(
+    door: Door, installed: Row, store: Memory
+) -> None:
+    other = "https://other.example.com/graphql/"
+    store.put(Row(other, app_id="QXBwOjE=", token="x", jwks=None))
+    await door.knock(refund_body(), Saleor_Signature=signing_key("first").sign(b"", kid="garbage"))
+    assert door.saleor.key_fetches == 1
+    answer = await door.knock(refund_body(), Saleor_Api_Url=other)
+    assert (answer.status_code, door.saleor.key_fetches) == (200, 2)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Response(status_code=500),
+        Response("not JSON"),
+        RedirectResponse("https://evil.example.com/jwks.json"),
+        JSONResponse({"keys": []}),
+        JSONResponse([]),
+        Response(b"[" * (70 * 1024)),
+    ],
+)
+async def test_keys_that_cannot_be_had_refuse_and_leave_what_is_there(
+    door: Door, installed: Row, store: Memory, answer: Response
+) -> None:
+    door.saleor.key, door.saleor.jwks = signing_key("second"), answer
+    assert (await door.knock(refund_body())).status_code == 401
+    assert store.rows[API_URL] == installed
+    assert all(address.startswith("https://shop.example.com/") for address in door.saleor.asked)

@@ -1,0 +1,84 @@
+"""Every GraphQL document of ours against the schemas of every Saleor that we support."""
+
+import os
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from graphql import GraphQLSchema, build_schema, parse, validate
+
+from app.saleor.documents import Documents
+from app.saleor.versions import OLDEST_SUPPORTED, Version
+from tests.saleor.recordings import ROOT
+
+SCHEMAS = Path(os.environ.get("SALEOR_SCHEMAS", ROOT.parent / "shared" / "reference" / "saleor"))
+VERSIONS: tuple[Version, ...] = ((3, 21), (3, 22), (3, 23))
+FOLDERS = (ROOT / "manifest" / "subscriptions", ROOT / "manifest" / "operations")
+
+
+@cache
+def schema(version: Version) -> GraphQLSchema:
+    path = SCHEMAS / f"schema-{version[0]}.{version[1]}.graphql"
+    if not path.exists():
+        why = f"no Saleor schema at {path}; say where they are with SALEOR_SCHEMAS"
+        if os.environ.get("CI") == "true":
+            pytest.fail(why)
+        pytest.skip(why)
+    return build_schema(path.read_text(), assume_valid=True)
+
+
+def documents() -> Iterator[tuple[Path, str, Version]]:
+    for folder in FOLDERS:
+        for name in Documents(folder).names:
+            for version in VERSIONS:
+                yield folder, name, version
+
+
+def _short(part: Path | str | Version) -> str:
+    return part.name if isinstance(part, Path) else str(part)
+
+
+@pytest.mark.parametrize(("folder", "name", "version"), list(documents()), ids=_short)
+def test_what_a_saleor_is_given_is_valid_in_its_schema(folder: Path, name: str, version: Version) -> None:
+    document = parse(Documents(folder).text(name, version))
+    assert validate(schema(version), document) == []
+
+
+def test_no_document_lies_where_nobody_looks_for_it() -> None:
+    """The test above sees every .graphql file under manifest/: as a document, or as a fragment of one."""
+    files = set((ROOT / "manifest").rglob("*.graphql"))
+    seen = set()
+    for folder in FOLDERS:
+        given = Documents(folder)
+        texts = []
+        for name in given.names:
+            for since in given.versions(name):
+                assert since in VERSIONS, f"{name} has a file for {since}, which no schema here checks"
+                seen.add(
+                    folder
+                    / (f"{name}.graphql" if since == OLDEST_SUPPORTED else f"{name}.{since[0]}.{since[1]}.graphql")
+                )
+                texts.append(given.text(name, since))
+        for fragment in (folder / "fragments").glob("*.graphql"):
+            if any(f"...{fragment.stem}" in text for text in texts):
+                seen.add(fragment)
+    assert seen == files
+
+
+def test_the_report_for_3_21_does_not_know_how_it_was_paid() -> None:
+    """One argument that a Saleor does not know, and it refuses the whole report."""
+    operations = Documents(ROOT / "manifest" / "operations")
+    assert "paymentMethodDetails" not in operations.text("transaction_event_report", (3, 21))
+    assert "paymentMethodDetails" in operations.text("transaction_event_report", (3, 22))
+    assert "paymentMethodDetails" in operations.text("transaction_event_report", (3, 24))
+    newest = parse(operations.text("transaction_event_report", (3, 22)))
+    assert validate(schema((3, 21)), newest) != []
+
+
+@pytest.mark.parametrize("name", Documents(FOLDERS[0]).names)
+def test_every_subscription_tells_what_the_signature_does_not(name: str) -> None:
+    """Which event, since when, for whom: without these a recorded request could be played again somewhere else."""
+    text = Documents(FOLDERS[0]).text(name)
+    for needed in ("__typename", "issuedAt", "recipient"):
+        assert needed in text
