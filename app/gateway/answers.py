@@ -26,7 +26,7 @@ from app.gateway.errors import (
     Violation,
     quoted,
 )
-from app.gateway.models.records import Unreadable, read_record
+from app.gateway.models.records import S, Unreadable, read_record, validated
 from app.gateway.statuses import Status, read_status
 from app.gateway.transport import Answer, Call
 
@@ -62,6 +62,20 @@ def content(call: Call, answer: Answer) -> Any:
             return data
         raise _refusal(call, answer, members)
     raise _unknown(call, answer, quoted(str(members.get("message", ""))) or "no answer that can be relied on", code)
+
+
+def check_line(call: Call, status: int, headers: Mapping[str, str], members: Mapping[str, Any]) -> None:
+    """Raise what a line of a list means that is no record but an error's body."""
+    if "message" in members and "orderId" not in members and ("code" in members or "args" in members):
+        content(call, Answer(status, headers, wire.dumps(members).encode("ascii")))
+
+
+def read(call: Call, model: type[S], data: object) -> S:
+    """``data`` as a ``model``; ``OutcomeUnknown`` if it is none."""
+    try:
+        return validated(model, data)
+    except Unreadable as exc:
+        raise call.error(OutcomeUnknown, f"the answer is {exc}") from None
 
 
 def _unknown(call: Call, answer: Answer, message: str, code: str | None = None) -> OutcomeUnknown:

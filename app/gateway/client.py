@@ -4,12 +4,14 @@ Calls that move money are sent once and never repeated here: after ``OutcomeUnkn
 Reads raise the same errors and are safe to repeat.
 """
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
-from urllib.parse import quote
 
 import httpx2
 
 from app.gateway import answers
+from app.gateway.balances import BalanceDesk
 from app.gateway.credentials import Credentials
 from app.gateway.errors import DuplicateOrder, InvalidRequest, NotFound, OutcomeUnknown
 from app.gateway.models.base import Asked
@@ -19,8 +21,11 @@ from app.gateway.models.payments import DirectPayment, HostedPayment, Payment, S
 from app.gateway.models.payout import Payout
 from app.gateway.models.records import OperationRecord, PaymentRecord, Unreadable, read_record, read_records
 from app.gateway.models.values import Method
+from app.gateway.reports import Reports
 from app.gateway.statuses import Status
-from app.gateway.transport import Answer, Call, Transport
+from app.gateway.subscriptions import Subscriptions
+from app.gateway.transport import Answer, Call, Transport, Verb, path_step
+from app.gateway.wallets import Wallets
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _PAYMENT, _SPLIT_PURCHASE = "/api/v1/payment", "/api/v1/split/purchase"
@@ -30,7 +35,10 @@ class GatewayClient:
     """The calls of one account.
 
     ``http`` is the connection pool of the whole process; the client neither configures nor closes it. ``sector``
-    is what the merchant sells: some must tell more about the payer.
+    is what the merchant sells: some must tell more about the payer. ``sleep`` (seconds) is used while a register is
+    being made, nowhere else.
+
+    Further calls are grouped: ``reports``, ``balances``, ``subscriptions``, ``wallets``.
 
     Every call raises ``NotSent``, ``Refused`` (and below), ``OutcomeUnknown``, or ``InvalidRequest`` before anything
     is sent. A declined operation is returned: a record with status ``failure``.
@@ -40,6 +48,10 @@ class GatewayClient:
         self._transport = Transport(http, credentials)
         self._credentials = credentials
         self._sector = sector
+        self.reports = Reports(self._transport, credentials, sleep=sleep)
+        self.balances = BalanceDesk(self._transport, credentials)
+        self.subscriptions = Subscriptions(self._transport, credentials)
+        self.wallets = Wallets(self._transport, credentials)
 
     @property
     def pos_id(self) -> str:
@@ -105,7 +117,7 @@ class GatewayClient:
 
     async def cancel(self, order_id: str, *, timeout: float) -> PaymentRecord:
         """Cancel an unpaid hosted payment (gateway interface, 7): the record comes back ``failure``, code 6007."""
-        call = self._call("POST", f"/api/v1/pos/{self.pos_id}/order/{_step(order_id)}/cancel", order_id)
+        call = self._call("POST", f"/api/v1/pos/{self.pos_id}/order/{path_step(order_id)}/cancel", order_id)
         answer = await self._transport.exchange(call, timeout=timeout)
         records = _records(call, answer, answers.content(call, answer))
         for record in records:
@@ -143,11 +155,11 @@ class GatewayClient:
 
     # How it is done
 
-    def _call(self, method: Any, path: str, order_id: str, **more: Any) -> Call:
+    def _call(self, method: Verb, path: str, order_id: str, **more: Any) -> Call:
         return Call(method=method, base_url=self._credentials.base_url, path=path, order_id=order_id, **more)
 
     def _order_path(self, order_id: str) -> str:
-        return f"/api/v1/pos/{self.pos_id}/orders/{_step(order_id)}"
+        return f"/api/v1/pos/{self.pos_id}/orders/{path_step(order_id)}"
 
     def _body(self, request: Asked, order_id: str) -> dict[str, Any]:
         members = request.to_wire()
@@ -192,13 +204,6 @@ class GatewayClient:
         except NotFound:
             return ()
         return _records(call, answer, data)
-
-
-def _step(order_id: str) -> str:
-    """``order_id`` as one step of a path, whatever is in it."""
-    if order_id in ("", ".", ".."):
-        raise InvalidRequest("order_id", "not a step of a path", order_id)
-    return quote(order_id, safe="")
 
 
 def _one(call: Call, answer: Answer, data: object) -> PaymentRecord | OperationRecord:

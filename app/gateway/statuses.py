@@ -190,7 +190,7 @@ _ROWS = (
     StatusCode(
         "4119",
         Status.FAILURE,
-        Kind.FINAL,
+        Kind.RETRY,
         _AGAIN_EN,
         _AGAIN_UK,
         "This order id was used before. Another attempt needs a new one.",

@@ -10,12 +10,13 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
+from urllib.parse import quote
 
 import httpx2
 
 from app.gateway import wire
 from app.gateway.credentials import Credentials
-from app.gateway.errors import GatewayError, NotSent, OutcomeUnknown
+from app.gateway.errors import GatewayError, InvalidRequest, NotSent, OutcomeUnknown
 
 _LARGEST_ANSWER = 4 * 1024 * 1024
 _CONNECT_SECONDS = 5.0
@@ -26,6 +27,7 @@ _NEVER_LEFT = (
     httpx2.ProxyError,
     httpx2.UnsupportedProtocol,
 )
+Verb = Literal["GET", "POST", "PUT"]
 E = TypeVar("E", bound=GatewayError)
 
 
@@ -33,7 +35,7 @@ E = TypeVar("E", bound=GatewayError)
 class Call:
     """What to ask. ``body`` never shows: it may hold a card."""
 
-    method: Literal["GET", "POST", "PUT"]
+    method: Verb
     base_url: str
     path: str
     query: tuple[tuple[str, str], ...] = ()
@@ -88,12 +90,10 @@ class Transport:
             async with asyncio.timeout(timeout):
                 response = await self._send(call, timeout, progress)
                 try:
-                    content = await _whole(response)
+                    content = await read_whole(call, response)
                 finally:
                     await response.aclose()
-            if content is not None:
-                return Answer(response.status_code, response.headers, content)
-            failure: GatewayError = call.error(OutcomeUnknown, "the answer is too large")
+            return Answer(response.status_code, response.headers, content)
         except (httpx2.RequestError, TimeoutError) as exc:
             failure = _failure(call, exc, progress)
         # Outside of the handler: the library's error holds the request, and the request holds the keys.
@@ -147,13 +147,21 @@ def _timeouts(seconds: float) -> dict[str, float]:
     return {"connect": early, "pool": early, "read": seconds, "write": seconds}
 
 
-async def _whole(response: httpx2.Response) -> bytes | None:
+async def read_whole(call: Call, response: httpx2.Response) -> bytes:
+    """The body of an opened answer. One of more than 4 MiB is ``OutcomeUnknown``: nothing here is that large."""
     content = bytearray()
     async for piece in response.aiter_bytes():
         content += piece
         if len(content) > _LARGEST_ANSWER:
-            return None
+            raise call.error(OutcomeUnknown, "the answer is too large", http_status=response.status_code)
     return bytes(content)
+
+
+def path_step(text: str) -> str:
+    """``text`` as one step of a path, whatever is in it. ``InvalidRequest`` for what can be none."""
+    if text in ("", ".", ".."):
+        raise InvalidRequest("path", "a step that is not empty and not dots", text or "an empty text")
+    return quote(text, safe="")
 
 
 def _failure(call: Call, exc: Exception, progress: _Progress) -> GatewayError:

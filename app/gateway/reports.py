@@ -1,0 +1,88 @@
+"""Lists of transactions: those of a period, and the register (gateway interface, 8 and 10).
+
+Asynchronous generators: whoever stops reading early closes them (``contextlib.aclosing``), which ends the download.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from datetime import datetime
+from typing import Any
+
+from app.gateway import answers
+from app.gateway.credentials import Credentials
+from app.gateway.errors import InvalidRequest, OutcomeUnknown, ReportNotReady
+from app.gateway.lines import json_lines
+from app.gateway.models.reports import RegisterLine, RegisterRequest, RegisterTicket, TransactionLine, check_period
+from app.gateway.models.values import to_milliseconds
+from app.gateway.transport import Call, Transport, Verb, path_step
+
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0  # seconds between two looks whether a register is ready
+
+
+class Reports:
+    """The lists of one account. ``sleep`` takes seconds."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        credentials: Credentials,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._transport = transport
+        self._credentials = credentials
+        self._sleep = sleep
+
+    async def period(self, start: datetime, end: datetime, *, timeout: float) -> AsyncGenerator[TransactionLine, None]:
+        """All transactions between two moments (gateway interface, 8). ``timeout`` is the longest silence."""
+        check_period("startDate", "enddate", start, end)
+        call = Call(
+            method="GET",
+            base_url=self._credentials.base_url,
+            path=f"/api/v1/pos/{self._credentials.pos_id}/transactions",
+            # Two spellings of "date": the interface's own.
+            query=(("startDate", str(to_milliseconds(start))), ("enddate", str(to_milliseconds(end)))),
+        )
+        async with aclosing(json_lines(self._transport, call, timeout=timeout)) as lines:
+            async for members in lines:
+                yield answers.read(call, TransactionLine, members)
+
+    async def start(self, request: RegisterRequest, *, timeout: float) -> RegisterTicket:
+        """Have a register made (gateway interface, 10). Longer than 31 days: see ``periods``."""
+        body = request.to_wire()
+        if body.setdefault("project_id", self._credentials.pos_id) != self._credentials.pos_id:
+            raise InvalidRequest("project_id", f"the account's, {self._credentials.pos_id}", body["project_id"])
+        call = self._call("POST", "/streaming-report/start", body)
+        answer = await self._transport.exchange(call, timeout=timeout)
+        return answers.read(call, RegisterTicket, answers.content(call, answer))
+
+    async def fetch(
+        self, ticket: RegisterTicket, *, patience: float, timeout: float
+    ) -> AsyncGenerator[RegisterLine, None]:
+        """The lines of a register. ``timeout`` is the longest silence, in seconds.
+
+        While it is not ready, waits: a second at first, then twice as long each time, half a minute at most, and
+        ``patience`` seconds in all; then raises ``ReportNotReady``. A register that ends before the announced number
+        of records is ``OutcomeUnknown``: fetch it again.
+        """
+        call = self._call("GET", f"/streaming-report/fetch/{path_step(ticket.report_id)}", None)
+        waited, pause, count = 0.0, FIRST_PAUSE, 0
+        while True:
+            try:
+                async with aclosing(json_lines(self._transport, call, timeout=timeout)) as lines:
+                    async for members in lines:
+                        count += 1
+                        yield answers.read(call, RegisterLine, members)
+                break
+            except ReportNotReady:
+                if count or waited + pause > patience:
+                    raise
+            await self._sleep(pause)
+            waited, pause = waited + pause, min(pause * 2, LONGEST_PAUSE)
+        if ticket.count is not None and count < ticket.count:
+            raise call.error(OutcomeUnknown, f"the register broke off: {count} of {ticket.count} records")
+
+    def _call(self, method: Verb, path: str, body: dict[str, Any] | None) -> Call:
+        base_url = self._credentials.register_url or self._credentials.base_url
+        return Call(method=method, base_url=base_url, path=path, body=body, with_endpoints_key=False)
