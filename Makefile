@@ -1,8 +1,9 @@
 # What one does with this repository. `make` alone lists it.
 #
 # Needed: Python 3.11 or newer (with its venv module) and make. Everything else comes with `make install`,
-# exactly as pinned in requirements-dev.txt. Tests of web pages also want Chromium (CHROMIUM, default
-# /usr/bin/chromium) and tests on PostgreSQL a server (DATABASE_URL); without them those are skipped.
+# exactly as pinned in requirements-dev.txt. Tests of pages also want Chromium (CHROMIUM, default
+# /usr/bin/chromium) and tests on PostgreSQL a server (TEST_DATABASE_URL); without them those are skipped,
+# or fail where CI is set.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c

@@ -4,6 +4,7 @@ While the outcome is open the page looks again every two seconds, for half a min
 Good news forwards to the shop by itself. A failure does not: there is something to read first.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
@@ -14,6 +15,9 @@ from app.shopper.words import WORDS, Sentence, Words, money
 SECONDS_BETWEEN_LOOKS = 2
 LOOKS = 15
 SECONDS_BEFORE_FORWARD = 3
+
+# Browsers drop or rewrite these, so that the address would not be the one that was looked at.
+_ODD_IN_ADDRESS = re.compile(r"[\s\x00-\x1f\x7f\\]")
 
 Tone = Literal["good", "bad", "wait", "slow"]
 
@@ -73,7 +77,7 @@ def missing_page(language: Language) -> Page:
 
 def web_address(address: str | None) -> str | None:
     """The address if a browser may be sent there: absolute, http or https, with a host. Else None."""
-    if address is None:
+    if address is None or _ODD_IN_ADDRESS.search(address):
         return None
     try:
         parts = urlsplit(address)

@@ -1,0 +1,124 @@
+"""The app's page in the Dashboard over HTTP: whom it lets frame it, what it puts into commands."""
+
+import html
+import re
+from collections.abc import AsyncIterator
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.dashboard.first_steps import FIRST_STEPS, addressed_to
+from app.dashboard.framing import ANY_DASHBOARD, frame_ancestors_directive
+from app.dashboard.router import create_dashboard_router
+
+DOCS = "https://docs.example/saleor-gateway/"
+SALEOR = "https://store.example.com/graphql/"
+
+
+@pytest.fixture
+async def visitor() -> AsyncIterator[httpx2.AsyncClient]:
+    app = FastAPI()
+    app.include_router(create_dashboard_router(app_name="Pay <Here>", app_version="1.2.3", documentation=DOCS))
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://app") as visitor:
+        yield visitor
+
+
+def commands(answer: httpx2.Response) -> list[str]:
+    return [html.unescape(command) for command in re.findall(r"<code>(.*?)</code>", answer.text, re.DOTALL)]
+
+
+async def test_staff_read_that_the_app_runs_and_what_to_do(visitor: httpx2.AsyncClient) -> None:
+    answer = await visitor.get("/", params={"saleorApiUrl": SALEOR, "theme": "dark", "id": "QXBwOjE="})
+
+    assert answer.status_code == 200
+    assert "Pay &lt;Here&gt;" in answer.text
+    assert "1.2.3" in answer.text
+    assert "Installed and running" in answer.text
+    assert f'href="{DOCS}"' in answer.text
+    assert len(commands(answer)) == len(FIRST_STEPS)
+    assert all(f"--saleor {SALEOR}" in command for command in commands(answer))
+
+
+async def test_without_documentation_nothing_is_linked() -> None:
+    app = FastAPI()
+    app.include_router(create_dashboard_router(app_name="Pay", app_version="1"))
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://app") as visitor:
+        assert "Read on" not in (await visitor.get("/")).text
+
+
+@pytest.mark.parametrize(
+    ("theme", "told"), [("dark", ' data-theme="dark"'), ("light", ' data-theme="light"'), ('"><b', ""), ("", "")]
+)
+async def test_the_page_takes_the_dashboards_theme(visitor: httpx2.AsyncClient, theme: str, told: str) -> None:
+    assert f'<html lang="en"{told}>' in (await visitor.get("/", params={"theme": theme})).text
+
+
+async def test_the_page_may_be_framed_by_dashboards_and_runs_only_its_own_script(visitor: httpx2.AsyncClient) -> None:
+    headers = (await visitor.get("/")).headers
+
+    assert "frame-ancestors https: http://localhost:* http://127.0.0.1:*" in headers["content-security-policy"]
+    assert "script-src 'self';" in headers["content-security-policy"]
+    assert "unsafe" not in headers["content-security-policy"]
+    assert "x-frame-options" not in headers  # it would overrule the list in old browsers
+
+
+@given(address=st.text(max_size=60) | st.from_regex(r"https?://[ -~]*/graphql/", fullmatch=True))
+def test_only_a_plain_address_gets_into_a_command(address: str) -> None:
+    for step, filled in zip(FIRST_STEPS, addressed_to(address, FIRST_STEPS), strict=True):
+        before, after = step.command.split("{saleor}")
+        inserted = filled.command.removeprefix(before).removesuffix(after)
+        assert re.fullmatch(r"YOUR-SALEOR-API-URL|[A-Za-z0-9:/.-]+", inserted)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://store.example.com/graphql/;reboot",
+        "https://$(reboot)/graphql/",
+        "https://store.example.com/graphql/\n",
+        "https://user:secret@store.example.com/graphql/",
+        "store.example.com/graphql/",
+        "",
+        None,
+    ],
+)
+def test_any_other_address_leaves_a_placeholder(address: str | None) -> None:
+    assert "--saleor YOUR-SALEOR-API-URL " in addressed_to(address, FIRST_STEPS)[0].command
+
+
+def test_a_saleor_on_this_machine_is_an_address_too() -> None:
+    address = "http://localhost:8000/graphql/"
+    assert f"--saleor {address} " in addressed_to(address, FIRST_STEPS)[0].command
+
+
+def test_origins_are_named_one_by_one() -> None:
+    assert (
+        frame_ancestors_directive(("https://dashboard.example.com", "http://localhost:9000"))
+        == "frame-ancestors https://dashboard.example.com http://localhost:9000"
+    )
+    assert frame_ancestors_directive(()) == "frame-ancestors 'none'"
+    assert frame_ancestors_directive(ANY_DASHBOARD)
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "*",
+        "",
+        "https://*",
+        "dashboard.example.com",
+        "https://dashboard.example.com/apps",
+        "https://a.example; script-src *",
+        "https://a.example, https://b.example",
+        "https://a.example\r\nSet-Cookie: a=b",
+        "https://a.example\n",
+        "'self'",
+        "data:",
+    ],
+)
+def test_what_is_no_origin_is_refused_when_the_app_is_built(origin: str) -> None:
+    with pytest.raises(ValueError, match="not an origin"):
+        create_dashboard_router(app_name="Pay", app_version="1", frame_ancestors=(origin,))

@@ -1,0 +1,62 @@
+"""A shop's shopper, the app's pages on a real server, and what stands behind them in these tests."""
+
+from collections.abc import AsyncIterator
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+from fastapi.responses import HTMLResponse
+
+from app.shopper.router import create_shopper_router
+from app.shopper.view import ReturnView
+from app.static import static_files
+from tests.browsing import serving
+
+
+class Payments:
+    """What is known of payments, what a look at the gateway would bring, and who asked."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, ReturnView] = {}
+        self.news: dict[str, ReturnView] = {}
+        self.searched: list[str] = []
+        self.returned: list[str] = []
+        self.broken: Exception | None = None
+
+    def add(self, view: ReturnView) -> None:
+        self.known[view.order_id] = view
+
+    async def find(self, order_id: str) -> ReturnView | None:
+        self.searched.append(order_id)
+        return self.known.get(order_id)
+
+    async def on_return(self, order_id: str) -> None:
+        self.returned.append(order_id)
+        if self.broken:
+            raise self.broken
+        self.known.update(self.news)
+
+
+@pytest.fixture
+def payments() -> Payments:
+    return Payments()
+
+
+@pytest.fixture
+async def address(payments: Payments) -> AsyncIterator[str]:
+    app = FastAPI()
+    app.include_router(create_shopper_router(payments.find, payments.on_return))
+    app.mount("/static", static_files())
+
+    @app.get("/shop")
+    async def shop() -> HTMLResponse:
+        return HTMLResponse('<link rel="icon" href="data:,"><h1>Thank you for your order</h1>')
+
+    async with serving(app) as address:
+        yield address
+
+
+@pytest.fixture
+async def visitor(address: str) -> AsyncIterator[httpx2.AsyncClient]:
+    async with httpx2.AsyncClient(base_url=address, trust_env=False) as visitor:
+        yield visitor

@@ -1,0 +1,156 @@
+"""What the page says and where it leads, for every payment there may be."""
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.shopper.page import LOOKS, SECONDS_BETWEEN_LOOKS, Onward, return_page, web_address
+from app.shopper.view import Language, ReturnState, ReturnView
+from app.shopper.words import WORDS, money, preferred_language
+from tests.shopper.views import CHECKOUT, PAID, SHOP, payment, views
+
+looks = st.integers(min_value=0, max_value=999)
+
+
+@given(view=views, looked=looks)
+def test_only_good_news_forward_to_the_shop(view: ReturnView, looked: int) -> None:
+    onward = return_page(view, looked).onward
+    if onward is not None and not onward.address.startswith("?"):
+        assert view.state in {ReturnState.PAID, ReturnState.AUTHORISED}
+        assert onward.address == view.return_url
+
+
+@given(view=views, looked=looks)
+def test_every_address_on_the_page_is_its_own_or_a_web_address_it_was_given(view: ReturnView, looked: int) -> None:
+    page = return_page(view, looked)
+    addresses = {link.address for link in page.links} | ({page.onward.address} if page.onward else set())
+    for address in addresses:
+        assert address.startswith("?") or address in {SHOP, CHECKOUT}
+
+
+@given(view=views)
+def test_a_page_looks_again_while_the_outcome_is_open_but_not_for_ever(view: ReturnView) -> None:
+    looked = 0
+    while (onward := return_page(view, looked).onward) and onward.address.startswith("?"):
+        looked += 1
+        assert onward == Onward(f"?n={looked}", SECONDS_BETWEEN_LOOKS)
+    assert looked == (LOOKS if view.state.is_open else 0)
+    assert LOOKS * SECONDS_BETWEEN_LOOKS == 30
+
+
+@given(view=views, looked=looks)
+def test_nobody_is_invited_to_pay_who_may_have_paid_already(view: ReturnView, looked: int) -> None:
+    invited = CHECKOUT in {link.address for link in return_page(view, looked).links}
+    assert invited == (view.state is ReturnState.WAITING and looked >= LOOKS and view.checkout_url is not None)
+
+
+def test_a_failure_stays_on_the_screen_with_its_reason_and_a_way_back() -> None:
+    page = return_page(payment(ReturnState.FAILED, message="Not enough money on the card. [3005]"), looks=0)
+
+    assert page.onward is None
+    assert page.says.text == "Not enough money on the card. [3005]"
+    assert [link.address for link in page.links] == [SHOP]
+
+
+def test_a_reason_is_shown_only_where_there_was_a_failure() -> None:
+    assert return_page(payment(ReturnState.PAID, message="leftover"), looks=0).says.text != "leftover"
+
+
+def test_without_an_address_of_the_shop_the_page_may_be_closed() -> None:
+    page = return_page(payment(ReturnState.PAID, return_url=None), looks=0)
+
+    assert (page.links, page.onward) == ((), None)
+    assert page.note == WORDS[Language.ENGLISH].may_close
+
+
+def test_an_unknown_outcome_warns_against_paying_twice() -> None:
+    assert "second time" in return_page(payment(ReturnState.UNKNOWN), looks=0).says.text
+    assert "second time" in return_page(payment(ReturnState.UNKNOWN), looks=LOOKS).says.text
+    ukrainian = return_page(payment(ReturnState.UNKNOWN, language=Language.UKRAINIAN), looks=0)
+    assert "не платіть удруге" in ukrainian.says.text
+
+
+@pytest.mark.parametrize("language", Language)
+def test_every_state_has_words_of_its_own(language: Language) -> None:
+    sentences = [WORDS[language].states[state] for state in ReturnState]
+    assert len({sentence.title for sentence in sentences}) == len(ReturnState)
+    assert all(sentence.title and sentence.text for sentence in sentences)
+
+
+def test_the_two_languages_share_no_sentence() -> None:
+    spoken = [
+        {sentence.text for sentence in words.states.values()} | {words.back_to_shop, words.check_again, words.pay_now}
+        for words in WORDS.values()
+    ]
+    assert not set.intersection(*spoken)
+
+
+@pytest.mark.parametrize(
+    ("amount", "language", "written"),
+    [
+        ("1234567.8", Language.UKRAINIAN, "1\u00a0234\u00a0567,80\u00a0UAH"),
+        ("1234567.8", Language.ENGLISH, "1,234,567.80\u00a0UAH"),
+        ("0.01", Language.UKRAINIAN, "0,01\u00a0UAH"),
+        ("999", Language.ENGLISH, "999.00\u00a0UAH"),
+    ],
+)
+def test_amounts_are_written_as_the_language_writes_them(amount: str, language: Language, written: str) -> None:
+    assert money(Decimal(amount), "UAH", language) == written
+
+
+@given(view=views)
+def test_an_amount_reads_back_to_the_cent(view: ReturnView) -> None:
+    words = WORDS[view.language]
+    written = money(view.amount, view.currency, view.language).removesuffix(f"\u00a0{view.currency}")
+    assert Decimal(written.replace(words.thousands, "").replace(words.decimal_point, ".")) == view.amount
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        None,
+        "",
+        "shop.example/back",
+        "//shop.example/back",
+        "/back",
+        "javascript:alert(1)",
+        "java\nscript:alert(1)",
+        "data:text/html,hello",
+        "https://",
+        "https:///back",
+        "https://shop.example\\@elsewhere.example/",
+        " https://shop.example/",
+        "https://shop.example/a b",
+        "https://[shop.example/",
+    ],
+)
+def test_a_browser_is_not_sent_to_what_is_no_plain_web_address(address: str | None) -> None:
+    assert web_address(address) is None
+    assert return_page(payment(ReturnState.PAID, return_url=address), looks=0).onward is None
+
+
+@pytest.mark.parametrize("address", [SHOP, "http://localhost:3000/", "https://магазин.укр/дякуємо"])
+def test_a_browser_is_sent_to_web_addresses(address: str) -> None:
+    assert web_address(address) == address
+
+
+@pytest.mark.parametrize(
+    ("accept_language", "language"),
+    [
+        ("uk-UA,uk;q=0.9,en;q=0.8", Language.UKRAINIAN),
+        ("en-GB,uk;q=0.5", Language.ENGLISH),
+        ("pl-PL, UK;q=0.7, en;q=0.3", Language.UKRAINIAN),
+        ("de,fr", Language.ENGLISH),
+        ("*", Language.ENGLISH),
+        ("", Language.ENGLISH),
+        (",;q=", Language.ENGLISH),
+    ],
+)
+def test_a_stranger_is_spoken_to_in_the_first_language_we_share(accept_language: str, language: Language) -> None:
+    assert preferred_language(accept_language) is language
+
+
+def test_the_shopper_sees_amount_and_number() -> None:
+    assert [value for _, _, value in return_page(PAID, looks=0).details] == ["1,234.50\u00a0UAH", "T1a2b3c"]

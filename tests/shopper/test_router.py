@@ -1,0 +1,196 @@
+"""The shopper's addresses over HTTP: what they answer, what they believe, what they refuse."""
+
+import re
+from xml.etree import ElementTree as ET
+
+import httpx2
+import pytest
+from structlog.testing import capture_logs
+
+from app.shopper.page import LOOKS
+from app.shopper.view import Language, ReturnState
+from tests.shopper.conftest import Payments
+from tests.shopper.views import CHECKOUT, PAID, SHOP, payment
+
+HERE = f"/pay/return/{PAID.order_id}"
+QR = f"/pay/qr/{PAID.order_id}.svg"
+
+
+def heading(answer: httpx2.Response) -> str:
+    found = re.search(r"<h1>(.*)</h1>", answer.text)
+    assert found, answer.text
+    return found[1]
+
+
+async def test_a_returning_shopper_reads_that_it_is_paid_and_is_led_back(
+    payments: Payments, visitor: httpx2.AsyncClient
+) -> None:
+    payments.add(PAID)
+
+    answer = await visitor.get(HERE)
+
+    assert answer.status_code == 200
+    assert heading(answer) == "Payment received"
+    assert f'content="3;url={SHOP}"' in answer.text
+    assert payments.returned == []  # nothing left to find out
+
+
+async def test_what_the_gateway_answers_while_the_shopper_arrives_is_shown_at_once(
+    payments: Payments, visitor: httpx2.AsyncClient
+) -> None:
+    payments.add(payment(ReturnState.WAITING))
+    payments.news[PAID.order_id] = PAID
+
+    assert heading(await visitor.get(HERE)) == "Payment received"
+    assert payments.returned == [PAID.order_id]
+
+
+async def test_a_waiting_page_refreshes_itself_and_counts(payments: Payments, visitor: httpx2.AsyncClient) -> None:
+    payments.add(payment(ReturnState.WAITING))
+
+    assert 'content="2;url=?n=1"' in (await visitor.get(HERE)).text
+    assert 'content="2;url=?n=8"' in (await visitor.get(HERE, params={"n": "7"})).text
+    last = await visitor.get(HERE, params={"n": str(LOOKS)})
+    assert "http-equiv" not in last.text
+    assert heading(last) == "No answer yet"
+
+
+@pytest.mark.parametrize("count", ["-1", "x", "", "9999", "1e3", "٣"])
+async def test_a_count_that_makes_no_sense_is_a_first_look(
+    payments: Payments, visitor: httpx2.AsyncClient, count: str
+) -> None:
+    payments.add(payment(ReturnState.WAITING))
+
+    assert 'content="2;url=?n=1"' in (await visitor.get(HERE, params={"n": count})).text
+
+
+async def test_the_shopper_gets_the_page_even_when_asking_the_gateway_fails(
+    payments: Payments, visitor: httpx2.AsyncClient
+) -> None:
+    payments.add(payment(ReturnState.UNKNOWN))
+    payments.broken = ConnectionError("the gateway is away")
+
+    with capture_logs() as logs:
+        answer = await visitor.get(HERE)
+
+    assert heading(answer) == "Finding out whether you paid"
+    assert [entry["event"] for entry in logs] == ["shopper_return_not_followed_up"]
+    assert "away" not in answer.text
+
+
+async def test_what_stands_in_the_address_is_not_believed(payments: Payments, visitor: httpx2.AsyncClient) -> None:
+    payments.add(payment(ReturnState.FAILED))
+
+    answer = await visitor.get(
+        HERE, params={"order_id": "T9other", "status": "success", "return_url": "https://x.example"}
+    )
+
+    assert heading(answer) == "The payment did not go through"
+    assert "T9other" not in answer.text
+    assert "x.example" not in answer.text
+
+
+async def test_a_browser_sent_back_by_a_form_is_asked_to_get_the_same_page(
+    payments: Payments, visitor: httpx2.AsyncClient
+) -> None:
+    payments.add(payment(ReturnState.FAILED))
+
+    answer = await visitor.post(HERE, data={"order_id": "T9other", "status": "success"})
+    assert (answer.status_code, answer.headers["location"]) == (303, PAID.order_id)
+
+    followed = await visitor.post(HERE, data={"status": "success"}, follow_redirects=True)
+    assert followed.url.path == HERE
+    assert heading(followed) == "The payment did not go through"
+
+
+@pytest.mark.parametrize("verb", ["GET", "POST"])
+@pytest.mark.parametrize("order_id", ["a" * 33, "..", "%2e%2e", "a-b", "a%20b", "%3Cscript%3E", "ї"])
+async def test_what_cannot_be_an_order_is_not_even_looked_up(
+    payments: Payments, visitor: httpx2.AsyncClient, verb: str, order_id: str
+) -> None:
+    answer = await visitor.request(verb, f"/pay/return/{order_id}")
+
+    assert answer.status_code == 404
+    assert payments.searched == []
+    assert payments.returned == []
+
+
+@pytest.mark.parametrize(
+    ("accept_language", "says"), [("uk-UA,uk;q=0.9", "Такого платежу немає"), ("de", "No such payment")]
+)
+async def test_an_unknown_order_gets_a_page_that_says_what_to_do(
+    payments: Payments, visitor: httpx2.AsyncClient, accept_language: str, says: str
+) -> None:
+    answer = await visitor.get("/pay/return/nobodysOrder", headers={"Accept-Language": accept_language})
+
+    assert answer.status_code == 404
+    assert heading(answer) == says
+    assert "nobodysOrder" not in answer.text
+    assert payments.returned == []  # strangers cannot make us ask the gateway
+
+
+async def test_the_page_speaks_the_language_of_the_payment(payments: Payments, visitor: httpx2.AsyncClient) -> None:
+    payments.add(payment(ReturnState.AUTHORISED, language=Language.UKRAINIAN))
+
+    answer = await visitor.get(HERE, headers={"Accept-Language": "en"})
+
+    assert '<html lang="uk">' in answer.text
+    assert heading(answer) == "Суму зарезервовано"
+    assert "1\u00a0234,50\u00a0UAH" in answer.text
+
+
+async def test_a_message_cannot_bring_markup(payments: Payments, visitor: httpx2.AsyncClient) -> None:
+    payments.add(payment(ReturnState.FAILED, message='<script>alert(1)</script>"'))
+
+    answer = await visitor.get(HERE)
+
+    assert "<script>alert" not in answer.text
+    assert "&lt;script&gt;alert(1)" in answer.text
+
+
+async def test_pages_run_no_foreign_script_are_not_framed_kept_or_told_to_others(
+    payments: Payments, visitor: httpx2.AsyncClient
+) -> None:
+    payments.add(PAID)
+    for answer in (await visitor.get(HERE), await visitor.get("/pay/return/nobodysOrder"), await visitor.post(HERE)):
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["cache-control"] == "no-store"
+
+
+async def test_the_qr_image_can_be_shown_by_a_storefront(payments: Payments, visitor: httpx2.AsyncClient) -> None:
+    payments.add(payment(ReturnState.WAITING, checkout_url=CHECKOUT))
+
+    answer = await visitor.get(QR)
+
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "image/svg+xml"
+    assert answer.headers["cross-origin-resource-policy"] == "cross-origin"
+    image = ET.fromstring(answer.content)  # noqa: S314 - our own drawing
+    assert image.tag == "{http://www.w3.org/2000/svg}svg"
+    assert image.get("viewBox")
+    ((ground, dots),) = image
+    assert (ground.get("fill"), dots.get("stroke")) == ("#fff", "#000")  # in dark mode too: phones want it so
+
+
+async def test_another_link_is_another_image(payments: Payments, visitor: httpx2.AsyncClient) -> None:
+    payments.add(payment(ReturnState.WAITING, checkout_url=CHECKOUT))
+    one = await visitor.get(QR)
+    payments.add(payment(ReturnState.WAITING, checkout_url=CHECKOUT.replace("6f0e", "6f0f")))
+
+    assert (await visitor.get(QR)).content != one.content
+
+
+@pytest.mark.parametrize("checkout_url", [None, "javascript:alert(1)"])
+async def test_there_is_no_qr_image_where_nothing_can_be_paid(
+    payments: Payments, visitor: httpx2.AsyncClient, checkout_url: str | None
+) -> None:
+    payments.add(payment(ReturnState.PAID, checkout_url=checkout_url))
+
+    assert (await visitor.get(QR)).status_code == 404
+    assert (await visitor.get("/pay/qr/nobodysOrder.svg")).status_code == 404
+    assert (await visitor.get("/pay/qr/a-b.svg")).status_code == 404

@@ -1,0 +1,40 @@
+"""Payments as shoppers see them, and strategies that make any."""
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from hypothesis import strategies as st
+
+from app.shopper.view import Language, ReturnState, ReturnView
+
+SHOP = "https://shop.example/checkout/complete?order=7"
+CHECKOUT = "https://pay.example/api/v1/checkout/6f0e2c1e/form"
+
+PAID = ReturnView(
+    order_id="T1a2b3c",
+    state=ReturnState.PAID,
+    language=Language.ENGLISH,
+    amount=Decimal("1234.5"),
+    currency="UAH",
+    return_url=SHOP,
+    checkout_url=None,
+)
+
+
+def payment(state: ReturnState, **details: Any) -> ReturnView:
+    """The payment above in another state, with other details."""
+    return replace(PAID, state=state, **details)
+
+
+views = st.builds(
+    ReturnView,
+    order_id=st.from_regex(r"[A-Za-z0-9]{1,32}", fullmatch=True),
+    state=st.sampled_from(ReturnState),
+    language=st.sampled_from(Language),
+    amount=st.decimals(min_value="0.01", max_value="9999999999.99", places=2),
+    currency=st.sampled_from(["UAH", "EUR", "USD"]),
+    return_url=st.sampled_from([None, SHOP, "javascript:alert(1)", "//elsewhere.example"]),
+    message=st.none() | st.text(max_size=80),
+    checkout_url=st.sampled_from([None, CHECKOUT]),
+)
