@@ -44,7 +44,14 @@ class GatewayClient:
     is sent. A declined operation is returned: a record with status ``failure``.
     """
 
-    def __init__(self, http: httpx2.AsyncClient, credentials: Credentials, *, sector: Sector = Sector.GENERAL) -> None:
+    def __init__(
+        self,
+        http: httpx2.AsyncClient,
+        credentials: Credentials,
+        *,
+        sector: Sector = Sector.GENERAL,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
         self._transport = Transport(http, credentials)
         self._credentials = credentials
         self._sector = sector
