@@ -1,0 +1,1 @@
+"""The gateway interface over HTTP: one module for each area of its endpoints."""

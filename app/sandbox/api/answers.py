@@ -1,0 +1,61 @@
+"""How the gateway writes what it answers, and how it says no.
+
+A refusal is `{message, args: {code}}`; one about fields is `{message, args: [{field_name, violation}]}`. The wording
+of both shapes comes from the provider's public pages, since the gateway interface does not show them.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+
+from app.gateway.wire import dumps
+from app.sandbox.api.access import BadCredentials, NotJsonBody
+from app.sandbox.book.refusals import DuplicateOrder, InvalidFields, NotPossible, Refusal, UnknownRecord
+
+_HTTP_STATUS: dict[type[Refusal], int] = {UnknownRecord: 404, NotJsonBody: 406}
+
+
+def json_answer(value: object, status: int = 200) -> Response:
+    """JSON with exact numbers."""
+    return Response(dumps(value), status, media_type="application/json")
+
+
+def lines_answer(rows: Iterable[Mapping[str, Any]]) -> Response:
+    """One JSON object per line."""
+    return Response("".join(f"{dumps(row)}\n" for row in rows), media_type="application/x-ndjson")
+
+
+def problem(message: str, args: object, status: int) -> Response:
+    """The body of a refused call."""
+    return json_answer({"message": message[:512], "args": args}, status)
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    match error:
+        case InvalidFields():
+            return problem(error.message, [{"field_name": n, "violation": v} for n, v in error.violations], 400)
+        case BadCredentials():
+            return problem(error.message, {"code": error.code}, error.http_status)
+        case DuplicateOrder():
+            status: int = getattr(request.state, "duplicate_http_status", 400)
+            return problem(error.message, {"code": error.code}, status)
+        case NotPossible():
+            return problem(error.message, {"code": error.code, "status_code": error.status_code}, 400)
+        case Refusal():
+            return problem(error.message, {"code": error.code}, _HTTP_STATUS.get(type(error), 400))
+    raise error
+
+
+def _no_route(_request: Request, error: Exception) -> Response:
+    if not isinstance(error, HTTPException):
+        raise error
+    return problem(str(error.detail), {"code": f"R-{error.status_code}"}, error.status_code)
+
+
+def say_no_like_the_gateway(app: FastAPI) -> None:
+    """Answer every refusal, unknown path and wrong verb in the gateway's shapes."""
+    app.add_exception_handler(Refusal, _refused)
+    app.add_exception_handler(HTTPException, _no_route)

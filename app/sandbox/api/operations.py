@@ -1,0 +1,135 @@
+"""Capture, void, refund, split refund, cancel (gateway interface, 3 to 7)."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from app.sandbox.api.access import JsonObject, PathPos, TheSandbox, authenticate
+from app.sandbox.api.answers import json_answer
+from app.sandbox.book import attempts, secondary
+from app.sandbox.book.bodies import CaptureBody, RefundBody, SplitRefundBody, VoidBody, read_body
+from app.sandbox.book.book import Book
+from app.sandbox.book.records import Operation, Payment
+from app.sandbox.book.refusals import NotPossible
+from app.sandbox.render import operation_record, payment_record
+from app.sandbox.sandbox import Sandbox
+from app.sandbox.settings import PointOfSale
+
+router = APIRouter()
+
+Act = Callable[[Book, Payment, secondary.Order, datetime], Operation]
+
+
+@router.post("/api/v1/capture")
+async def capture(request: Request, sandbox: TheSandbox, body: JsonObject) -> Response:
+    """Capture without split; not in the interface, but in the provider's public pages."""
+    pos = authenticate(sandbox, request, body.get("pos_id"))
+    fields = read_body(CaptureBody, body | {"split": None})
+    return _capture(sandbox, pos, fields, through_split=False)
+
+
+@router.post("/api/v1/split/capture")
+async def split_capture(request: Request, sandbox: TheSandbox, body: JsonObject) -> Response:
+    """3: take a hold, whole or in part; `split` distributes what is taken."""
+    pos = authenticate(sandbox, request, body.get("pos_id"))
+    return _capture(sandbox, pos, read_body(CaptureBody, body), through_split=True)
+
+
+@router.post("/api/v1/void")
+async def void(request: Request, sandbox: TheSandbox, body: JsonObject) -> Response:
+    """4: give a hold back."""
+    pos = authenticate(sandbox, request, body.get("pos_id"))
+    fields = read_body(VoidBody, body)
+    order = secondary.Order(currency=fields.order_currency, comment=fields.comment, server_url=fields.server_url)
+    return act(sandbox, _payment(sandbox, pos, fields.order_id), order, secondary.void)
+
+
+@router.post("/api/v1/refund")
+async def refund(request: Request, sandbox: TheSandbox, body: JsonObject) -> Response:
+    """5: give money back."""
+    pos = authenticate(sandbox, request, body.get("pos_id"))
+    fields = read_body(RefundBody, body)
+    order = secondary.Order(
+        amount=fields.refund_amount,
+        currency=fields.order_currency,
+        comment=fields.comment,
+        server_url=fields.server_url,
+    )
+    return act(sandbox, _payment(sandbox, pos, fields.order_id), order, secondary.refund)
+
+
+@router.post("/api/v1/split/refund")
+async def split_refund(request: Request, sandbox: TheSandbox, body: JsonObject) -> Response:
+    """6: give money back, each sub-merchant its part."""
+    pos = authenticate(sandbox, request, body.get("pos_id"))
+    fields = read_body(SplitRefundBody, body)
+    order = secondary.Order(
+        amount=fields.refund_amount,
+        currency=fields.currency,
+        split=fields.shares,
+        through_split=True,
+        comment=fields.comment,
+        server_url=fields.server_url,
+    )
+    return act(sandbox, _payment(sandbox, pos, fields.order_id), order, secondary.refund)
+
+
+@router.post("/api/v1/pos/{pos_id}/order/{order_id}/cancel")
+async def cancel(sandbox: TheSandbox, pos: PathPos, order_id: str) -> Response:
+    """7: cancel an unpaid hosted payment; the answer is an array."""
+    payment = _payment(sandbox, pos, order_id)
+    attempts.cancel(sandbox.book, payment, sandbox.now())
+    sandbox.settle_up()
+    return json_answer([payment_record(sandbox.book, payment, "processing_time")])
+
+
+def act(sandbox: Sandbox, payment: Payment, order: secondary.Order, operate: Act) -> Response:
+    """Carry out an operation and answer with its record; a refusal is answered as the point of sale's options say."""
+    try:
+        operation = operate(sandbox.book, payment, order, sandbox.now())
+    except NotPossible as refusal:
+        if sandbox.book.behaviour(payment.pos_id).refusal == "message":
+            raise
+        return json_answer(_refused_record(sandbox, payment, order, operate.__name__, refusal))
+    finally:
+        sandbox.settle_up()
+    return json_answer(operation_record(operation))
+
+
+def _capture(sandbox: Sandbox, pos: PointOfSale, fields: CaptureBody, *, through_split: bool) -> Response:
+    order = secondary.Order(
+        amount=fields.charge_amount,
+        currency=fields.order_currency,
+        split=fields.shares,
+        through_split=through_split,
+        comment=fields.comment,
+        server_url=fields.server_url,
+    )
+    return act(sandbox, _payment(sandbox, pos, fields.order_id), order, secondary.capture)
+
+
+def _payment(sandbox: Sandbox, pos: PointOfSale, order_id: str) -> Payment:
+    sandbox.catch_up()  # what expired a moment ago must not be operated on
+    return sandbox.book.first_payment(pos.pos_id, order_id)
+
+
+def _refused_record(
+    sandbox: Sandbox, payment: Payment, order: secondary.Order, method: str, refusal: NotPossible
+) -> dict[str, Any]:
+    operation = Operation(
+        operation_id=sandbox.book.new_id(),
+        payment_id=payment.payment_id,
+        order_id=payment.order_id,
+        pos_id=payment.pos_id,
+        method="capture" if method == "capture" else "void" if method == "void" else "refund",
+        amount=order.amount or payment.amount,
+        currency=payment.currency,
+        created_at=sandbox.now(),
+        comment=order.comment,
+        through_split=order.through_split,
+    )
+    operation.move(refusal.status_code, sandbox.now())
+    return operation_record(operation)

@@ -1,0 +1,74 @@
+"""Creating payments: direct, hosted, QR, payouts, split (gateway interface, 1 and 2)."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+
+from app.sandbox.api.access import JsonObject, TheSandbox, authenticate, base_url
+from app.sandbox.api.answers import json_answer
+from app.sandbox.book.bodies import DirectPayment, HostedPayment, Payout, read_body
+from app.sandbox.book.creation import open_hosted, pay_direct, pay_out
+from app.sandbox.book.refusals import InvalidFields
+from app.sandbox.render import checkout_url, payment_record
+from app.sandbox.sandbox import Sandbox
+from app.sandbox.settings import PointOfSale
+
+router = APIRouter()
+
+Qr = Annotated[bool, Query(description="answer with the address of a QR page")]
+
+
+@router.post("/api/v1/payment")
+async def create(request: Request, sandbox: TheSandbox, body: JsonObject, qr: Qr = False) -> Response:
+    """1: direct, hosted or payout."""
+    return _create(request, sandbox, body, qr=qr)
+
+
+@router.post("/api/v1/split/purchase")
+async def create_split(request: Request, sandbox: TheSandbox, body: JsonObject, qr: Qr = False) -> Response:
+    """2: like 1, and the amount is distributed among sub-merchants."""
+    return _create(request, sandbox, body, qr=qr, split=True)
+
+
+def _create(request: Request, sandbox: Sandbox, body: dict[str, Any], *, qr: bool, split: bool = False) -> Response:
+    pos = authenticate(sandbox, request, body.get("pos_id"))
+    request.state.duplicate_http_status = sandbox.book.behaviour(pos.pos_id).duplicate_http_status
+    order_id = body.get("order_id")
+    if isinstance(order_id, str) and order_id:
+        sandbox.book.burn(pos.pos_id, order_id)
+    if split:
+        _must_be_split(body)
+    try:
+        if body.get("mode") == "hosted":
+            return _hosted(request, sandbox, pos, body, qr=qr)
+        return _direct(request, sandbox, pos, body)
+    finally:
+        sandbox.settle_up()
+
+
+def _hosted(request: Request, sandbox: Sandbox, pos: PointOfSale, body: dict[str, Any], *, qr: bool) -> Response:
+    fields = read_body(HostedPayment, body)
+    payment = open_hosted(sandbox.book, pos.pos_id, fields, base_url(request), sandbox.now())
+    if qr:
+        return json_answer({"qr_link": checkout_url(payment, "qr")})
+    form = checkout_url(payment, "form")
+    if sandbox.book.behaviour(pos.pos_id).hosted_answer == "json":
+        return json_answer({"redirect_url": form})
+    return Response(status_code=303, headers={"location": form})
+
+
+def _direct(request: Request, sandbox: Sandbox, pos: PointOfSale, body: dict[str, Any]) -> Response:
+    book, now, address = sandbox.book, sandbox.now(), base_url(request)
+    if body.get("method") == "credit":
+        payment = pay_out(book, pos.pos_id, read_body(Payout, body), address, now)
+    else:
+        payment = pay_direct(book, pos.pos_id, read_body(DirectPayment, body), address, now)
+    return json_answer(payment_record(book, payment, "processing_time"))
+
+
+def _must_be_split(body: dict[str, Any]) -> None:
+    if body.get("split") is None:
+        raise InvalidFields([("split", "Field required")])
+    if body.get("method") != "purchase":
+        raise InvalidFields([("method", "must be purchase")])

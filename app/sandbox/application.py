@@ -1,0 +1,62 @@
+"""The sandbox as an application: the gateway interface, the payer's pages, the overview, the control endpoints."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+import httpx2
+from fastapi import FastAPI
+
+from app.sandbox.api import lookups, operations, payments
+from app.sandbox.api.answers import say_no_like_the_gateway
+from app.sandbox.connections import Connections
+from app.sandbox.control import routes as control
+from app.sandbox.deliveries import Postman
+from app.sandbox.faults import Faults
+from app.sandbox.sandbox import Sandbox
+from app.sandbox.settings import SandboxSettings
+
+ROUTERS = (payments.router, operations.router, lookups.router, control.router)
+
+
+def create_sandbox(settings: SandboxSettings, connections: Connections | None = None) -> FastAPI:
+    """A gateway of one's own. `connections` is the server's, so that calls can be dropped; `server.serve` gives it."""
+    sandbox = Sandbox(settings)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        # A proxy of the environment has no business with webhooks to this machine, and redirects are not followed:
+        # the merchant names one address.
+        async with httpx2.AsyncClient(
+            timeout=settings.webhook_timeout, trust_env=False, follow_redirects=False
+        ) as http:
+            postman = Postman(
+                http,
+                sandbox.now,
+                retries=settings.webhook_retries,
+                allow_remote=settings.allow_remote_webhooks,
+                on_change=sandbox.save,
+            )
+            sandbox.open_post(postman)
+            clockwork = asyncio.create_task(_clockwork(sandbox))
+            yield
+            clockwork.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await clockwork
+            await postman.stop()
+            sandbox.postman = None
+            sandbox.save()
+
+    app = FastAPI(title="Sandbox gateway", lifespan=lifespan, openapi_url=None, redirect_slashes=False)
+    app.state.sandbox = sandbox
+    for router in ROUTERS:
+        app.include_router(router)
+    say_no_like_the_gateway(app)
+    app.add_middleware(Faults, sandbox=sandbox, connections=connections or Connections())
+    return app
+
+
+async def _clockwork(sandbox: Sandbox) -> None:
+    while True:
+        await asyncio.sleep(sandbox.settings.tick)
+        sandbox.catch_up()

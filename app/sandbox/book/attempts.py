@@ -1,0 +1,126 @@
+"""What becomes of a payment once somebody tries to pay it, and what else may end it.
+
+Source: gateway interface, States and transitions. A payment only moves forward: init, pending, success or failure.
+"""
+
+from datetime import datetime
+from decimal import Decimal
+
+from app.sandbox.book import cards
+from app.sandbox.book.book import Book
+from app.sandbox.book.codes import (
+    CANCELLED,
+    CHALLENGE_FAILED,
+    INSUFFICIENT_FUNDS,
+    INVALID_OPERATION,
+    OK,
+    PROCESSING,
+    SESSION_EXPIRED,
+    SETTLES_BY_ITSELF,
+    Status,
+    status_of,
+)
+from app.sandbox.book.records import CardOnFile, Payment
+from app.sandbox.book.refusals import NotPossible
+from app.sandbox.book.subscriptions import activate
+
+
+def outcome(book: Book, payment: Payment, card_code: str) -> str:
+    """The code an attempt ends with: what was scripted, else the card's, else the amount's ending."""
+    scripted = book.scripted(payment.method, payment.order_id)
+    if scripted is not None:
+        return scripted
+    if card_code != OK or not book.behaviour(payment.pos_id).amount_endings:
+        return card_code
+    return cards.AMOUNT_ENDINGS.get(cards.ending_of(payment.amount), OK)
+
+
+def attempt(
+    book: Book, payment: Payment, card: CardOnFile, now: datetime, *, processed_amount: Decimal | None = None
+) -> None:
+    """Pay an `init` payment with a card. The merchant hears of `pending` first, then of what it came to.
+
+    `processed_amount` stands for an alternative method where the payer changed the amount.
+    Raises NotPossible when the payment is no longer `init`.
+    """
+    if payment.status is not Status.INIT:
+        raise NotPossible("This payment was attempted before", INVALID_OPERATION)
+    payment.card = card
+    payment.payway = "cc"
+    if processed_amount is not None:
+        payment.payway = "bank_pay"
+        payment.processed_amount = processed_amount
+    code = outcome(book, payment, card.code)
+    if book.behaviour(payment.pos_id).pending_webhook and status_of(code) is not Status.PENDING:
+        payment.move(PROCESSING, now)
+        book.announce(payment)
+    finish(book, payment, code, now)
+
+
+def finish(book: Book, payment: Payment, code: str, now: datetime) -> None:
+    """Give a payment that is not final the status of a code, with everything that goes with it."""
+    behaviour = book.behaviour(payment.pos_id)
+    if status_of(code) is Status.SUCCESS:
+        code = _succeed(book, payment, now)
+    payment.move(code, now)
+    if code in SETTLES_BY_ITSELF:
+        payment.settles_at = now + behaviour.settle_after
+    if payment.status is Status.FAILURE:
+        payment.fee = None
+    book.announce(payment)
+
+
+def _succeed(book: Book, payment: Payment, now: datetime) -> str:
+    account = book.account(payment.pos_id, payment.currency)
+    if payment.method == "credit":
+        if account.available < payment.amount:
+            return INSUFFICIENT_FUNDS
+        account.available -= payment.amount
+    payment.transaction_id = payment.transaction_id or book.new_id()
+    payment.gateway_order_id = payment.gateway_order_id or f"GW{book.new_id().hex[:12].upper()}"
+    payment.billing_order_id = payment.billing_order_id or f"BL{book.new_id().hex[:12].upper()}"
+    payment.eci = "05"
+    payment.fee = book.fee_for(payment.pos_id, payment.paid_amount, payment.currency)
+    if payment.method == "purchase":
+        account.available += payment.paid_amount - payment.fee.total
+    if payment.plan is not None:
+        activate(book, payment, now)
+    return book.behaviour(payment.pos_id).auth_success_code if payment.method == "auth" else OK
+
+
+def answer_challenge(book: Book, payment: Payment, now: datetime, *, passed: bool) -> None:
+    """The payer passed or failed 3-D Secure. Raises NotPossible when nobody waits for that."""
+    if not payment.waits_for_payer:
+        raise NotPossible("This payment waits for no confirmation", INVALID_OPERATION)
+    if not passed:
+        finish(book, payment, CHALLENGE_FAILED, now)
+        return
+    if book.behaviour(payment.pos_id).pending_webhook:
+        payment.move(PROCESSING, now)
+        book.announce(payment)
+    finish(book, payment, OK, now)
+
+
+def settle(book: Book, payment: Payment, code: str, now: datetime) -> None:
+    """Give a payment that is not final the outcome of a code, whatever it waited for. Raises NotPossible."""
+    if payment.final:
+        raise NotPossible("This payment is final", INVALID_OPERATION)
+    finish(book, payment, code, now)
+
+
+def expire(book: Book, payment: Payment, now: datetime) -> None:
+    """The lifetime is over: 4149 for an unpaid page, 4147 for a challenge nobody answered. Raises NotPossible."""
+    if payment.status is Status.INIT:
+        finish(book, payment, SESSION_EXPIRED, now)
+    elif payment.waits_for_payer:
+        finish(book, payment, CHALLENGE_FAILED, now)
+    else:
+        raise NotPossible("Only an unpaid payment expires", INVALID_OPERATION)
+
+
+def cancel(book: Book, payment: Payment, now: datetime) -> None:
+    """Cancel an unpaid hosted payment (gateway interface, 7). Raises NotPossible for every other."""
+    fits = payment.mode == "hosted" and payment.method in {"purchase", "auth"}
+    if not fits or payment.status is not Status.INIT:
+        raise NotPossible("Only an unpaid hosted payment can be cancelled", INVALID_OPERATION)
+    finish(book, payment, CANCELLED, now)

@@ -1,0 +1,205 @@
+"""The book itself: everything the gateway knows, how it is found, and where identifiers come from."""
+
+import hashlib
+from datetime import timedelta
+from decimal import ROUND_HALF_UP, Decimal
+from uuid import NAMESPACE_OID, UUID, uuid5
+
+from pydantic import BaseModel, Field, PrivateAttr
+
+from app.sandbox.book.codes import Status
+from app.sandbox.book.records import (
+    CardOnFile,
+    Fee,
+    Operation,
+    OperationMethod,
+    Payment,
+    Register,
+    Subscription,
+)
+from app.sandbox.book.refusals import DuplicateOrder, UnknownRecord
+from app.sandbox.settings import Behaviour
+
+CENT = Decimal("0.01")
+
+
+class Script(BaseModel):
+    """An outcome that was ordered beforehand: the next matching payments or operations end with this code."""
+
+    script_id: str = ""
+    status_code: str = Field(pattern=r"^\d{4}$")
+    method: str | None = None
+    order_id: str | None = None
+    times: int = Field(default=1, ge=1)
+
+
+class Account(BaseModel):
+    """What a merchant project has in one currency."""
+
+    account_id: UUID
+    currency: str
+    available: Decimal
+    reserve: Decimal = Decimal("0.00")
+
+
+class Book(BaseModel):
+    """All state of a sandbox gateway. Every change goes through the rules in this package."""
+
+    seed: str
+    counter: int = 0
+    clock_offset: timedelta = timedelta(0)
+    behaviours: dict[UUID, Behaviour] = Field(default_factory=dict)
+    payments: dict[UUID, Payment] = Field(default_factory=dict)
+    operations: dict[UUID, Operation] = Field(default_factory=dict)
+    burnt: set[str] = Field(default_factory=set)
+    cards: dict[str, CardOnFile] = Field(default_factory=dict)
+    accounts: dict[UUID, dict[str, Account]] = Field(default_factory=dict)
+    subscriptions: dict[UUID, Subscription] = Field(default_factory=dict)
+    registers: dict[str, Register] = Field(default_factory=dict)
+    scripts: list[Script] = Field(default_factory=list)
+    news: list[Payment | Operation] = Field(default_factory=list)
+    """Snapshots that the merchant has to be told of; whoever delivers webhooks takes them from here."""
+
+    _restless: dict[UUID, Payment | Operation] = PrivateAttr(default_factory=dict)
+    _of_order: dict[tuple[UUID, str], list[Payment]] = PrivateAttr(default_factory=dict)
+    _of_page: dict[UUID, Payment] = PrivateAttr(default_factory=dict)
+    _of_payment: dict[UUID, list[Operation]] = PrivateAttr(default_factory=dict)
+
+    def model_post_init(self, _context: object) -> None:
+        """Find again what was read from a file."""
+        for payment in self.payments.values():
+            self._index_payment(payment)
+        for operation in self.operations.values():
+            self._index_operation(operation)
+
+    # Writing -------------------------------------------------------------------------------------------------
+
+    def add_payment(self, payment: Payment) -> None:
+        """Write a new payment down."""
+        self.payments[payment.payment_id] = payment
+        self._index_payment(payment)
+
+    def add_operation(self, operation: Operation) -> None:
+        """Write a new operation down."""
+        self.operations[operation.operation_id] = operation
+        self._index_operation(operation)
+
+    def _index_payment(self, payment: Payment) -> None:
+        self._restless[payment.payment_id] = payment
+        self._of_order.setdefault((payment.pos_id, payment.order_id), []).append(payment)
+        self._of_page[payment.checkout_id] = payment
+
+    def _index_operation(self, operation: Operation) -> None:
+        self._restless[operation.operation_id] = operation
+        self._of_payment.setdefault(operation.payment_id, []).append(operation)
+
+    def restless(self) -> list[Payment | Operation]:
+        """What time may still move: all that is not final, and holds that were neither taken nor given back."""
+        for identifier, entry in list(self._restless.items()):
+            if entry.final and not (isinstance(entry, Payment) and self.is_free_hold(entry)):
+                del self._restless[identifier]
+        return list(self._restless.values())
+
+    def is_free_hold(self, payment: Payment) -> bool:
+        """Whether a reservation stands that nothing was done about."""
+        held = payment.method == "auth" and payment.status is Status.SUCCESS
+        return held and not self.living(payment, "capture") and not self.living(payment, "void")
+
+    # Identifiers ---------------------------------------------------------------------------------------------
+
+    def new_id(self) -> UUID:
+        """The next identifier: random to look at, the same in every run with the same seed."""
+        self.counter += 1
+        digest = hashlib.sha256(f"{self.seed}:{self.counter}".encode()).digest()
+        return UUID(bytes=digest[:16], version=4)
+
+    def burn(self, pos_id: UUID, order_id: str) -> None:
+        """Use up an order id. Raises DuplicateOrder when that has happened before."""
+        key = f"{pos_id}:{order_id}"
+        if key in self.burnt:
+            raise DuplicateOrder
+        self.burnt.add(key)
+
+    # Finding -------------------------------------------------------------------------------------------------
+
+    def behaviour(self, pos_id: UUID) -> Behaviour:
+        """The options of a point of sale."""
+        return self.behaviours.setdefault(pos_id, Behaviour())
+
+    def payments_of(self, pos_id: UUID, order_id: str) -> list[Payment]:
+        """The payments of an order, oldest first; more than one only when it is a subscription."""
+        return self._of_order.get((pos_id, order_id), [])
+
+    def first_payment(self, pos_id: UUID, order_id: str) -> Payment:
+        """The payment that an order began with. Raises UnknownRecord."""
+        for payment in self.payments_of(pos_id, order_id):
+            return payment
+        raise UnknownRecord("Payment not found")
+
+    def payment_with_page(self, checkout_id: UUID) -> Payment:
+        """The payment that a checkout page belongs to. Raises UnknownRecord."""
+        try:
+            return self._of_page[checkout_id]
+        except KeyError:
+            raise UnknownRecord("Checkout not found") from None
+
+    def operations_of(self, payment: Payment) -> list[Operation]:
+        """The operations on a payment, oldest first."""
+        return self._of_payment.get(payment.payment_id, [])
+
+    def living(self, payment: Payment, method: OperationMethod) -> list[Operation]:
+        """The operations of one method that succeeded or still may."""
+        return [
+            entry
+            for entry in self.operations_of(payment)
+            if entry.method == method and entry.status is not Status.FAILURE
+        ]
+
+    def records_of(self, pos_id: UUID, order_id: str) -> list[Payment | Operation]:
+        """All records of an order, each payment followed by its operations."""
+        records: list[Payment | Operation] = []
+        for payment in self.payments_of(pos_id, order_id):
+            records.append(payment)
+            records.extend(self.operations_of(payment))
+        return records
+
+    # Money ---------------------------------------------------------------------------------------------------
+
+    def account(self, pos_id: UUID, currency: str) -> Account:
+        """The account in one currency; opened with the opening balance when first needed."""
+        accounts = self.accounts.setdefault(pos_id, {})
+        if currency not in accounts:
+            accounts[currency] = Account(
+                account_id=uuid5(NAMESPACE_OID, f"{pos_id}:{currency}"),
+                currency=currency,
+                available=self.behaviour(pos_id).opening_balance,
+            )
+        return accounts[currency]
+
+    def fee_for(self, pos_id: UUID, amount: Decimal, currency: str) -> Fee:
+        """The commission on an amount, rounded half up to the cent."""
+        behaviour = self.behaviour(pos_id)
+        percent = (amount * behaviour.fee_percent / 100).quantize(CENT, ROUND_HALF_UP)
+        fixed = behaviour.fee_fixed.quantize(CENT)
+        return Fee(total=percent + fixed, fixed=fixed, percent=percent, currency=currency)
+
+    # Telling -------------------------------------------------------------------------------------------------
+
+    def announce(self, entry: Payment | Operation) -> None:
+        """Remember that the merchant must hear of an entry as it is at this moment."""
+        self.news.append(entry.model_copy(deep=True))
+
+    def take_news(self) -> list[Payment | Operation]:
+        """What has not been told yet, oldest first; taken out of the book."""
+        news, self.news = self.news, []
+        return news
+
+    def scripted(self, method: str, order_id: str) -> str | None:
+        """The code that was ordered for this method and order, used up by asking."""
+        for script in self.scripts:
+            if script.method in {None, method} and script.order_id in {None, order_id}:
+                script.times -= 1
+                if script.times == 0:
+                    self.scripts.remove(script)
+                return script.status_code
+        return None

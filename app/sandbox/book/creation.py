@@ -1,0 +1,167 @@
+"""Opening a payment: the checks that need more than one field, and the record it begins with.
+
+Source: gateway interface, 1 and 2.
+"""
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+from uuid import UUID
+
+from app.sandbox.book import attempts, cards, shares, subscriptions
+from app.sandbox.book.bodies import DirectPayment, HostedPayment, PaymentFields, Payout
+from app.sandbox.book.book import Book
+from app.sandbox.book.codes import BAD_CARD, BAD_CURRENCY, CARD_EXPIRED, OK
+from app.sandbox.book.records import CardOnFile, Payment
+from app.sandbox.book.refusals import InvalidFields
+
+TAX_ID_ABOVE = Decimal(30_000)
+_WALLET_PREFIX = "rcr:"
+_TOKEN_LIFE = timedelta(days=3 * 365)
+
+
+def open_hosted(book: Book, pos_id: UUID, body: HostedPayment, base_url: str, now: datetime) -> Payment:
+    """Open a payment that the gateway's page will take. Raises InvalidFields."""
+    _check(book, pos_id, body)
+    if not _currency_taken(book, pos_id, body.currency):
+        raise InvalidFields([("currency", "is not one that this point of sale takes")])
+    lifetime = timedelta(seconds=body.order_timeout) if body.order_timeout else None
+    payment = _open(book, pos_id, body, base_url, now, lifetime=lifetime)
+    payment.language = "uk" if (body.customer_lang or "").lower().startswith("uk") else "en"
+    return payment
+
+
+def pay_direct(book: Book, pos_id: UUID, body: DirectPayment, base_url: str, now: datetime) -> Payment:
+    """Open a payment and pay it at once with what the merchant's page collected. Raises InvalidFields."""
+    _check(book, pos_id, body)
+    payment = _open(book, pos_id, body, base_url, now)
+    if not _currency_taken(book, pos_id, body.currency):
+        attempts.finish(book, payment, BAD_CURRENCY, now)
+        return payment
+    attempts.attempt(book, payment, _card_of(book, pos_id, body, now), now)
+    return payment
+
+
+def pay_out(book: Book, pos_id: UUID, body: Payout, base_url: str, now: datetime) -> Payment:
+    """Send money to a card. Raises InvalidFields."""
+    _check(book, pos_id, body)
+    payment = _open(book, pos_id, body, base_url, now)
+    payment.properties = body.properties
+    if body.cc_number is not None:
+        recipient = card_on_file(book, pos_id, body.cc_number, now)
+    else:
+        recipient = _by_token(book, pos_id, body.cc_token or "", now)
+    attempts.attempt(book, payment, recipient, now)
+    return payment
+
+
+def card_on_file(book: Book, pos_id: UUID, number: str, now: datetime, *, code: str | None = None) -> CardOnFile:
+    """The card with its token; the same test card always has the same token. The number is forgotten."""
+    mask, code = cards.masked(number), code or cards.code_of_card(number)
+    for known in book.cards.values():
+        if (known.pos_id, known.mask, known.code) == (pos_id, mask, code):
+            return known
+    card = CardOnFile(
+        token=book.new_id().hex + book.new_id().hex[:8],
+        pos_id=pos_id,
+        mask=mask,
+        code=code,
+        expires=now + _TOKEN_LIFE,
+    )
+    book.cards[card.token] = card
+    return card
+
+
+def wallet_token(book: Book, pos_id: UUID, now: datetime) -> CardOnFile:
+    """A token for a wallet's card. Such tokens begin with `rcr:`."""
+    token = _WALLET_PREFIX + book.new_id().hex
+    card = CardOnFile(token=token, pos_id=pos_id, mask="424242******4242", code=OK, expires=now + _TOKEN_LIFE)
+    book.cards[token] = card
+    return card
+
+
+def _open(
+    book: Book,
+    pos_id: UUID,
+    body: HostedPayment | DirectPayment | Payout,
+    base_url: str,
+    now: datetime,
+    *,
+    lifetime: timedelta | None = None,
+) -> Payment:
+    payment = Payment(
+        payment_id=book.new_id(),
+        checkout_id=book.new_id(),
+        order_id=body.order_id,
+        pos_id=pos_id,
+        mode=body.mode,
+        method=body.method,
+        amount=body.amount,
+        currency=body.currency,
+        description=body.description,
+        created_at=now,
+        expires_at=now + (lifetime or book.behaviour(pos_id).lifetime),
+        server_url=body.server_url,
+        result_url=body.result_url,
+        customer=body.customer,
+        payload=body.payload,
+        mcc=body.merchant_mcc,
+        options_3ds=body.order_3ds_bypass,
+        attributes=[attribute.model_dump() for attribute in body.attributes or ()],
+        products=body.products or [],
+        shares=body.shares,
+        base_url=base_url,
+    )
+    book.add_payment(payment)
+    if body.init_recurring is not None:
+        subscriptions.begin(book, payment, body.init_recurring, now)
+    return payment
+
+
+def _check(book: Book, pos_id: UUID, body: HostedPayment | DirectPayment | Payout) -> None:
+    behaviour = book.behaviour(pos_id)
+    low, high = behaviour.minimum_amount, behaviour.maximum_amount
+    if not low <= body.amount <= high:
+        raise InvalidFields([("amount", f"must be from {low} to {high} {body.currency}")])
+    if body.split is not None:
+        shares.must_sum_to(body.shares, body.amount)
+    if behaviour.sector == "microfinance" and body.method != "credit":
+        if body.customer_birthday is None and body.customer_tax_id is None:
+            raise InvalidFields([("customer_birthday", "this or customer_tax_id is mandatory")])
+        if body.currency == "UAH" and body.amount > TAX_ID_ABOVE and body.customer_tax_id is None:
+            raise InvalidFields([("customer_tax_id", "is mandatory above 30000 UAH")])
+    if behaviour.sector != "general" and body.mode == "hosted":
+        _names_given(body)
+
+
+def _names_given(body: PaymentFields) -> None:
+    missing = [name for name in ("customer_fname", "customer_lname") if not getattr(body, name)]
+    if missing:
+        raise InvalidFields([(name, "Field required") for name in missing])
+
+
+def _currency_taken(book: Book, pos_id: UUID, currency: str) -> bool:
+    currencies = book.behaviour(pos_id).currencies
+    return currencies is None or currency in currencies
+
+
+def _card_of(book: Book, pos_id: UUID, body: DirectPayment, now: datetime) -> CardOnFile:
+    if body.cc_token is not None:
+        return _by_token(book, pos_id, body.cc_token, now)
+    if body.cc_number is None or body.exp_month is None or body.exp_year is None:
+        return wallet_token(book, pos_id, now)  # a cryptogram: a wallet's card
+    return typed_card(book, pos_id, body.cc_number, (body.exp_year, body.exp_month), now)
+
+
+def typed_card(book: Book, pos_id: UUID, number: str, expiry: tuple[int, int], now: datetime) -> CardOnFile:
+    """A card that somebody typed in. `expiry` is year (two or four digits) and month; one that is over: 4001."""
+    year, month = expiry
+    full_year = year + 2000 if year < 100 else year
+    over = (full_year, month) < (now.year, now.month)
+    return card_on_file(book, pos_id, number, now, code=CARD_EXPIRED if over else None)
+
+
+def _by_token(book: Book, pos_id: UUID, token: str, now: datetime) -> CardOnFile:
+    card = book.cards.get(token)
+    if card is not None and card.pos_id == pos_id and card.expires > now:
+        return card
+    return CardOnFile(token="", pos_id=pos_id, mask="", code=BAD_CARD, expires=now)

@@ -1,0 +1,183 @@
+"""What the gateway keeps: payments, operations on them, subscriptions, cards on file, registers."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, Field
+
+from app.sandbox.book.codes import LIMITS, WAITS_FOR_PAYER, Status, description_of, status_of
+
+PaymentMethod = Literal["purchase", "auth", "credit", "lookup", "p2p"]
+OperationMethod = Literal["capture", "void", "refund"]
+Mode = Literal["direct", "hosted"]
+
+
+class Share(BaseModel):
+    """What of an amount belongs to one sub-merchant."""
+
+    sub_merchant_id: UUID
+    amount: Decimal
+
+
+class Fee(BaseModel):
+    """The gateway's commission; `fixed` and `percent` are portions of `total`."""
+
+    total: Decimal
+    fixed: Decimal
+    percent: Decimal
+    currency: str
+
+
+class LimitInfo(BaseModel):
+    """When to try again, and which limit declined the payment."""
+
+    retry_after: datetime
+    description: str
+
+
+class Entry(BaseModel):
+    """What payments and operations have in common: an amount, an owner and a status that only moves forward."""
+
+    payment_id: UUID
+    order_id: str
+    pos_id: UUID
+    transaction_id: UUID | None = None
+    amount: Decimal
+    currency: str
+    status_code: str | None = None
+    status: Status = Status.INIT
+    created_at: datetime
+    processed_at: datetime | None = None
+    settles_at: datetime | None = None
+    """When it stops being `pending` by itself."""
+    server_url: str | None = None
+    fee: Fee | None = None
+    limit_info: LimitInfo | None = None
+    shares: list[Share] = Field(default_factory=list)
+    base_url: str = ""
+    """Where links in the record begin; the address that the creating request came to."""
+
+    @property
+    def final(self) -> bool:
+        """Whether nothing changes it any more."""
+        return self.status in {Status.SUCCESS, Status.FAILURE}
+
+    @property
+    def status_description(self) -> str | None:
+        """Text of the status code."""
+        return None if self.status_code is None else description_of(self.status_code)
+
+    def move(self, status_code: str, now: datetime) -> None:
+        """Take the status that a code stands for. The caller has made sure that the record is not final."""
+        self.status_code = status_code
+        self.status = status_of(status_code)
+        self.processed_at = now
+        self.settles_at = None
+        self.limit_info = None
+        if status_code in LIMITS:
+            midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+            day_after = midnight.fromordinal(midnight.toordinal() + 1).replace(tzinfo=now.tzinfo)
+            self.limit_info = LimitInfo(retry_after=day_after, description=LIMITS[status_code])
+
+
+class RecurringPlan(BaseModel):
+    """`init_recurring` of a purchase: how often, and what happens when a charge fails."""
+
+    interval_unit: Literal["day", "week", "month", "quarter", "year"]
+    interval_count: int = Field(default=1, ge=1, le=30)
+    retry_attempts: int = Field(default=3, ge=0, le=7)
+    retry_interval_hours: int | None = Field(default=None, ge=1, le=72)
+    start_date: str | None = None
+    expiry_date: str | None = None
+    time: str | None = None
+    notification_url: str | None = None
+    amount: Decimal | None = Field(default=None, gt=0, decimal_places=2)
+
+
+class Payment(Entry):
+    """A primary operation (gateway interface, Payment record)."""
+
+    kind: Literal["payment"] = "payment"
+    mode: Mode
+    method: PaymentMethod
+    checkout_id: UUID
+    """Secret part of the addresses of the pages that belong to it."""
+    expires_at: datetime
+    description: str = ""
+    gateway_order_id: str | None = None
+    billing_order_id: str | None = None
+    result_url: str | None = None
+    customer: dict[str, str] = Field(default_factory=dict)
+    """The `customer_*` fields as sent."""
+    language: Literal["uk", "en"] = "en"
+    payload: str | None = None
+    mcc: str | None = None
+    options_3ds: str | None = None
+    attributes: list[dict[str, str]] = Field(default_factory=list)
+    products: list[dict[str, Any]] = Field(default_factory=list)
+    properties: dict[str, Any] | None = None
+    card: "CardOnFile | None" = None
+    """The card that was used last."""
+    eci: str | None = None
+    payway: str | None = None
+    processed_amount: Decimal | None = None
+    plan: RecurringPlan | None = None
+    recurring_id: UUID | None = None
+
+    @property
+    def waits_for_payer(self) -> bool:
+        """Whether the payer must act (3DS, one-time password) before it goes on."""
+        return self.status is Status.PENDING and self.status_code in WAITS_FOR_PAYER
+
+    @property
+    def paid_amount(self) -> Decimal:
+        """What was paid: the payer may have changed the amount with some alternative methods."""
+        return self.amount if self.processed_amount is None else self.processed_amount
+
+
+class Operation(Entry):
+    """A capture, void or refund (gateway interface, Secondary operation record)."""
+
+    kind: Literal["operation"] = "operation"
+    operation_id: UUID
+    method: OperationMethod
+    comment: str | None = None
+    through_split: bool = False
+    """Whether it came to a split endpoint: some field names in the answer depend on that."""
+
+
+class CardOnFile(BaseModel):
+    """A card that was used: its mask, the token that stands for it, and what paying with it leads to."""
+
+    token: str
+    pos_id: UUID
+    mask: str
+    code: str
+    expires: datetime
+
+
+class Subscription(BaseModel):
+    """A recurring payment: the plan, and when its next charge is due."""
+
+    recurring_id: UUID
+    pos_id: UUID
+    first_payment_id: UUID
+    plan: RecurringPlan
+    status: Literal["init", "active", "canceled"] = "init"
+    created_at: datetime
+    updated_at: datetime
+    next_charge_at: datetime | None = None
+    regular_charge_at: datetime | None = None
+    """The charge of the interval that `next_charge_at` belongs to; they differ while a failed charge is retried."""
+    failed_attempts: int = 0
+
+
+class Register(BaseModel):
+    """A transaction register that was asked for; its rows are fixed at that moment."""
+
+    report_id: str
+    rows: list[dict[str, Any]]
+    ready_at: datetime
+    polls_left: int

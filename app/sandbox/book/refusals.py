@@ -1,0 +1,52 @@
+"""Why the gateway says no before anything is recorded.
+
+Refusal
+  +-- UnknownRecord        no such order, payment, operation, subscription or register
+  +-- DuplicateOrder       the order id was used before, whatever became of it
+  +-- InvalidFields        a field is missing or breaks its rule: (field name, violation), one or more
+  +-- NotPossible          the payment is not in a state that allows it; carries the closest status code
+"""
+
+from collections.abc import Sequence
+
+
+class Refusal(Exception):  # noqa: N818 - the gateway refuses; nothing went wrong here
+    """Root of the tree above. `code` is what the answer's `args.code` holds."""
+
+    code = "P-400"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class UnknownRecord(Refusal):
+    """Nothing is known under that identifier."""
+
+    code = "P-404"
+
+
+class DuplicateOrder(Refusal):
+    """The order id is burnt: every attempt uses it up, even one that was refused."""
+
+    code = "P-409"
+
+    def __init__(self) -> None:
+        super().__init__("Payment with this order_id already exists")
+
+
+class InvalidFields(Refusal):
+    """One or more fields break their rule."""
+
+    def __init__(self, violations: Sequence[tuple[str, str]]) -> None:
+        self.violations = tuple(violations)
+        super().__init__(f"Invalid {self.violations[0][0]} provided")
+
+
+class NotPossible(Refusal):
+    """The operation does not fit the payment's state or amounts."""
+
+    def __init__(self, message: str, status_code: str) -> None:
+        super().__init__(message)
+        self.status_code = status_code
+        self.code = f"P-{status_code}"

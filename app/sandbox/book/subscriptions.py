@@ -1,0 +1,118 @@
+"""Recurring payments: a purchase with a plan starts one, time charges it, the merchant may cancel it.
+
+Source: gateway interface, 8 and 9 (`recurring` of a record); the plan's fields from the provider's public pages.
+"""
+
+import calendar
+from datetime import UTC, date, datetime, time, timedelta
+
+from app.sandbox.book.book import Book
+from app.sandbox.book.codes import INVALID_OPERATION, Status
+from app.sandbox.book.records import Payment, RecurringPlan, Subscription
+from app.sandbox.book.refusals import NotPossible
+
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+_DAYS = {"day": 1, "week": 7}
+
+
+def following(moment: datetime, plan: RecurringPlan) -> datetime:
+    """One interval later. A month that is too short gives its last day."""
+    if plan.interval_unit in _DAYS:
+        return moment + timedelta(days=_DAYS[plan.interval_unit] * plan.interval_count)
+    months = moment.month - 1 + _MONTHS[plan.interval_unit] * plan.interval_count
+    year, month = moment.year + months // 12, months % 12 + 1
+    return moment.replace(year=year, month=month, day=min(moment.day, calendar.monthrange(year, month)[1]))
+
+
+def begin(book: Book, payment: Payment, plan: RecurringPlan, now: datetime) -> None:
+    """Write a subscription down as `init`; it becomes `active` when its first payment succeeds."""
+    subscription = Subscription(
+        recurring_id=book.new_id(),
+        pos_id=payment.pos_id,
+        first_payment_id=payment.payment_id,
+        plan=plan,
+        created_at=now,
+        updated_at=now,
+    )
+    book.subscriptions[subscription.recurring_id] = subscription
+    payment.plan = plan
+    payment.recurring_id = subscription.recurring_id
+
+
+def activate(book: Book, payment: Payment, now: datetime) -> None:
+    """The first payment succeeded: charges follow from now on."""
+    subscription = book.subscriptions.get(payment.recurring_id) if payment.recurring_id else None
+    if subscription is None or subscription.status != "init":
+        return
+    subscription.status = "active"
+    subscription.updated_at = now
+    plan = subscription.plan
+    first = following(now, plan)
+    if plan.start_date:
+        first = max(now, datetime.combine(date.fromisoformat(plan.start_date), time(tzinfo=UTC)))
+    if plan.time:
+        first = datetime.combine(first.date(), time.fromisoformat(plan.time), tzinfo=UTC)
+    subscription.next_charge_at = subscription.regular_charge_at = first
+
+
+def stop(subscription: Subscription, now: datetime) -> None:
+    """Cancel a subscription. Raises NotPossible when that has happened before."""
+    if subscription.status == "canceled":
+        raise NotPossible("This subscription is canceled", INVALID_OPERATION)
+    subscription.status = "canceled"
+    subscription.updated_at = now
+    subscription.next_charge_at = subscription.regular_charge_at = None
+
+
+def due(book: Book, now: datetime) -> list[Subscription]:
+    """The active subscriptions whose next charge is due."""
+    return [
+        subscription
+        for subscription in book.subscriptions.values()
+        if subscription.next_charge_at is not None and subscription.next_charge_at <= now
+    ]
+
+
+def next_payment(book: Book, subscription: Subscription, now: datetime) -> Payment | None:
+    """The payment of a charge that is due, not attempted yet; None when the plan has come to its end."""
+    plan = subscription.plan
+    if plan.expiry_date and now.date() > date.fromisoformat(plan.expiry_date):
+        stop(subscription, now)
+        return None
+    first = book.payments[subscription.first_payment_id]
+    payment = first.model_copy(
+        deep=True,
+        update={
+            "payment_id": book.new_id(),
+            "checkout_id": book.new_id(),
+            "transaction_id": None,
+            "gateway_order_id": None,
+            "billing_order_id": None,
+            "mode": "direct",
+            "amount": plan.amount or first.amount,
+            "status": Status.INIT,
+            "status_code": None,
+            "created_at": now,
+            "processed_at": None,
+            "processed_amount": None,
+            "fee": None,
+            "settles_at": None,
+            "plan": None,
+            "server_url": plan.notification_url or first.server_url,
+        },
+    )
+    book.add_payment(payment)
+    return payment
+
+
+def reschedule(subscription: Subscription, now: datetime, *, failed: bool) -> None:
+    """After a charge: the next interval, or another try of this one while the plan allows it."""
+    plan = subscription.plan
+    if failed and subscription.failed_attempts < plan.retry_attempts:
+        subscription.failed_attempts += 1
+        hours = plan.retry_interval_hours or (2 if plan.interval_unit == "day" else 24)
+        subscription.next_charge_at = now + timedelta(hours=hours)
+        return
+    subscription.failed_attempts = 0
+    regular = following(subscription.regular_charge_at or now, plan)
+    subscription.next_charge_at = subscription.regular_charge_at = regular

@@ -1,0 +1,213 @@
+"""Records as the gateway writes them: responses, webhooks, period lists and registers.
+
+Source: gateway interface, Resources and Events. Amounts stay Decimal; times are `yyyy-MM-ddTHH:mm:ss.SSS`, no zone.
+"""
+
+import base64
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from app.gateway.wire import dumps
+from app.sandbox.book.book import Book
+from app.sandbox.book.codes import Status
+from app.sandbox.book.records import CardOnFile, Entry, Operation, Payment
+
+TimeName = Literal["processed_at", "processing_time"]
+
+_WEBHOOK_FIELDS = (
+    *("payment_id", "order_id", "pos_id", "mode", "method", "amount", "currency", "status", "created_at"),
+    *("gateway_order_id", "billing_order_id", "transaction_id", "payway", "eci", "status_code", "limit_info"),
+    *("status_description", "cc_mask", "cc_token", "cc_token_expiration", "customer_id", "customer_phone"),
+    *("fee", "fixed_fee", "percent_fee", "processed_at", "payload", "receipt_url"),
+    *("processed_amount", "processed_currency", "operation_id", "recurring"),
+)
+
+
+def timestamp(moment: datetime | None) -> str | None:
+    """TIMESTAMP of the interface's conventions, in UTC."""
+    if moment is None:
+        return None
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
+
+
+def checkout_url(payment: Payment, page: Literal["form", "qr", "3ds"]) -> str:
+    """The address of one of the payer's pages."""
+    return f"{payment.base_url}/api/v1/checkout/{payment.checkout_id}/{page}"
+
+
+def payment_record(book: Book, payment: Payment, time_name: TimeName = "processed_at") -> dict[str, Any]:
+    """A payment record. The name of the time of the last update differs from response to response."""
+    waits = payment.waits_for_payer
+    record: dict[str, Any] = {
+        "payment_id": str(payment.payment_id),
+        "order_id": payment.order_id,
+        "gateway_order_id": payment.gateway_order_id,
+        "billing_order_id": payment.billing_order_id,
+        "transaction_id": _text(payment.transaction_id),
+        "pos_id": str(payment.pos_id),
+        "mode": payment.mode,
+        "method": payment.method,
+        "amount": payment.amount,
+        "currency": payment.currency,
+        "description": payment.description,
+        **_status_fields(payment),
+        "user_action_required": waits,
+        "user_action_url": checkout_url(payment, "3ds") if waits else None,
+        "eci": payment.eci,
+        "mcc": payment.mcc,
+        "options_3ds": payment.options_3ds,
+        **_card_fields(payment.card if payment.card and payment.card.token else None),
+        **payment.customer,
+        "result_url": payment.result_url,
+        "created_at": timestamp(payment.created_at),
+        time_name: timestamp(payment.processed_at),
+        **_fee_fields(payment),
+        "payload": payment.payload,
+        "bank_short_name": "SANDBOX" if payment.card else None,
+        "receipt_url": _receipt(payment, str(payment.payment_id)),
+        "payway": payment.payway,
+    }
+    if payment.attributes:
+        record["attributes"] = payment.attributes
+    if payment.processed_amount is not None:
+        record["processed_amount"] = payment.processed_amount
+        record["processed_currency"] = payment.currency
+    if payment.limit_info is not None:
+        record["limit_info"] = _limit(payment)
+    if payment.recurring_id is not None:
+        status = book.subscriptions[payment.recurring_id].status
+        record["recurring"] = {"id": str(payment.recurring_id), "status": status}
+    if payment.method == "credit":
+        record["properties"] = payment.properties
+        record.setdefault("customer_city", None)
+        record.setdefault("customer_birthday", None)
+    return record
+
+
+def operation_record(operation: Operation, time_name: TimeName | None = None) -> dict[str, Any]:
+    """A secondary operation record. By default the time's name is the one of that operation's own response."""
+    if time_name is None:
+        plain_refund = operation.method == "refund" and not operation.through_split
+        time_name = "processed_at" if plain_refund else "processing_time"
+    record: dict[str, Any] = {
+        "operation_id": str(operation.operation_id),
+        "payment_id": str(operation.payment_id),
+        "order_id": operation.order_id,
+        "transaction_id": _text(operation.transaction_id),
+        "pos_id": str(operation.pos_id),
+        "mode": "direct",
+        "method": operation.method,
+        "amount": operation.amount,
+        "currency": operation.currency,
+        **_status_fields(operation),
+        "created_at": timestamp(operation.created_at),
+        time_name: timestamp(operation.processed_at),
+        "fee": _fee_fields(operation)["fee"],
+        "comment": operation.comment,
+    }
+    if operation.method == "refund":
+        record["receipt_url"] = _receipt(operation, str(operation.operation_id))
+        if operation.through_split:
+            record["split_fee"] = {"amount": operation.amount * 0, "currency": operation.currency}
+    if operation.limit_info is not None:
+        record["limit_info"] = _limit(operation)
+    return record
+
+
+def any_record(book: Book, entry: Payment | Operation) -> dict[str, Any]:
+    """A record as look-ups give it."""
+    if isinstance(entry, Payment):
+        return payment_record(book, entry)
+    return operation_record(entry)
+
+
+def webhook_fields(book: Book, entry: Payment | Operation) -> dict[str, Any]:
+    """What a webhook's `data` holds: the fields that the interface lists for it, absent ones left out."""
+    record = (
+        payment_record(book, entry) if isinstance(entry, Payment) else operation_record(entry, time_name="processed_at")
+    )
+    return {name: record[name] for name in _WEBHOOK_FIELDS if record.get(name) is not None}
+
+
+def encode_data(fields: dict[str, Any], *, padded: bool) -> str:
+    """The form field `data`: Base64Url of the JSON."""
+    data = base64.urlsafe_b64encode(dumps(fields).encode()).decode("ascii")
+    return data if padded else data.rstrip("=")
+
+
+def period_row(book: Book, entry: Payment | Operation) -> dict[str, Any]:
+    """One line of the by-period look-up."""
+    payment = book.payments[entry.payment_id]
+    fee = entry.fee
+    return {
+        "projectId": str(entry.pos_id),
+        "orderId": entry.order_id,
+        "paymentId": str(entry.payment_id),
+        "amount": f"{entry.amount:.2f}",
+        "currency": entry.currency,
+        "method": entry.method,
+        "status": entry.status.value,
+        "dateTime": "" if entry.processed_at is None else milliseconds(entry.processed_at),
+        "authCode": entry.payment_id.hex[:6].upper() if entry.status is Status.SUCCESS else "",
+        "rrnCode": str(entry.payment_id.int)[:12] if entry.status is Status.SUCCESS else "",
+        "description": payment.description,
+        "payload": payment.payload or "",
+        "customerFee": "0.00",
+        "merchantFee": "0.00" if fee is None else f"{fee.total:.2f}",
+        "paymentSystem": _system(payment.card),
+        "recipientCardMask": payment.card.mask if payment.card and payment.method == "credit" else "",
+    }
+
+
+def milliseconds(moment: datetime) -> int:
+    """Unix time in milliseconds."""
+    return int(moment.timestamp() * 1000)
+
+
+def _status_fields(entry: Entry) -> dict[str, Any]:
+    return {
+        "status": entry.status.value,
+        "status_code": entry.status_code,
+        "status_description": entry.status_description,
+    }
+
+
+def _card_fields(card: CardOnFile | None) -> dict[str, Any]:
+    return {
+        "cc_mask": card.mask if card else None,
+        "cc_token": card.token if card else None,
+        "cc_token_expiration": timestamp(card.expires) if card else None,
+    }
+
+
+def _fee_fields(entry: Entry) -> dict[str, Any]:
+    fee = entry.fee
+    if fee is None:
+        return {"fee": None, "fixed_fee": None, "percent_fee": None}
+    return {
+        "fee": {"amount": fee.total, "currency": fee.currency},
+        "fixed_fee": {"amount": fee.fixed, "currency": fee.currency},
+        "percent_fee": {"amount": fee.percent, "currency": fee.currency},
+    }
+
+
+def _limit(entry: Entry) -> dict[str, Any] | None:
+    limit = entry.limit_info
+    if limit is None:
+        return None
+    return {"retry_after": timestamp(limit.retry_after), "description": limit.description}
+
+
+def _receipt(entry: Payment | Operation, identifier: str) -> str | None:
+    has_one = entry.method in {"purchase", "auth", "credit", "refund"} and entry.status is Status.SUCCESS
+    return f"{entry.base_url}/public/receipt/{identifier}" if has_one else None
+
+
+def _system(card: CardOnFile | None) -> str:
+    if card is None or not card.mask:
+        return ""
+    return "MASTERCARD" if card.mask.startswith("5") else "VISA"
+
+
+def _text(identifier: object) -> str | None:
+    return None if identifier is None else str(identifier)

@@ -1,0 +1,175 @@
+"""One running sandbox: the book, the rules about what shall go wrong, the webhooks, the clock, and the state file."""
+
+import contextlib
+import os
+import secrets
+import tempfile
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel, Field
+
+from app.gateway.signature import sign
+from app.sandbox.book.book import Book
+from app.sandbox.book.passing_time import tick
+from app.sandbox.book.records import Operation, Payment
+from app.sandbox.book.refusals import UnknownRecord
+from app.sandbox.deliveries import Delivery, Postman
+from app.sandbox.render import encode_data, webhook_fields
+from app.sandbox.scripting import Rules
+from app.sandbox.settings import PointOfSale, SandboxSettings
+
+_FORGER = "not the secret of this point of sale"
+
+
+class State(BaseModel):
+    """What the state file holds."""
+
+    book: Book
+    deliveries: list[Delivery] = Field(default_factory=list)
+
+
+class Sandbox:
+    """The gateway that a sandbox plays. All changes happen between two awaits, so that none sees half of another."""
+
+    def __init__(self, settings: SandboxSettings) -> None:
+        self.settings = settings
+        self.points_of_sale = {pos.pos_id: pos for pos in settings.points_of_sale}
+        self.rules = Rules()
+        self.postman: Postman | None = None
+        state = _load(settings.state) or self._fresh()
+        self.book = state.book
+        self.deliveries = state.deliveries
+
+    def _fresh(self) -> State:
+        book = Book(seed=self.settings.seed if self.settings.seed is not None else secrets.token_hex(16))
+        for pos in self.settings.points_of_sale:
+            book.behaviours[pos.pos_id] = pos.behaviour.model_copy()
+        return State(book=book)
+
+    def reset(self) -> None:
+        """Forget everything but the settings."""
+        state = self._fresh()
+        self.book, self.deliveries, self.rules = state.book, state.deliveries, Rules()
+
+    def now(self) -> datetime:
+        """The sandbox's time: the clock's, and what it was moved forward by."""
+        return self.settings.clock() + self.book.clock_offset
+
+    def point_of_sale(self, pos_id: UUID) -> PointOfSale:
+        """The point of sale. Raises UnknownRecord."""
+        try:
+            return self.points_of_sale[pos_id]
+        except KeyError:
+            raise UnknownRecord("Point of sale not found") from None
+
+    # What follows a change -----------------------------------------------------------------------------------
+
+    def catch_up(self) -> None:
+        """Let everything happen that is due by now."""
+        if tick(self.book, self.now()):
+            self.settle_up()
+
+    def settle_up(self) -> None:
+        """Tell the merchants what happened and keep the state. Called after every change."""
+        for entry in self.book.take_news():
+            self._tell(entry)
+        self.save()
+
+    def save(self) -> None:
+        """Write the state file, whole or not at all."""
+        if self.settings.state is not None:
+            text = State(book=self.book, deliveries=self.deliveries).model_dump_json()
+            _write(self.settings.state, text)
+
+    # Webhooks ------------------------------------------------------------------------------------------------
+
+    def open_post(self, postman: Postman) -> None:
+        """Begin to deliver; what a former run left waiting goes first."""
+        self.postman = postman
+        for delivery in self.deliveries:
+            if delivery.state == "waiting":
+                postman.take(delivery)
+
+    def _tell(self, entry: Payment | Operation) -> None:
+        if entry.server_url is None:
+            return
+        rule = self.rules.take_webhook(entry)
+        effect = rule.effect if rule else None
+        secret = _FORGER if effect == "forge" else None
+        delivery = self.write_webhook(entry, entry.server_url, secret=secret)
+        if rule is not None and effect == "delay":
+            delivery.delay = rule.seconds
+        if effect in {"hold", "drop"}:
+            delivery.state = "held" if effect == "hold" else "dropped"
+            return
+        self.send(delivery)
+        if rule is not None and effect == "duplicate":
+            for _ in range(rule.copies):
+                self.repeat(delivery)
+
+    def write_webhook(
+        self,
+        entry: Payment | Operation,
+        url: str,
+        *,
+        changes: dict[str, Any] | None = None,
+        secret: str | None = None,
+    ) -> Delivery:
+        """A signed webhook about an entry as it is, not sent yet. `changes` overwrite fields, `secret` the signer."""
+        fields = webhook_fields(self.book, entry) | (changes or {})
+        data = encode_data(fields, padded=self.book.behaviour(entry.pos_id).pad_webhook_data)
+        own_secret = self.point_of_sale(entry.pos_id).api_secret.get_secret_value()
+        delivery = Delivery(
+            delivery_id=self.book.new_id(),
+            pos_id=entry.pos_id,
+            order_id=entry.order_id,
+            payment_id=entry.payment_id,
+            operation_id=entry.operation_id if isinstance(entry, Operation) else None,
+            method=entry.method,
+            status=str(fields.get("status", "")),
+            status_code=entry.status_code,
+            url=url,
+            data=data,
+            signature=sign(data, secret or own_secret),
+            created_at=self.now(),
+        )
+        self.deliveries.append(delivery)
+        return delivery
+
+    def repeat(self, delivery: Delivery) -> Delivery:
+        """Send the very same webhook once more."""
+        copy = delivery.model_copy(
+            update={"delivery_id": self.book.new_id(), "tries": [], "delay": 0.0, "created_at": self.now()}
+        )
+        self.deliveries.append(copy)
+        self.send(copy)
+        return copy
+
+    def send(self, delivery: Delivery) -> None:
+        """Hand a webhook to the postman. Without one (nothing runs yet) it waits."""
+        delivery.state = "waiting"
+        if self.postman is not None:
+            self.postman.take(delivery)
+
+
+def _load(path: Path | None) -> State | None:
+    if path is None or not path.exists():
+        return None
+    return State.model_validate_json(path.read_bytes())
+
+
+def _write(path: Path, text: str) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            Path(name).unlink()
+        raise

@@ -1,0 +1,77 @@
+"""Running a sandbox: as a process of its own, or beside a test in the same event loop."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Callable, Generator
+
+import uvicorn
+from fastapi import FastAPI
+
+from app.sandbox.application import create_sandbox
+from app.sandbox.connections import Connections
+from app.sandbox.settings import SandboxSettings
+
+
+def serve(settings: SandboxSettings, on_start: Callable[[str], None] | None = None) -> None:
+    """Serve until the process is told to stop. `on_start` is given the address (with port 0: the one found)."""
+    listening = _listen(settings)
+    connections = Connections()
+    server = uvicorn.Server(_configured(create_sandbox(settings, connections), connections))
+    if on_start is not None:
+        on_start(_address(settings, listening))
+    server.run(sockets=[listening])
+
+
+@contextlib.asynccontextmanager
+async def running_sandbox(settings: SandboxSettings) -> AsyncIterator[tuple[str, FastAPI]]:
+    """A sandbox in this event loop, for tests: its address and its application. Port 0 finds a free one."""
+    listening = _listen(settings)
+    connections = Connections()
+    app = create_sandbox(settings, connections)
+    server = _ServerInATest(_configured(app, connections))
+    task = asyncio.create_task(server.serve(sockets=[listening]))
+    try:
+        while not server.started:
+            if task.done():
+                task.result()
+                raise RuntimeError("the sandbox did not start")
+            await asyncio.sleep(0.005)
+        yield _address(settings, listening), app
+    finally:
+        server.should_exit = True
+        await task
+        listening.close()
+
+
+class _ServerInATest(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield  # the test's process keeps its own handlers
+
+
+def _configured(app: FastAPI, connections: Connections) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=connections.protocol(),
+        ws="none",
+        # A forwarded address is not the connection's: with it, hanging up would close somebody else's.
+        proxy_headers=False,
+        access_log=False,
+        log_level="warning",
+        timeout_graceful_shutdown=1,
+    )
+
+
+def _listen(settings: SandboxSettings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening.bind((settings.host, settings.port))
+    listening.listen(128)
+    return listening
+
+
+def _address(settings: SandboxSettings, listening: socket.socket) -> str:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{listening.getsockname()[1]}"
