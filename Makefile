@@ -44,13 +44,17 @@ $(STAMP): pyproject.toml requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
+# Drivers are named in a database's address and form parsing is called by FastAPI: neither is imported. starlette
+# and pydantic_core are the ground on which fastapi and pydantic, which we do declare, stand.
+NOT_ODD := DEP002=aiosqlite|psycopg|python-multipart,DEP003=starlette|pydantic_core
+
 .PHONY: check
-check: $(STAMP) ## Formatting, lint, types, and who may import whom
+check: $(STAMP) ## Formatting, lint, types, who may import whom, and what is declared
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/deptry app
+	$(BIN)/deptry app --known-first-party app --per-rule-ignores '$(NOT_ODD)'
 
 .PHONY: test
 test: check ## All checks, then all tests
