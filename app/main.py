@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -56,7 +56,7 @@ def utc_now() -> datetime:
 
 
 @asynccontextmanager
-async def open_desk(settings: Settings) -> AsyncIterator[Desk]:
+async def open_desk(settings: Settings, now: Callable[[], datetime] = utc_now) -> AsyncIterator[Desk]:
     """Give a desk with everything open behind it: the database and the gateway's connections.
 
     Raises SettingsError when the secret key cannot be used.
@@ -65,28 +65,28 @@ async def open_desk(settings: Settings) -> AsyncIterator[Desk]:
     async with AsyncExitStack() as stack:
         database = Database(create_engine(settings.database))
         stack.push_async_callback(database.close)
-        accounts = AccountBook(database, vault, utc_now)
+        accounts = AccountBook(database, vault, now)
         http = await stack.enter_async_context(
             httpx2.AsyncClient(verify=_tls(), limits=_LIMITS, follow_redirects=False, trust_env=False)
         )
         yield Desk(
             database=database,
-            installations=InstallationBook(database, vault, utc_now),
+            installations=InstallationBook(database, vault, now),
             accounts=accounts,
             gateways=Gateways(http, accounts),
             addresses=Addresses(settings.base_url),
-            now=utc_now,
+            now=now,
             schedule=settings.schedule,
         )
 
 
-def create_app(settings: Settings) -> FastAPI:
+def create_app(settings: Settings, now: Callable[[], datetime] = utc_now) -> FastAPI:
     """Return the app. Nothing is opened before it starts serving."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            desk = await stack.enter_async_context(open_desk(settings))
+            desk = await stack.enter_async_context(open_desk(settings, now))
             http = await stack.enter_async_context(
                 httpx2.AsyncClient(verify=_tls(), limits=_LIMITS, follow_redirects=False, trust_env=False)
             )

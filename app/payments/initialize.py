@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from sqlalchemy.exc import IntegrityError
 
+from app.gateway.client import GatewayClient
 from app.gateway.errors import GatewayError
 from app.gateway.models import Checkout, PaymentRecord
 from app.ledger.installations import OpenInstallation
@@ -44,10 +45,11 @@ async def initialize(
     except Refusal as refusal:
         return refused_session(event.action.action_type, refusal)
     assert account is not None  # noqa: S101 - the plan refuses a missing account
+    client = desk.gateways.client(account)  # keys that do not open fail here, while nothing is recorded yet
     operation_id = await _intend(desk, event, installation, account, plan)
     if operation_id is None:
         return session_answer(await _recorded(desk, installation, event.transaction.id))
-    return session_answer(await _create(desk, account, plan, operation_id, deadline))
+    return session_answer(await _create(desk, client, account, plan, operation_id, deadline=deadline))
 
 
 async def _intend(
@@ -104,14 +106,18 @@ async def _intend(
 
 
 async def _create(
-    desk: Desk, account: MerchantAccount, plan: HostedPlan, operation_id: int, deadline: Deadline
+    desk: Desk,
+    client: GatewayClient,
+    account: MerchantAccount,
+    plan: HostedPlan,
+    operation_id: int,
+    *,
+    deadline: Deadline,
 ) -> Sheet:
     """Ask the gateway, then commit what came of it."""
     outcome: Checkout | PaymentRecord | GatewayError
     try:
-        outcome = await desk.gateways.client(account).create_hosted(
-            plan.request, qr=plan.data.qr, timeout=deadline.left
-        )
+        outcome = await client.create_hosted(plan.request, qr=plan.data.qr, timeout=deadline.left)
     except GatewayError as error:
         outcome = error
     posting = Posting(now=desk.now(), schedule=desk.schedule, answering=operation_id)
