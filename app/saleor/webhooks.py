@@ -31,6 +31,7 @@ from app.saleor.recipient import RecipientCheck
 from app.saleor.signature import MOST_BODY_BYTES
 from app.saleor.versions import WITH_PAYMENT_METHODS
 from app.saleor.webhook_definition import SORRY, WebhookContext, WebhookDefinition, failure_of, failure_of_action
+from app.saleor.whereabouts import whereabouts
 from app.saleor.wire import read_json, write_json
 
 OLDEST = timedelta(hours=1)
@@ -127,8 +128,8 @@ class WebhookReceiver:
     async def _answered(self, webhook: WebhookDefinition, event: Event, context: WebhookContext) -> bytes:
         try:
             return _rendered(webhook, await webhook.handler(event, context), context)
-        except Exception as error:
-            logger.exception("saleor_webhook_failed", webhook=webhook.header)
+        except Exception as error:  # noqa: BLE001 - an error of ours must not become a 5xx that Saleor repeats
+            _log(error, "saleor_webhook_failed", webhook)
             return await self._answered_otherwise(webhook, event, context, error)
 
     async def _answered_otherwise(
@@ -172,6 +173,10 @@ def _rendered(webhook: WebhookDefinition, answer: Answer, context: WebhookContex
     if isinstance(answer, SessionAnswer) and context.schema_version < WITH_PAYMENT_METHODS:
         answer = answer.model_copy(update={"card": None})
     return write_json(answer.dump())
+
+
+def _log(error: Exception, what: str, webhook: WebhookDefinition) -> None:
+    logger.error(what, webhook=webhook.header, error=type(error).__name__, at=whereabouts(error))
 
 
 def _refused(webhook: WebhookDefinition, refusal: RequestRefused) -> Reply:

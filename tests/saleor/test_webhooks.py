@@ -4,6 +4,7 @@ import json
 from decimal import Decimal
 
 import pytest
+from structlog.testing import capture_logs
 
 from app.saleor.answers import (
     ActionAnswer,
@@ -86,6 +87,16 @@ async def test_a_handler_that_breaks_is_answered_for(door: Door, installed: Row)
     assert first.json()["result"] == "REFUND_FAILURE"
     assert "4111" not in first.text
     assert first.json()["pspReference"] != second.json()["pspReference"], "or Saleor would swallow the second failure"
+
+
+async def test_the_log_says_where_it_broke_but_not_what_was_in_it(door: Door, installed: Row) -> None:
+    door.desk.says = boom
+    with capture_logs() as logs:
+        await door.knock(refund_body())
+    log = logs[0]
+    assert (log["event"], log["log_level"], log["error"]) == ("saleor_webhook_failed", "error", "BoomError")
+    assert log["at"][-1].endswith(" boom")
+    assert "4111" not in str(logs)
 
 
 async def test_in_a_session_the_failure_follows_what_was_asked(door: Door, installed: Row) -> None:

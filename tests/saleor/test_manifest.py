@@ -1,0 +1,131 @@
+"""What Saleor reads about the app."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from graphql import parse
+from pydantic import ValidationError
+
+from app.saleor.answers import ActionAnswer
+from app.saleor.app import AppInfo, SaleorApp
+from app.saleor.events import TransactionChargeRequested, TransactionRefundRequested
+from app.saleor.webhook_definition import WebhookContext
+from tests.saleor.doorway import BASE_URL, MANIFEST, make_app, served
+from tests.saleor.household import Clock, Memory
+
+EVENTS = {
+    "PAYMENT_GATEWAY_INITIALIZE_SESSION",
+    "TRANSACTION_INITIALIZE_SESSION",
+    "TRANSACTION_PROCESS_SESSION",
+    "TRANSACTION_CHARGE_REQUESTED",
+    "TRANSACTION_REFUND_REQUESTED",
+    "TRANSACTION_CANCELATION_REQUESTED",
+}
+
+
+async def manifest_for(version: str | None, app: SaleorApp) -> dict[str, Any]:
+    async with served(app) as client:
+        answer = await client.get("/api/manifest", headers={"Saleor-Schema-Version": version} if version else {})
+    assert answer.status_code == 200
+    said: dict[str, Any] = answer.json()
+    return said
+
+
+@pytest.fixture
+def app(store: Memory, http: httpx2.AsyncClient, clock: Clock) -> SaleorApp:
+    return make_app(store, http, clock)
+
+
+async def test_who_we_are(app: SaleorApp) -> None:
+    said = await manifest_for("3.23", app)
+    assert said["id"] == "gateway.payments.app"
+    assert said["version"] == "1.2.3"
+    assert said["requiredSaleorVersion"] == ">=3.21 <4"
+    assert said["permissions"] == ["HANDLE_PAYMENTS"]
+    assert said["appUrl"] == f"{BASE_URL}/"
+    assert said["tokenTargetUrl"] == f"{BASE_URL}/api/register"
+    assert said["brand"] == {"logo": {"default": f"{BASE_URL}/static/logo.png"}}
+    assert said["name"].strip()
+    assert said["author"].strip()
+    assert said["about"].strip()
+    for link in ("supportUrl", "dataPrivacyUrl", "homepageUrl"):
+        assert said[link].startswith("https://")
+
+
+async def test_every_webhook_that_is_defined_is_in_it_and_leads_to_its_route(app: SaleorApp) -> None:
+    said = await manifest_for("3.23", app)
+    assert {event for webhook in said["webhooks"] for event in webhook["syncEvents"]} == EVENTS
+    async with served(app) as client:
+        for webhook in said["webhooks"]:
+            assert len(webhook["syncEvents"]) == 1
+            assert webhook["isActive"] is True
+            assert webhook["name"]
+            slug = webhook["syncEvents"][0].lower().replace("_", "-")
+            assert webhook["targetUrl"] == f"{BASE_URL}/api/webhooks/{slug}"
+            answer = await client.post(webhook["targetUrl"])
+            assert answer.status_code == 401, "the route exists and asks for a signature"
+            parse(webhook["query"])
+
+
+@pytest.mark.parametrize(
+    ("version", "known"),
+    [("3.21", False), ("3.22", False), ("3.23", True), ("3.24", True), (None, False), ("nonsense", False)],
+)
+async def test_nothing_in_it_is_newer_than_the_saleor_that_asks(
+    app: SaleorApp, version: str | None, *, known: bool
+) -> None:
+    said = await manifest_for(version, app)
+    assert all(("identifier" in webhook) is known for webhook in said["webhooks"])
+
+
+async def test_people_and_servers_may_come_by_different_roads(
+    store: Memory, http: httpx2.AsyncClient, clock: Clock
+) -> None:
+    said = await manifest_for("3.23", make_app(store, http, clock, iframe_base_url="https://staff.example.com/"))
+    assert said["appUrl"] == "https://staff.example.com/"
+    assert said["supportUrl"].startswith("https://staff.example.com/")
+    assert said["tokenTargetUrl"].startswith(BASE_URL)
+    assert said["brand"]["logo"]["default"].startswith(BASE_URL), "it is Saleor's server that fetches the logo"
+    assert all(webhook["targetUrl"].startswith(BASE_URL) for webhook in said["webhooks"])
+
+
+async def test_it_is_plain_json_in_saleors_size(app: SaleorApp) -> None:
+    assert len(json.dumps(await manifest_for("3.23", app))) < 100_000
+
+
+def test_a_text_file_that_says_too_little_or_too_much(tmp_path: Path) -> None:
+    whole = (MANIFEST / "manifest.toml").read_text()
+    for broken in (whole.replace("author =", "autor ="), whole + '\nversion2 = "1"', 'id = "x"'):
+        (tmp_path / "manifest.toml").write_text(broken)
+        with pytest.raises(ValidationError):
+            AppInfo.read(tmp_path, version="1")
+
+
+def test_a_definition_that_does_not_fit_is_refused_when_the_app_starts(app: SaleorApp) -> None:
+    query = "transaction_refund_requested.graphql"
+
+    async def of_another_event(event: TransactionChargeRequested, context: WebhookContext) -> ActionAnswer:
+        raise AssertionError
+
+    async def of_no_event(event, context) -> ActionAnswer:  # type: ignore[no-untyped-def] # noqa: ANN001 - that is the mistake
+        raise AssertionError
+
+    async def without_parameters() -> ActionAnswer:
+        raise AssertionError
+
+    def not_asynchronous(event: TransactionRefundRequested, context: WebhookContext) -> ActionAnswer:
+        raise AssertionError
+
+    async def proper(event: TransactionRefundRequested, context: WebhookContext) -> ActionAnswer:
+        raise AssertionError
+
+    for handler in (of_another_event, of_no_event, without_parameters, not_asynchronous):
+        with pytest.raises(TypeError, match="TRANSACTION_REFUND_REQUESTED"):
+            app.webhook("TRANSACTION_REFUND_REQUESTED", query=query)(handler)  # type: ignore[type-var]
+    with pytest.raises(KeyError):
+        app.webhook("TRANSACTION_REFUND_REQUESTED", query="no_such_document.graphql")(proper)
+    with pytest.raises(ValueError, match="defined already"):
+        app.webhook("TRANSACTION_REFUND_REQUESTED", query=query)(proper)

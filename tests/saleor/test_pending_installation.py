@@ -1,0 +1,83 @@
+"""An app that was installed inactive: its token is proven when its first signed webhook arrives, and not before."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from starlette.responses import Response
+
+from tests.saleor.doorway import Door
+from tests.saleor.household import API_URL, IDENTIFIER, InstalledApp, Memory, Row, SmallSaleor, refund_body
+
+NEW_APP = {"id": "QXBwOjI=", "identifier": IDENTIFIER}
+
+
+@pytest.fixture
+def pending(store: Memory, installed: Row, saleor: SmallSaleor) -> Row:
+    """Staff removed the app and installed it again, inactive; then activated it."""
+    saleor.apps = {"new-token": InstalledApp("QXBwOjI=")}
+    row = replace(installed, pending_token="new-token")
+    store.put(row)
+    return row
+
+
+async def test_its_first_webhook_proves_the_token(door: Door, pending: Row, store: Memory) -> None:
+    answer = await door.knock(refund_body(recipient=NEW_APP))
+
+    assert answer.json()["result"] == "REFUND_SUCCESS"
+    row = store.rows[API_URL]
+    assert (row.app_id, row.token, row.pending_token) == ("QXBwOjI=", "new-token", None)
+    assert (row.schema_version, row.saleor_domain, row.note) == ("3.23", "shop.example.com", "kept")
+    assert door.desk.contexts[0].installation.token == "new-token"
+    assert door.saleor.asked == [API_URL]
+
+    await door.knock(refund_body(recipient=NEW_APP))
+    assert door.saleor.asked == [API_URL], "proven once is proven"
+
+
+async def test_an_app_that_was_never_active_before(door: Door, pending: Row, store: Memory) -> None:
+    store.put(replace(pending, token="", app_id=None))
+    assert (await door.knock(refund_body(recipient=NEW_APP))).status_code == 200
+    assert store.rows[API_URL].verified
+
+
+async def refused(door: Door, code: str, **changed: Any) -> None:
+    answer = await door.knock(refund_body(**changed))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (403, code)
+    assert door.desk.events == []
+
+
+async def test_a_forged_token_is_never_proven(door: Door, pending: Row, store: Memory) -> None:
+    store.put(replace(pending, pending_token="forged"))
+    await refused(door, "NOT_PROVEN", recipient=NEW_APP)
+    assert store.rows[API_URL].token == pending.token
+
+
+async def test_the_token_of_a_third_app_is_not_taken_for_this_one(
+    door: Door, pending: Row, store: Memory, saleor: SmallSaleor
+) -> None:
+    for stranger in (InstalledApp("QXBwOjM="), InstalledApp("QXBwOjI=", identifier="somebody.else")):
+        saleor.apps = {"new-token": stranger}
+        await refused(door, "NOT_PROVEN", recipient=NEW_APP)
+        assert store.rows[API_URL] == pending
+
+
+async def test_a_webhook_for_somebody_else_proves_nothing(door: Door, pending: Row, saleor: SmallSaleor) -> None:
+    await refused(door, "WRONG_RECIPIENT", recipient={"id": "QXBwOjI=", "identifier": "somebody.else"})
+    await refused(door, "WRONG_RECIPIENT", recipient={"id": "QXBwOjI=", "identifier": None})
+    assert saleor.asked == []
+
+
+async def test_saleor_cannot_be_asked_just_now(door: Door, pending: Row, saleor: SmallSaleor, store: Memory) -> None:
+    saleor.graphql = Response(status_code=503)
+    await refused(door, "NOT_PROVEN", recipient=NEW_APP)
+    assert store.rows[API_URL] == pending
+    saleor.graphql = None
+    assert (await door.knock(refund_body(recipient=NEW_APP))).status_code == 200
+
+
+async def test_an_installation_of_which_nothing_is_known_but_its_address(
+    door: Door, installed: Row, store: Memory
+) -> None:
+    store.put(replace(installed, token="", app_id=None))
+    await refused(door, "WRONG_RECIPIENT")

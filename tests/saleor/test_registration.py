@@ -1,0 +1,222 @@
+"""The install handshake, with those who may, those who may not, and those who pretend."""
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import httpx2
+import pytest
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from structlog.testing import capture_logs
+
+from tests.saleor.doorway import Door, make_app, served
+from tests.saleor.household import API_URL, Clock, InstalledApp, Memory, Row, SmallSaleor, refund_body, signing_key
+
+GOOD_TOKEN = "good-token"
+
+
+@dataclass
+class Handshake:
+    client: httpx2.AsyncClient
+
+    async def bring(self, token: object = GOOD_TOKEN, **headers: str | None) -> httpx2.Response:
+        """Post a token as Saleor does; ``headers`` override Saleor's (None removes one)."""
+        body = token if isinstance(token, bytes) else json.dumps({"auth_token": token}).encode()
+        usual: dict[str, str | None] = {
+            "Content-Type": "application/json",
+            "Saleor-Domain": "shop.example.com",
+            "Saleor-Api-Url": API_URL,
+            "Saleor-Schema-Version": "3.23",
+        }
+        usual |= {name.replace("_", "-"): value for name, value in headers.items()}
+        sent = {name: value for name, value in usual.items() if value is not None}
+        return await self.client.post("/api/register", content=body, headers=sent)
+
+
+@pytest.fixture
+async def handshake(store: Memory, http: httpx2.AsyncClient, clock: Clock) -> AsyncIterator[Handshake]:
+    async with served(make_app(store, http, clock)) as client:
+        yield Handshake(client)
+
+
+def refused(answer: httpx2.Response, status: int, code: str) -> str:
+    """Check the form in which Saleor finds the message for the person who installs; return the message."""
+    said = answer.json()
+    assert (answer.status_code, said["success"], said["error"]["code"]) == (status, False, code)
+    message: str = said["error"]["message"]
+    assert message.endswith((".", "?"))
+    return message
+
+
+async def test_a_saleor_installs_us(handshake: Handshake, store: Memory, saleor: SmallSaleor, clock: Clock) -> None:
+    answer = await handshake.bring()
+
+    assert (answer.status_code, answer.json()) == (200, {"success": True})
+    row = store.rows[API_URL]
+    assert (row.app_id, row.token, row.pending_token) == ("QXBwOjE=", "good-token", None)
+    assert (row.saleor_domain, row.schema_version, row.jwks_fetched_at) == ("shop.example.com", "3.23", clock())
+    assert row.jwks is not None
+    assert row.jwks["keys"][0]["kid"] == saleor.key.kid
+    assert saleor.asked == [API_URL, "https://shop.example.com/.well-known/jwks.json"]
+
+
+async def test_a_second_installation_overwrites_the_first_and_keeps_all_the_rest(
+    handshake: Handshake, store: Memory, saleor: SmallSaleor, installed: Row
+) -> None:
+    saleor.apps = {"new-token": InstalledApp("QXBwOjI=")}
+    saleor.key = signing_key("second")
+    assert (await handshake.bring("new-token")).status_code == 200
+    row = store.rows[API_URL]
+    assert (row.app_id, row.token, row.note) == ("QXBwOjI=", "new-token", "kept")
+    assert row.jwks is not None
+    assert row.jwks["keys"][0]["kid"] == "second"
+
+
+async def test_saleor_tries_again_with_the_same_token(handshake: Handshake, store: Memory) -> None:
+    first, second = await handshake.bring(), await handshake.bring()
+    assert (first.status_code, second.status_code) == (200, 200)
+    assert store.rows[API_URL].token == "good-token"
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        (None, (400, "MISSING_SALEOR_API_URL")),
+        ("", (400, "MISSING_SALEOR_API_URL")),
+        ("https://shop.example.com/graphql", (400, "INVALID_SALEOR_API_URL")),
+        ("https://user:word@shop.example.com/graphql/", (400, "INVALID_SALEOR_API_URL")),
+        ("file:///etc/passwd", (400, "INVALID_SALEOR_API_URL")),
+        ("gopher://shop.example.com/graphql/", (400, "INVALID_SALEOR_API_URL")),
+        ("https://evil.example.com/graphql/", (403, "SALEOR_NOT_ALLOWED")),
+        ("https://shop.example.com.evil.com/graphql/", (403, "SALEOR_NOT_ALLOWED")),
+        ("http://shop.example.com/graphql/", (403, "SALEOR_NOT_ALLOWED")),
+        ("https://shop.example.com:8443/graphql/", (403, "SALEOR_NOT_ALLOWED")),
+        ("http://169.254.169.254/graphql/", (403, "SALEOR_NOT_ALLOWED")),
+        ("http://127.0.0.1:5432/graphql/", (403, "SALEOR_NOT_ALLOWED")),
+        ("http://[::1]/graphql/", (403, "SALEOR_NOT_ALLOWED")),
+    ],
+)
+async def test_an_address_that_nobody_allowed_is_never_called(
+    handshake: Handshake, store: Memory, saleor: SmallSaleor, address: str | None, expected: tuple[int, str]
+) -> None:
+    refused(await handshake.bring(Saleor_Api_Url=address), *expected)
+    assert saleor.asked == []
+    assert store.rows == {}
+
+
+async def test_the_old_header_does_not_stand_in_for_the_new_one(handshake: Handshake, saleor: SmallSaleor) -> None:
+    answer = await handshake.bring(Saleor_Api_Url=None, X_Saleor_Domain="shop.example.com")
+    refused(answer, 400, "MISSING_SALEOR_API_URL")
+    assert saleor.asked == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"{}",
+        b'{"auth_token": null}',
+        b'{"auth_token": ""}',
+        b'{"auth_token": 7}',
+        b'{"auth_token": "a\\r\\nX-Evil: 1"}',
+        '{"auth_token": "токен"}'.encode(),
+        json.dumps({"auth_token": "x" * 1025}).encode(),
+        b" " * 20_000 + b'{"auth_token": "good-token"}',
+    ],
+)
+async def test_no_token(handshake: Handshake, store: Memory, saleor: SmallSaleor, body: bytes) -> None:
+    refused(await handshake.bring(body), 400, "MISSING_AUTH_TOKEN")
+    assert saleor.asked == []
+    assert store.rows == {}
+
+
+async def test_the_token_of_another_app_of_the_same_saleor(
+    handshake: Handshake, store: Memory, saleor: SmallSaleor, installed: Row
+) -> None:
+    saleor.apps["other"] = InstalledApp("QXBwOjk=", identifier="somebody.else")
+    message = refused(await handshake.bring("other"), 403, "NOT_THIS_APP")
+    assert "another app" in message
+    assert store.rows[API_URL] == installed
+
+
+async def test_a_token_that_is_nobodys_app(handshake: Handshake, store: Memory, saleor: SmallSaleor) -> None:
+    saleor.graphql = JSONResponse({"data": {"app": None}})
+    refused(await handshake.bring("of-a-user"), 403, "NOT_THIS_APP")
+    assert store.rows == {}
+
+
+async def test_a_forged_token_does_not_push_out_the_proven_one(
+    handshake: Handshake, store: Memory, door: Door, installed: Row
+) -> None:
+    """It cannot be told from the token of an app that is not active yet; so it is kept aside, and nothing changes."""
+    assert (await handshake.bring("forged")).status_code == 200
+    row = store.rows[API_URL]
+    assert (row.token, row.app_id, row.pending_token) == ("good-token", "QXBwOjE=", "forged")
+    assert (await door.knock(refund_body())).status_code == 200
+
+
+async def test_an_app_that_is_not_active_yet_is_installed_all_the_same(
+    handshake: Handshake, store: Memory, saleor: SmallSaleor
+) -> None:
+    saleor.apps = {"new-token": InstalledApp("QXBwOjI=", active=False)}
+    assert (await handshake.bring("new-token")).json() == {"success": True}
+    row = store.rows[API_URL]
+    assert (row.verified, row.app_id, row.pending_token) == (False, None, "new-token")
+
+
+@pytest.mark.parametrize(
+    "answer", [Response(status_code=503), Response("hello"), RedirectResponse("https://evil.com/")]
+)
+async def test_a_saleor_that_cannot_be_asked(
+    handshake: Handshake, store: Memory, saleor: SmallSaleor, answer: Response
+) -> None:
+    saleor.graphql = answer
+    message = refused(await handshake.bring(), 502, "SALEOR_UNREACHABLE")
+    assert API_URL in message
+    assert saleor.asked == [API_URL]
+    assert store.rows == {}
+
+
+@pytest.mark.parametrize(
+    "keys", [Response(status_code=404), JSONResponse({"keys": []}), RedirectResponse("https://evil.com/")]
+)
+@pytest.mark.parametrize("active", [True, False])
+async def test_a_saleor_whose_keys_cannot_be_had(
+    handshake: Handshake, store: Memory, saleor: SmallSaleor, keys: Response, *, active: bool
+) -> None:
+    saleor.jwks = keys
+    saleor.apps["good-token"].active = active
+    refused(await handshake.bring(), 502, "KEYS_UNUSABLE")
+    assert store.rows == {}
+
+
+async def test_a_store_that_is_down(handshake: Handshake, store: Memory) -> None:
+    store.broken = True
+    message = refused(await handshake.bring(), 500, "APP_ERROR")
+    assert "disk" not in message
+
+
+async def test_no_token_stands_in_a_log(handshake: Handshake, saleor: SmallSaleor, store: Memory) -> None:
+    with capture_logs() as logs:
+        await handshake.bring()
+        await handshake.bring("forged-token")
+        await handshake.bring(Saleor_Api_Url="https://evil.example.com/graphql/")
+        saleor.graphql = Response(status_code=503)
+        await handshake.bring()
+    assert len(logs) >= 4
+    assert "-token" not in str(logs)
+
+
+async def test_without_an_allow_list_the_app_warns_and_serves_this_machine_only(
+    store: Memory, http: httpx2.AsyncClient, clock: Clock, saleor: SmallSaleor
+) -> None:
+    with capture_logs() as logs:
+        app = make_app(store, http, clock, allowed=())
+    assert [(log["event"], log["log_level"]) for log in logs] == [("saleor_allow_list_empty", "warning")]
+    async with served(app) as client:
+        refused(await Handshake(client).bring(), 403, "SALEOR_NOT_ALLOWED")
+        local = await Handshake(client).bring(Saleor_Api_Url="http://127.0.0.1:8000/graphql/")
+    assert local.status_code == 200
+    assert {url.split("/")[2] for url in saleor.asked} == {"127.0.0.1:8000"}
