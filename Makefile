@@ -53,7 +53,7 @@ check: $(STAMP) ## Formatting, lint, types, who may import whom, and what is dec
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/deptry app --known-first-party app --per-rule-ignores '$(NOT_ODD)'
 
 .PHONY: test
