@@ -6,17 +6,28 @@ from collections.abc import AsyncIterator
 
 import httpx2
 from fastapi import FastAPI
+from fastapi.staticfiles import StaticFiles
 
-from app.sandbox.api import lookups, operations, payments
+from app.sandbox.api import balances, lookups, operations, payments, registers, subscriptions
 from app.sandbox.api.answers import say_no_like_the_gateway
 from app.sandbox.connections import Connections
 from app.sandbox.control import routes as control
 from app.sandbox.deliveries import Postman
 from app.sandbox.faults import Faults
+from app.sandbox.pages import checkout, overview, receipts
+from app.sandbox.pages.rendering import STATIC, template_environment
 from app.sandbox.sandbox import Sandbox
 from app.sandbox.settings import SandboxSettings
 
-ROUTERS = (payments.router, operations.router, lookups.router, control.router)
+ROUTERS = (
+    payments.router,
+    operations.router,
+    lookups.router,
+    registers.router,
+    balances.router,
+    subscriptions.router,
+)
+OWN_ROUTERS = (control.router, checkout.router, receipts.router, overview.router)
 
 
 def create_sandbox(settings: SandboxSettings, connections: Connections | None = None) -> FastAPI:
@@ -49,7 +60,9 @@ def create_sandbox(settings: SandboxSettings, connections: Connections | None = 
 
     app = FastAPI(title="Sandbox gateway", lifespan=lifespan, openapi_url=None, redirect_slashes=False)
     app.state.sandbox = sandbox
-    for router in ROUTERS:
+    app.state.templates = template_environment()
+    app.mount("/sandbox-static", StaticFiles(directory=STATIC))
+    for router in (*ROUTERS, *OWN_ROUTERS):
         app.include_router(router)
     say_no_like_the_gateway(app)
     app.add_middleware(Faults, sandbox=sandbox, connections=connections or Connections())

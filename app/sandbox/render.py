@@ -56,7 +56,7 @@ def payment_record(book: Book, payment: Payment, time_name: TimeName = "processe
         "eci": payment.eci,
         "mcc": payment.mcc,
         "options_3ds": payment.options_3ds,
-        **_card_fields(payment.card if payment.card and payment.card.token else None),
+        **_card_fields(payment),
         **payment.customer,
         "result_url": payment.result_url,
         "created_at": timestamp(payment.created_at),
@@ -172,11 +172,14 @@ def _status_fields(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _card_fields(card: CardOnFile | None) -> dict[str, Any]:
+def _card_fields(payment: Payment) -> dict[str, Any]:
+    card = payment.card
+    # Only a card that was accepted can be kept on file.
+    kept = card if payment.status is Status.SUCCESS else None
     return {
-        "cc_mask": card.mask if card else None,
-        "cc_token": card.token if card else None,
-        "cc_token_expiration": timestamp(card.expires) if card else None,
+        "cc_mask": card.mask or None if card else None,
+        "cc_token": kept.token if kept else None,
+        "cc_token_expiration": timestamp(kept.expires) if kept else None,
     }
 
 

@@ -178,6 +178,7 @@ class Register(BaseModel):
     """A transaction register that was asked for; its rows are fixed at that moment."""
 
     report_id: str
+    pos_id: UUID
     rows: list[dict[str, Any]]
     ready_at: datetime
     polls_left: int

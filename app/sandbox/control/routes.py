@@ -16,6 +16,7 @@ from app.sandbox.book.cards import coded_card
 from app.sandbox.book.creation import card_on_file
 from app.sandbox.book.records import Operation, Payment
 from app.sandbox.book.refusals import UnknownRecord
+from app.sandbox.control.access import only_from_here
 from app.sandbox.control.views import (
     Advance,
     Challenge,
@@ -39,12 +40,6 @@ from app.sandbox.settings import Behaviour
 
 _LONGEST_WAIT = 60.0
 Found = TypeVar("Found")
-
-
-async def only_from_here(request: Request) -> None:
-    """A page of some other site, open in the same browser, must not steer the sandbox."""
-    if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
-        raise HTTPException(403, "Not from another site")
 
 
 router = APIRouter(prefix="/_sandbox", dependencies=[Depends(only_from_here)])

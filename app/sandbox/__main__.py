@@ -1,0 +1,5 @@
+"""`python -m app.sandbox`."""
+
+from app.sandbox.command import main
+
+main()

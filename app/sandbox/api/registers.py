@@ -1,0 +1,101 @@
+"""The transaction register in two steps (gateway interface, 10). Only X-API-AUTH is needed here."""
+
+from datetime import timedelta
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from app.sandbox.api.access import JsonObject, TheSandbox, authenticate, by_key_alone
+from app.sandbox.api.answers import json_answer, lines_answer
+from app.sandbox.book.bodies import RegisterBody, read_body
+from app.sandbox.book.book import Book
+from app.sandbox.book.records import Operation, Payment, Register
+from app.sandbox.book.refusals import InvalidFields, UnknownRecord
+from app.sandbox.render import period_row
+
+router = APIRouter(prefix="/streaming-report")
+
+_LONGEST = timedelta(days=31)
+_DEFAULT_FIELDS = (
+    *("orderId", "paymentId", "amount", "currency", "method", "status", "dateTime"),
+    *("cardMask", "payway", "customerFee", "merchantFee"),
+)
+_MORE_FIELDS = (
+    *("projectId", "entityName", "projectName", "originalAmount", "exchangeAmount", "exchangeCurrency"),
+    *("exchangeRate", "tokenizationKind", "authCode", "rrnCode", "description", "payload", "paymentSystem"),
+    *("recipientCardMask", "reserveAmount", "receiverName", "receiverAmount", "receiverFee"),
+)
+
+
+@router.post("/start")
+async def start(request: Request, sandbox: TheSandbox, body: JsonObject) -> Response:
+    """Ask for a register. Its rows are those of this moment."""
+    pos = authenticate(sandbox, request, body.get("project_id"), with_endpoints_key=False)
+    fields = read_body(RegisterBody, body)
+    if fields.start_date.tzinfo is None or fields.end_date.tzinfo is None:
+        raise InvalidFields([("start_date", "must have an offset"), ("end_date", "must have an offset")])
+    if not timedelta(0) <= fields.end_date - fields.start_date <= _LONGEST:
+        raise InvalidFields([("end_date", "the period is at most 31 days")])
+    names = tuple(fields.transaction_details or _DEFAULT_FIELDS)
+    if unknown := set(names) - {*_DEFAULT_FIELDS, *_MORE_FIELDS}:
+        raise InvalidFields([("transaction_details", f"unknown: {', '.join(sorted(unknown))}")])
+    sandbox.catch_up()
+    book = sandbox.book
+    rows = []
+    for entry in sorted((*book.payments.values(), *book.operations.values()), key=_created):
+        inside = fields.start_date <= entry.created_at <= fields.end_date and entry.pos_id == pos.pos_id
+        wanted = entry.method in (fields.methods or [entry.method])
+        if inside and wanted and entry.status in (fields.statuses or [entry.status]):
+            full = _row(book, entry, pos.name)
+            rows.append({name: full[name] for name in names})
+    behaviour = book.behaviour(pos.pos_id)
+    register = Register(
+        report_id=str(book.new_id()),
+        pos_id=pos.pos_id,
+        rows=rows,
+        ready_at=sandbox.now() + behaviour.register_delay,
+        polls_left=behaviour.register_polls,
+    )
+    book.registers[register.report_id] = register
+    sandbox.save()
+    return json_answer({"report_id": register.report_id, "count": len(rows)})
+
+
+@router.get("/fetch/{report_id}")
+async def fetch(request: Request, sandbox: TheSandbox, report_id: str) -> Response:
+    """The rows, one per line; until the register is ready, only that it is not."""
+    pos = by_key_alone(sandbox, request)
+    register = sandbox.book.registers.get(report_id)
+    if register is None or sandbox.points_of_sale[register.pos_id].api_key != pos.api_key:
+        raise UnknownRecord("Register not found")
+    if register.polls_left > 0 or sandbox.now() < register.ready_at:
+        register.polls_left = max(0, register.polls_left - 1)
+        sandbox.save()
+        status = sandbox.book.behaviour(register.pos_id).register_http_status
+        return json_answer({"message": "The register is not ready yet", "code": "report_not_ready"}, status)
+    return lines_answer(register.rows)
+
+
+def _created(entry: Payment | Operation) -> Any:
+    return entry.created_at
+
+
+def _row(book: Book, entry: Payment | Operation, project_name: str) -> dict[str, Any]:
+    payment = book.payments[entry.payment_id]
+    row = period_row(book, entry)
+    return row | {
+        "cardMask": payment.card.mask if payment.card else "",
+        "payway": payment.payway or "",
+        "entityName": project_name,
+        "projectName": project_name,
+        "originalAmount": row["amount"],
+        "exchangeAmount": row["amount"],
+        "exchangeCurrency": row["currency"],
+        "exchangeRate": "1.00",
+        "tokenizationKind": "",
+        "reserveAmount": "0.00",
+        "receiverName": ";".join(str(share.sub_merchant_id) for share in entry.shares),
+        "receiverAmount": ";".join(f"{share.amount:.2f}" for share in entry.shares),
+        "receiverFee": ";".join("0.00" for _ in entry.shares),
+    }

@@ -1,0 +1,99 @@
+"""Subscriptions, wallet tokens and the health check: what the interface leaves open, by the provider's public pages."""
+
+from typing import Any
+from uuid import UUID
+
+from fastapi import APIRouter, Request
+from fastapi.responses import PlainTextResponse, Response
+
+from app.sandbox.api.access import JsonObject, PathPos, TheSandbox, authenticate, by_key_alone
+from app.sandbox.api.answers import json_answer
+from app.sandbox.api.operations import act
+from app.sandbox.book import secondary
+from app.sandbox.book.bodies import SubscriptionRefundBody, read_body
+from app.sandbox.book.creation import wallet_token
+from app.sandbox.book.records import Payment, Subscription
+from app.sandbox.book.refusals import InvalidFields, UnknownRecord
+from app.sandbox.book.subscriptions import stop
+from app.sandbox.render import timestamp
+
+router = APIRouter()
+
+
+@router.get("/health")
+async def health() -> PlainTextResponse:
+    """Whether it runs."""
+    return PlainTextResponse("OK")
+
+
+@router.put("/api/v1/recurring/{recurring_id}/cancel")
+async def cancel(request: Request, sandbox: TheSandbox, recurring_id: UUID) -> Response:
+    """No further charges."""
+    caller = by_key_alone(sandbox, request)
+    subscription = sandbox.book.subscriptions.get(recurring_id)
+    if subscription is None or sandbox.points_of_sale[subscription.pos_id].api_key != caller.api_key:
+        raise UnknownRecord("Subscription not found")
+    sandbox.catch_up()
+    stop(subscription, sandbox.now())
+    sandbox.settle_up()
+    return json_answer(_canceled(subscription, sandbox.book.payments[subscription.first_payment_id]))
+
+
+@router.post("/api/v1/pos/{pos_id}/recurring/{recurring_id}/payments/{payment_id}/refund")
+async def refund(sandbox: TheSandbox, pos: PathPos, recurring_id: UUID, payment_id: UUID, body: JsonObject) -> Response:
+    """Give the money of one charge back."""
+    fields = read_body(SubscriptionRefundBody, body)
+    payment = sandbox.book.payments.get(payment_id)
+    if payment is None or (payment.pos_id, payment.recurring_id) != (pos.pos_id, recurring_id):
+        raise UnknownRecord("Payment not found")
+    order = secondary.Order(
+        amount=fields.refund_amount,
+        currency=fields.order_currency,
+        comment=fields.comment,
+        server_url=fields.server_url,
+    )
+    return act(sandbox, payment, order, secondary.refund)
+
+
+@router.post("/api/v1/tokenization/tokenize")
+async def tokenize(request: Request, sandbox: TheSandbox, body: JsonObject) -> Response:
+    """A card token for a wallet's token. Only X-API-AUTH is needed."""
+    pos = authenticate(sandbox, request, body.get("pos_id"), with_endpoints_key=False)
+    token = body.get("token")
+    if not isinstance(token, str) or not token.startswith(("applepay:", "gpay:")):
+        raise InvalidFields([("token", "must begin with applepay: or gpay:")])
+    card = wallet_token(sandbox.book, pos.pos_id, sandbox.now())
+    sandbox.save()
+    return json_answer({"cc_token": card.token})
+
+
+@router.post("/api/v1/applepay/session")
+async def wallet_session(request: Request, sandbox: TheSandbox, body: JsonObject) -> Response:
+    """A merchant session for a wallet's payment sheet. Nobody is called: it is a made-up one."""
+    pos = authenticate(sandbox, request, body.get("pos_id"))
+    if not isinstance(body.get("validation_url"), str):
+        raise InvalidFields([("validation_url", "Field required")])
+    return json_answer({"merchantSessionIdentifier": str(sandbox.book.new_id()), "displayName": pos.name})
+
+
+def _canceled(subscription: Subscription, first: Payment) -> dict[str, Any]:
+    plan = subscription.plan
+    return {
+        "recurring_payment": {
+            "pos_id": str(subscription.pos_id),
+            "order_id": first.order_id,
+            "amount": plan.amount or first.amount,
+            "currency": first.currency,
+            "cc_token": first.card.token if first.card else None,
+            "description": first.description,
+            "payway": first.payway,
+            "server_url": first.server_url,
+        },
+        "recurring_config": plan.model_dump(exclude_none=True),
+        "recurring_status": subscription.status,
+        "metadata": {
+            "id": str(subscription.recurring_id),
+            "created_at": timestamp(subscription.created_at),
+            "updated_at": timestamp(subscription.updated_at),
+        },
+    }
