@@ -1,0 +1,59 @@
+import ssl
+from collections.abc import AsyncIterator
+
+import httpx2
+import pytest
+
+from app.gateway.client import GatewayClient
+from app.gateway.credentials import Credentials
+from tests.gateway.counterpart import PAYMENT, Counterpart, counterpart
+
+POS_ID = str(PAYMENT["pos_id"])
+
+
+@pytest.fixture(scope="session")
+def ssl_context() -> ssl.SSLContext:
+    return ssl.create_default_context()
+
+
+@pytest.fixture
+async def http(ssl_context: ssl.SSLContext) -> AsyncIterator[httpx2.AsyncClient]:
+    async with httpx2.AsyncClient(verify=ssl_context, trust_env=False) as client:
+        yield client
+
+
+@pytest.fixture
+async def gateway() -> AsyncIterator[Counterpart]:
+    async with counterpart() as other:
+        yield other
+
+
+@pytest.fixture
+def credentials(gateway: Counterpart) -> Credentials:
+    return Credentials(
+        pos_id=POS_ID,
+        api_key="key-of-the-api",
+        api_secret="secret-of-the-api",
+        endpoints_key="key-of-endpoints",
+        base_url=gateway.url,
+    )
+
+
+class Naps:
+    """Remembers how long somebody wanted to sleep, and lets nobody sleep."""
+
+    def __init__(self) -> None:
+        self.taken: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        self.taken.append(seconds)
+
+
+@pytest.fixture
+def naps() -> Naps:
+    return Naps()
+
+
+@pytest.fixture
+def client(http: httpx2.AsyncClient, credentials: Credentials, naps: Naps) -> GatewayClient:
+    return GatewayClient(http, credentials, sleep=naps)

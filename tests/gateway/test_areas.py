@@ -1,0 +1,150 @@
+"""Balances, subscriptions and wallets (gateway interface, 8, 11 and 12)."""
+
+from dataclasses import replace
+from decimal import Decimal
+
+import httpx2
+import pytest
+from pydantic import SecretStr
+
+from app.gateway.client import GatewayClient
+from app.gateway.credentials import Credentials
+from app.gateway.errors import BadCredentials, InvalidRequest, NotFound, OutcomeUnknown, Refused
+from app.gateway.models import Method, RecurringPlan, Status
+from app.gateway.models.subscriptions import SubscriptionRefund
+from tests.gateway.conftest import POS_ID
+from tests.gateway.counterpart import PAYMENT, REFUND, Counterpart, Reply, said, text
+from tests.gateway.examples import SHOP, hosted
+
+ACCOUNT = {"id": "a-1", "name": "Main", "currency": "UAH"}
+
+
+@pytest.fixture
+def client(http: httpx2.AsyncClient, credentials: Credentials, gateway: Counterpart) -> GatewayClient:
+    return GatewayClient(http, replace(credentials, balances_url=gateway.url + "/balances-host"))
+
+
+async def test_balances_with_either_spelling_of_the_reserve(client: GatewayClient, gateway: Counterpart) -> None:
+    one = {**ACCOUNT, "balances": {"available": Decimal("0.10"), "rollingReserve": 5}}
+    other = {**ACCOUNT, "id": "a-2", "balances": {"available": "7", "rolling_reserve": Decimal("0.20"), "more": 1}}
+    gateway.will(said({"accounts": [one, other]}))
+    first, second = await client.balances.accounts(timeout=5)
+    assert gateway.last.path == f"/balances-host/api/v1/balances/pos/{POS_ID}/accounts"
+    assert "x-api-key" not in gateway.last.headers
+    assert (first.balances.available, first.balances.rolling_reserve) == (Decimal("0.10"), Decimal(5))
+    assert (second.balances.available, second.balances.rolling_reserve) == (Decimal(7), Decimal("0.20"))
+    assert first.to_wire() == one
+    assert second.balances.to_wire()["rollingReserve"] == Decimal("0.20")
+
+
+async def test_one_balance(client: GatewayClient, gateway: Counterpart) -> None:
+    gateway.will(said({**ACCOUNT, "balances": {"available": 1}}))
+    account = await client.balances.account("a/1", timeout=5)
+    assert account.balances.rolling_reserve is None
+    assert gateway.last.path.endswith("/accounts/a%2F1")
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (said({"message": "bad"}, 400), Refused),
+        (text("", 401), BadCredentials),
+        (text("", 500), OutcomeUnknown),
+        (said({}), OutcomeUnknown),
+        (said([]), OutcomeUnknown),
+        (said({"accounts": [{"id": 1}]}), OutcomeUnknown),
+    ],
+)
+async def test_balances_that_cannot_be_had(
+    client: GatewayClient, gateway: Counterpart, answer: Reply, kind: type[Exception]
+) -> None:
+    gateway.will(answer)
+    with pytest.raises(kind) as caught:
+        await client.balances.accounts(timeout=5)
+    assert type(caught.value) is kind
+
+
+async def test_a_subscription_starts_with_a_payment(client: GatewayClient, gateway: Counterpart) -> None:
+    plan = RecurringPlan(interval_unit="month", interval_count=1, start_date="2026-12-01", time="09:30:00")
+    gateway.will(text("", 303, location="https://pay.example/form"))
+    await client.create_hosted(hosted(init_recurring=plan), timeout=5)
+    assert gateway.last.json["init_recurring"] == {
+        "interval_unit": "month",
+        "interval_count": 1,
+        "start_date": "2026-12-01",
+        "time": "09:30:00",
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"interval_count": 31}, "interval_count"),
+        ({"interval_unit": "hour"}, "interval_unit"),
+        ({"retry_attempts": 8}, "retry_attempts"),
+        ({"interval_unit": "day", "retry_interval_hours": 24}, "retry_interval_hours"),
+        ({"retry_interval_hours": 73}, "retry_interval_hours"),
+        ({"start_date": "2026-12-01", "expiry_date": "2026-11-30"}, "expiry_date"),
+    ],
+)
+def test_plans_have_limits(changes: dict[str, object], field: str) -> None:
+    members: dict[str, object] = {"interval_unit": "month", "interval_count": 1}
+    with pytest.raises(InvalidRequest) as caught:
+        RecurringPlan.model_validate(members | changes)
+    assert caught.value.field == field
+
+
+async def test_the_transactions_of_a_subscription(client: GatewayClient, gateway: Counterpart) -> None:
+    gateway.will(said([PAYMENT]), said(PAYMENT), said({"message": "none"}, 404), said({}))
+    for _ in range(2):
+        (record,) = await client.subscriptions.transactions(
+            "r-1", method=Method.PURCHASE, status=Status.SUCCESS, timeout=5
+        )
+        assert record.order_id == "order1"
+    assert gateway.last.path == f"/api/v1/pos/{POS_ID}/recurring/r-1"
+    assert gateway.last.query == {"method": ["purchase"], "status": ["success"]}
+    for kind in (NotFound, OutcomeUnknown):
+        with pytest.raises(kind):
+            await client.subscriptions.transactions("r-1", method=Method.REFUND, status=Status.SUCCESS, timeout=5)
+
+
+async def test_a_subscription_ends(client: GatewayClient, gateway: Counterpart) -> None:
+    gateway.will(said({"recurring_status": "canceled", "recurring_payment": {"order_id": "order1"}}))
+    ended = await client.subscriptions.cancel("r-1", timeout=5)
+    assert ended.recurring_status == "canceled"
+    assert (gateway.last.method, gateway.last.path) == ("PUT", "/balances-host/api/v1/recurring/r-1/cancel")
+
+
+async def test_a_charge_of_a_subscription_is_refunded(client: GatewayClient, gateway: Counterpart) -> None:
+    gateway.will(said(REFUND))
+    refund = SubscriptionRefund(order_currency="UAH", refund_amount=Decimal("0.30"))
+    record = await client.subscriptions.refund("r-1", "p-1", refund, timeout=5)
+    assert record.method is Method.REFUND
+    assert gateway.last.path == f"/api/v1/pos/{POS_ID}/recurring/r-1/payments/p-1/refund"
+    assert gateway.last.json == {"pos_id": POS_ID, "order_currency": "UAH", "refund_amount": Decimal("0.30")}
+    with pytest.raises(InvalidRequest):
+        await client.subscriptions.refund(
+            "r-1", "p-1", SubscriptionRefund(order_currency="UAH", pos_id=SHOP), timeout=5
+        )
+
+
+async def test_a_wallets_token_is_exchanged(client: GatewayClient, gateway: Counterpart) -> None:
+    gateway.will(said({"cc_token": "rcr:1"}), said({}))
+    token = await client.wallets.tokenize("gpay", SecretStr("from-the-phone"), timeout=5)
+    assert token.get_secret_value() == "rcr:1"
+    assert gateway.last.path == "/balances-host/api/v1/tokenization/tokenize"
+    assert gateway.last.json == {"pos_id": POS_ID, "token": "gpay:from-the-phone"}
+    assert "x-api-key" not in gateway.last.headers
+    with pytest.raises(OutcomeUnknown):
+        await client.wallets.tokenize("gpay", SecretStr("from-the-phone"), timeout=5)
+
+
+async def test_an_apple_pay_session(client: GatewayClient, gateway: Counterpart) -> None:
+    gateway.will(said({"merchantSessionIdentifier": "s"}), said([]))
+    url = "https://apple-pay-gateway.apple.com/paymentservices/startSession"
+    assert await client.wallets.apple_pay_session(url, timeout=5) == {"merchantSessionIdentifier": "s"}
+    assert gateway.last.json == {"pos_id": POS_ID, "validation_url": url}
+    with pytest.raises(OutcomeUnknown):
+        await client.wallets.apple_pay_session(url, timeout=5)
+    with pytest.raises(InvalidRequest):
+        await client.wallets.apple_pay_session("startSession", timeout=5)

@@ -1,0 +1,142 @@
+"""Payments with a card typed in on the merchant's side, and payouts (gateway interface, 1a, 1c and 2)."""
+
+from decimal import Decimal
+
+import pytest
+from pydantic import ValidationError
+
+from app.gateway.client import GatewayClient
+from app.gateway.errors import GatewayError, InvalidRequest, Refused
+from app.gateway.models import DirectPayment, Recipient, SplitItem, Status
+from tests.gateway.counterpart import PAYMENT, Counterpart, said
+from tests.gateway.examples import CARD, SHOP, direct, payout
+
+
+async def test_a_card_payment_that_needs_3ds(client: GatewayClient, gateway: Counterpart) -> None:
+    gateway.will(
+        said(
+            {
+                **PAYMENT,
+                "mode": "direct",
+                "status": "pending",
+                "status_code": "2122",
+                "user_action_required": True,
+                "user_action_url": "https://bank.example/3ds",
+            }
+        )
+    )
+    record = await client.create_direct(direct(**CARD), timeout=5)
+    assert record.status is Status.PENDING
+    assert record.user_action_required
+    assert record.user_action_url == "https://bank.example/3ds"
+    sent = gateway.last.json
+    assert gateway.last.path == "/api/v1/payment"
+    assert {name: sent[name] for name in CARD} == CARD
+    assert sent["mode"] == "direct"
+    assert sent["browser_fingerprint"]["browserTimeZoneOffset"] == "-120"
+    assert len(sent["browser_fingerprint"]) == 10
+
+
+async def test_a_payment_with_a_wallets_token(client: GatewayClient, gateway: Counterpart) -> None:
+    gateway.will(said({**PAYMENT, "cc_token": "rcr:next", "cc_mask": "424242******4242"}))
+    record = await client.create_direct(direct(cc_token="rcr:abc"), timeout=5)
+    assert gateway.last.json["cc_token"] == "rcr:abc"
+    assert record.cc_token is not None
+    assert record.cc_token.get_secret_value() == "rcr:next"
+    assert "rcr:next" not in f"{record!r} {record} {record.model_dump()}"
+
+
+async def test_a_split_card_payment(client: GatewayClient, gateway: Counterpart) -> None:
+    gateway.will(said(PAYMENT))
+    split = (SplitItem(sub_merchant_id=SHOP, amount=Decimal(100)),)
+    await client.create_direct(direct(split=split, **CARD), timeout=5)
+    assert gateway.last.path == "/api/v1/split/purchase"
+
+
+async def test_a_payout(client: GatewayClient, gateway: Counterpart) -> None:
+    answer = {**PAYMENT, "order_id": "out1", "mode": "direct", "method": "credit", "customer_city": "Львів"}
+    gateway.will(said({**answer, "properties": {"recipient_first_name": "Ivan"}}))
+    request = payout(
+        cc_number="4242424242424242",
+        properties=Recipient(
+            recipient_first_name="Ivan", recipient_doc_issue_date="2015-03-01", is_operation_taxable="false"
+        ),
+    )
+    record = await client.pay_out(request, timeout=5)
+    assert record.properties == {"recipient_first_name": "Ivan"}
+    assert record.customer_city == "Львів"
+    sent = gateway.last.json
+    assert (gateway.last.path, sent["method"], sent["mode"]) == ("/api/v1/payment", "credit", "direct")
+    assert sent["properties"] == {
+        "recipient_first_name": "Ivan",
+        "recipient_doc_issue_date": "2015-03-01",
+        "is_operation_taxable": "false",
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({}, "cc_number"),
+        ({"cc_number": CARD["cc_number"]}, "exp_month"),
+        ({name: value for name, value in CARD.items() if name != "card_cvv"}, "card_cvv"),
+        (CARD | {"cc_token": "t"}, "cc_token"),
+        (CARD | {"cc_number": "4242-4242-4242-4242"}, "cc_number"),
+        (CARD | {"cc_number": "٤٢٤٢٤٢٤٢٤٢٤٢٤٢٤٢"}, "cc_number"),
+        (CARD | {"cc_number": 4242424242424242}, "cc_number"),
+        (CARD | {"card_cvv": "12"}, "card_cvv"),
+        (CARD | {"exp_month": 13}, "exp_month"),
+        (CARD | {"customer_ip": None}, "customer_ip"),
+        (CARD | {"browser_fingerprint": {"browserLanguage": "uk"}}, "browserColorDepth"),
+    ],
+)
+def test_exactly_one_means_to_pay_and_never_a_word_of_it_in_the_error(changes: dict[str, object], field: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        direct(**changes)
+    assert caught.value.field == field
+    words = f"{caught.value!r} {vars(caught.value)} {caught.value.__context__!r}"
+    for value in ("4242", "٤٢", "123"):
+        assert value not in words
+
+
+def test_a_cryptogram_stands_for_the_card_and_does_not_show() -> None:
+    payment = direct(cryptogram={"data": "ciphertext"})
+    assert payment.to_wire()["cryptogram"] == {"data": "ciphertext"}
+    assert "ciphertext" not in f"{payment!r} {payment} {payment.model_dump()}"
+
+
+def test_a_payout_names_one_card() -> None:
+    for changes in ({}, {"cc_number": "4242424242424242", "cc_token": "t"}):
+        with pytest.raises(InvalidRequest, match="cc_token"):
+            payout(**changes)
+
+
+def test_card_data_leaves_a_request_only_on_the_wire() -> None:
+    payment = direct(**CARD)
+    assert payment.to_wire()["cc_number"] == CARD["cc_number"]
+    shown = f"{payment!r} {payment} {payment.model_dump()['cc_number']!r} {payment.model_dump()['card_cvv']!r}"
+    assert "4242" not in shown
+    assert "123" not in shown
+    assert "4242" not in payment.model_dump_json()
+
+
+async def test_a_gateway_that_quotes_the_card_is_not_quoted(client: GatewayClient, gateway: Counterpart) -> None:
+    number = CARD["cc_number"]
+    gateway.will(
+        said(
+            {"message": f"Invalid card {number}", "args": [{"field_name": "cc_number", "violation": f"got {number}"}]},
+            400,
+        )
+    )
+    with pytest.raises(Refused) as caught:
+        await client.create_direct(direct(**CARD), timeout=5)
+    error: GatewayError = caught.value
+    assert number not in f"{error!r} {vars(error)}"
+    assert "Invalid card" in error.message
+
+
+def test_our_error_stands_alone() -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        DirectPayment(**CARD)
+    assert not isinstance(caught.value, ValidationError)
+    assert caught.value.__context__ is None

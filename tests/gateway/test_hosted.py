@@ -1,0 +1,189 @@
+"""Creating a payment on the gateway's page (gateway interface, 1b and 2)."""
+
+from decimal import Decimal
+from typing import Any
+
+import httpx2
+import pytest
+
+from app.gateway.client import GatewayClient
+from app.gateway.credentials import Credentials
+from app.gateway.errors import DuplicateOrder, InvalidRequest, OutcomeUnknown, Refused
+from app.gateway.models import Checkout, Method, PaymentRecord, Sector, SplitItem, Status
+from tests.gateway.conftest import POS_ID
+from tests.gateway.counterpart import PAYMENT, Counterpart, Reply, said, text
+from tests.gateway.examples import OTHER_SHOP, SHOP, hosted
+
+FORM = "https://pay.example/api/v1/checkout/abc/form"
+QR = "https://pay.example/api/v1/checkout/abc/qr"
+
+
+async def test_the_interfaces_answer_is_a_303_and_the_qr_page_is_beside_the_form(
+    client: GatewayClient, gateway: Counterpart
+) -> None:
+    gateway.will(text("", 303, location=FORM))
+    checkout = await client.create_hosted(hosted(), timeout=5)
+    assert checkout == Checkout(checkout_url=FORM, qr_url=QR)
+    heard = gateway.last
+    assert (heard.method, heard.path, heard.query) == ("POST", "/api/v1/payment", {})
+    assert heard.headers["x-api-auth"] == "CPAY key-of-the-api:secret-of-the-api"
+    assert heard.headers["x-api-key"] == "key-of-endpoints"
+    assert heard.headers["content-type"] == heard.headers["accept"] == "application/json"
+    assert heard.json == {
+        "pos_id": POS_ID,
+        "mode": "hosted",
+        "method": "purchase",
+        "amount": Decimal("100.00"),
+        "currency": "UAH",
+        "description": "Order 1",
+        "order_id": "order1",
+        "order_3ds_bypass": "supported",
+        "customer_email": "olena@example.com",
+        "customer_phone": "+380501234567",
+    }
+    assert b'"amount":100.00' in heard.body
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (text("", 302, location=FORM), Checkout(FORM, QR)),
+        (text("", 303, location="https://pay.shop.example/p/abc"), Checkout("https://pay.shop.example/p/abc", None)),
+        (text("", 303, location=FORM + "?lang=uk"), Checkout(FORM + "?lang=uk", QR + "?lang=uk")),
+        (said({"redirect_url": FORM}), Checkout(FORM, QR)),
+        (said({"redirect_url": FORM, "payment_id": "p-1"}, 201), Checkout(FORM, QR, "p-1")),
+        (said({"qr_link": QR}), Checkout(FORM, QR)),
+        (said({"qr_link": "https://pay.example/scan/1"}), Checkout(None, "https://pay.example/scan/1")),
+    ],
+)
+async def test_every_known_form_of_the_answer_is_understood(
+    client: GatewayClient, gateway: Counterpart, answer: Reply, expected: Checkout
+) -> None:
+    gateway.will(answer)
+    assert await client.create_hosted(hosted(), timeout=5) == expected
+    assert len(gateway.heard) == 1
+
+
+async def test_the_qr_page_can_be_asked_for(client: GatewayClient, gateway: Counterpart) -> None:
+    gateway.will(said({"qr_link": QR}))
+    checkout = await client.create_hosted(hosted(method=Method.AUTH), qr=True, timeout=5)
+    assert isinstance(checkout, Checkout)
+    assert checkout.qr_url == QR
+    assert gateway.last.query == {"qr": ["true"]}
+    assert gateway.last.json["method"] == "auth"
+
+
+@pytest.mark.parametrize(
+    "link", ["", "/checkout/abc/form", "javascript:alert(1)", "//pay.example/form", "https://", "https://a b/form"]
+)
+async def test_a_link_that_leads_nowhere_leaves_the_outcome_unknown(
+    client: GatewayClient, gateway: Counterpart, link: str
+) -> None:
+    gateway.will(text("", 303, location=link), said({"redirect_url": link or " "}))
+    for _ in range(2):
+        with pytest.raises(OutcomeUnknown):
+            await client.create_hosted(hosted(), timeout=5)
+
+
+async def test_a_payment_declined_at_once_comes_back_as_its_record(client: GatewayClient, gateway: Counterpart) -> None:
+    gateway.will(
+        said({**PAYMENT, "status": "failure", "status_code": "4124"}),
+        said({**PAYMENT, "status": "failure", "status_code": "4124"}, 400),
+    )
+    for _ in range(2):
+        record = await client.create_hosted(hosted(), timeout=5)
+        assert isinstance(record, PaymentRecord)
+        assert (record.status, record.status_code) == (Status.FAILURE, "4124")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        said({"message": "Duplicate", "args": {"code": "P-409"}}, 400),
+        said({"message": "Duplicate", "args": {"code": "P-409"}}),
+        said({"message": "Conflict"}, 409),
+        said({**PAYMENT, "status": "failure", "status_code": "4119"}),
+        said({**PAYMENT, "status": "failure", "status_code": 4119}, 422),
+        said({"status": "failure", "status_code": "4119", "status_description": "order_id exists"}),
+    ],
+)
+async def test_an_order_id_that_was_used_before_is_told_apart(
+    client: GatewayClient, gateway: Counterpart, answer: Reply
+) -> None:
+    gateway.will(answer)
+    with pytest.raises(DuplicateOrder) as caught:
+        await client.create_hosted(hosted(), timeout=5)
+    assert caught.value.order_id == "order1"
+
+
+async def test_a_failure_without_a_record_is_a_refusal(client: GatewayClient, gateway: Counterpart) -> None:
+    gateway.will(said({"status": "failure", "status_code": "4139", "status_description": "Bad amount"}))
+    with pytest.raises(Refused, match="Bad amount") as caught:
+        await client.create_hosted(hosted(), timeout=5)
+    assert caught.value.code == "4139"
+
+
+async def test_a_split_purchase_has_its_own_endpoint_and_a_split_reservation_has_not(
+    client: GatewayClient, gateway: Counterpart
+) -> None:
+    split = (
+        SplitItem(sub_merchant_id=SHOP, amount=Decimal("70.10")),
+        SplitItem(sub_merchant_id=OTHER_SHOP, amount=Decimal("29.90")),
+    )
+    gateway.will(*[text("", 303, location=FORM)] * 3)
+    await client.create_hosted(hosted(split=split), timeout=5)
+    assert gateway.last.path == "/api/v1/split/purchase"
+    assert gateway.last.json["split"] == [
+        {"amount": Decimal("70.10"), "sub_merchant_id": SHOP},
+        {"amount": Decimal("29.90"), "sub_merchant_id": OTHER_SHOP},
+    ]
+    await client.create_hosted(hosted(split=split), qr=True, timeout=5)
+    assert (gateway.last.path, gateway.last.query) == ("/api/v1/split/purchase", {"qr": ["true"]})
+    await client.create_hosted(hosted(split=split, method=Method.AUTH), timeout=5)
+    assert gateway.last.path == "/api/v1/payment"
+    assert "split" in gateway.last.json
+
+
+async def test_a_request_of_another_account_is_not_sent(client: GatewayClient, gateway: Counterpart) -> None:
+    with pytest.raises(InvalidRequest, match="pos_id"):
+        await client.create_hosted(hosted(pos_id=SHOP), timeout=5)
+    assert gateway.heard == []
+
+
+async def test_what_the_merchants_sector_asks_for_is_checked_before_sending(
+    gateway: Counterpart, http: httpx2.AsyncClient, credentials: Credentials
+) -> None:
+    names = {"customer_fname": "Olena", "customer_lname": "Kovalenko"}
+    cases: list[tuple[Sector, dict[str, Any], str | None]] = [
+        (Sector.GENERAL, {}, None),
+        (Sector.GAMBLING, {}, "customer_fname"),
+        (Sector.GAMBLING, {"customer_fname": "Olena"}, "customer_lname"),
+        (Sector.GAMBLING, names, None),
+        (Sector.MICROFINANCE, names, "customer_birthday"),
+        (Sector.MICROFINANCE, names | {"customer_birthday": "1990-05-17"}, None),
+        (Sector.MICROFINANCE, names | {"customer_tax_id": "1234567890"}, None),
+        (
+            Sector.MICROFINANCE,
+            names | {"customer_birthday": "1990-05-17", "amount": Decimal("30000.01")},
+            "customer_tax_id",
+        ),
+        (Sector.MICROFINANCE, names | {"customer_birthday": "1990-05-17", "amount": Decimal(30000)}, None),
+        (
+            Sector.MICROFINANCE,
+            names | {"customer_birthday": "1990-05-17", "amount": Decimal(40000), "currency": "EUR"},
+            None,
+        ),
+        (Sector.MICROFINANCE, names | {"customer_tax_id": "1234567890", "amount": Decimal(40000)}, None),
+    ]
+    for sector, members, missing in cases:
+        client = GatewayClient(http, credentials, sector=sector)
+        gateway.heard.clear()
+        if missing is None:
+            gateway.will(text("", 303, location=FORM))
+            await client.create_hosted(hosted(**members), timeout=5)
+            assert len(gateway.heard) == 1
+        else:
+            with pytest.raises(InvalidRequest) as caught:
+                await client.create_hosted(hosted(**members), timeout=5)
+            assert caught.value.field == missing
+            assert gateway.heard == []

@@ -1,0 +1,97 @@
+"""Looking up, resending, checking the keys (gateway interface, 8 and 9)."""
+
+from decimal import Decimal
+
+import pytest
+
+from app.gateway.client import GatewayClient
+from app.gateway.errors import BadCredentials, NotSent, OutcomeUnknown, Refused
+from app.gateway.models import Method, OperationRecord, PaymentRecord
+from tests.gateway.conftest import POS_ID
+from tests.gateway.counterpart import PAYMENT, REFUND, Counterpart, HangUp, Reply, said, text
+
+
+async def test_all_operations_of_an_order(client: GatewayClient, gateway: Counterpart) -> None:
+    gateway.will(said([{**PAYMENT, "recurring": {"id": "r-1", "status": "active"}}, REFUND]))
+    payment, refund = await client.order("order1", timeout=5)
+    assert (gateway.last.method, gateway.last.path) == ("GET", f"/api/v1/pos/{POS_ID}/orders/order1")
+    assert gateway.last.headers["x-api-key"] == "key-of-endpoints"
+    assert "content-type" not in gateway.last.headers
+    assert isinstance(payment, PaymentRecord)
+    assert payment.recurring is not None
+    assert (payment.recurring.id, payment.recurring.status) == ("r-1", "active")
+    assert isinstance(refund, OperationRecord)
+    assert refund.amount == Decimal(10)
+
+
+async def test_one_record_or_an_array_of_them_is_the_same(client: GatewayClient, gateway: Counterpart) -> None:
+    gateway.will(said(PAYMENT), said([PAYMENT]))
+    assert await client.order("order1", timeout=5) == await client.order("order1", timeout=5)
+
+
+async def test_one_operation_of_an_order(client: GatewayClient, gateway: Counterpart) -> None:
+    gateway.will(said(REFUND), said([REFUND, REFUND]))
+    assert len(await client.operation("order1", Method.REFUND, timeout=5)) == 1
+    assert gateway.last.path == f"/api/v1/pos/{POS_ID}/orders/order1/refund"
+    assert len(await client.operation("order1", Method.REFUND, timeout=5)) == 2
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [said([]), said({"message": "Payment not found", "args": {"code": "P-404"}}, 404), said({"message": "no"}, 404)],
+)
+async def test_an_order_that_the_gateway_does_not_know(
+    client: GatewayClient, gateway: Counterpart, answer: Reply
+) -> None:
+    gateway.will(answer)
+    assert await client.order("order1", timeout=5) == ()
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        # A proxy's 404, a wrong address: nothing that proves that there is no such order.
+        (text("<html>Not found</html>", 404), Refused),
+        (said([1, 2], 404), Refused),
+        (said({"message": "Invalid pos_id field or credentials", "args": {"code": "S-404"}}, 404), BadCredentials),
+        (said({"message": "down"}, 503), OutcomeUnknown),
+        (said({}), OutcomeUnknown),
+        (said([PAYMENT, {}]), OutcomeUnknown),
+        (HangUp(), OutcomeUnknown),
+    ],
+)
+async def test_only_the_gateways_own_word_means_that_there_is_no_such_order(
+    client: GatewayClient, gateway: Counterpart, answer: Reply, kind: type[Exception]
+) -> None:
+    gateway.will(answer)
+    with pytest.raises(kind) as caught:
+        await client.order("order1", timeout=5)
+    assert type(caught.value) is kind
+
+
+async def test_a_webhook_can_be_sent_again(client: GatewayClient, gateway: Counterpart) -> None:
+    gateway.will(said(PAYMENT), said({**PAYMENT, "recurring": {"id": "r-1", "status": "active"}}))
+    assert len(await client.resend("order1", Method.PURCHASE, timeout=5)) == 1
+    assert gateway.last.path == f"/api/v1/pos/{POS_ID}/orders/order1/purchase"
+    assert gateway.last.query == {"callback": ["true"]}
+    (record,) = await client.resend("order1", Method.PURCHASE, transaction_id="t/1", timeout=5)
+    assert gateway.last.query == {"callback": ["true"], "transactionId": ["t/1"]}
+    assert isinstance(record, PaymentRecord)
+    assert record.recurring is not None
+
+
+async def test_the_keys_can_be_checked(client: GatewayClient, gateway: Counterpart) -> None:
+    gateway.will(
+        said([]),
+        said({"message": "Payment not found"}, 404),
+        said({"message": "Invalid pos_id field or credentials", "args": {"code": "S-404"}}, 404),
+        text("", 401),
+    )
+    for _ in range(2):
+        await client.check_credentials(timeout=5)
+        assert gateway.last.path == f"/api/v1/pos/{POS_ID}/orders/0"
+    for _ in range(2):
+        with pytest.raises(BadCredentials):
+            await client.check_credentials(timeout=5)
+    with pytest.raises(NotSent):
+        await client.check_credentials(timeout=0)

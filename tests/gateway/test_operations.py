@@ -1,0 +1,234 @@
+"""Capture, void, refund, cancel (gateway interface, 3 to 7)."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from app.gateway.client import GatewayClient
+from app.gateway.errors import (
+    BadCredentials,
+    InvalidRequest,
+    NotFound,
+    OutcomeUnknown,
+    RateLimited,
+    Refused,
+    Violation,
+)
+from app.gateway.models import Capture, Method, Product, ReceiptDelivery, Refund, SplitItem, SplitRefund, Status, Void
+from tests.gateway.conftest import POS_ID
+from tests.gateway.counterpart import PAYMENT, REFUND, Counterpart, Reply, said, text
+from tests.gateway.examples import OTHER_SHOP, SHOP
+
+ASKED = {"order_id": "order1", "order_currency": "UAH"}
+SHARES = (
+    SplitItem(sub_merchant_id=SHOP, amount=Decimal("6.60")),
+    SplitItem(sub_merchant_id=OTHER_SHOP, amount=Decimal("3.40")),
+)
+SHARES_SENT = [
+    {"amount": Decimal("6.60"), "sub_merchant_id": SHOP},
+    {"amount": Decimal("3.40"), "sub_merchant_id": OTHER_SHOP},
+]
+
+
+def answer(method: str, **changes: Any) -> Reply:
+    members = {name: value for name, value in REFUND.items() if name != "processed_at"}
+    return said({**members, "method": method, "processing_time": "2026-11-21T11:00:00.500", **changes})
+
+
+async def test_capture_all_or_a_part(client: GatewayClient, gateway: Counterpart) -> None:
+    gateway.will(answer("capture", status_code="1000"), answer("capture"))
+    record = await client.capture(Capture(**ASKED), timeout=5)
+    assert record.method is Method.CAPTURE
+    assert record.processed_at is not None
+    assert gateway.last.path == "/api/v1/capture"
+    assert gateway.last.json == {"pos_id": POS_ID, **ASKED}
+    await client.capture(
+        Capture(**ASKED, charge_amount=Decimal("10.5"), comment="часткове", server_url="https://shop.example/hook"),
+        timeout=5,
+    )
+    assert b'"charge_amount":10.5' in gateway.last.body
+    assert gateway.last.json["comment"] == "часткове"
+
+
+async def test_a_capture_distributed_among_sub_merchants(client: GatewayClient, gateway: Counterpart) -> None:
+    gateway.will(answer("capture"))
+    await client.capture(Capture(**ASKED, charge_amount=Decimal(10), split=SHARES), timeout=5)
+    assert gateway.last.path == "/api/v1/split/capture"
+    assert gateway.last.json["split"] == SHARES_SENT
+
+
+async def test_void(client: GatewayClient, gateway: Counterpart) -> None:
+    gateway.will(answer("void", status_code="1009"))
+    record = await client.void(Void(**ASKED, comment="sold out"), timeout=5)
+    assert record.status is Status.SUCCESS
+    assert gateway.last.path == "/api/v1/void"
+    assert gateway.last.json == {"pos_id": POS_ID, **ASKED, "comment": "sold out"}
+
+
+async def test_refund_all_or_a_part(client: GatewayClient, gateway: Counterpart) -> None:
+    gateway.will(said(REFUND), said({**REFUND, "amount": "0.30"}))
+    await client.refund(Refund(**ASKED), timeout=5)
+    assert gateway.last.path == "/api/v1/refund"
+    assert "refund_amount" not in gateway.last.json
+    record = await client.refund(
+        Refund(
+            **ASKED,
+            refund_amount=Decimal("0.1") + Decimal("0.2"),
+            f_receipt_delivery=ReceiptDelivery.VIBER,
+            products=[Product(id="1", name="Кава", amount=Decimal("0.30"), qty=1)],
+        ),
+        timeout=5,
+    )
+    assert b'"refund_amount":0.3,' in gateway.last.body
+    assert gateway.last.json["f_receipt_delivery"] == "viber"
+    assert record.amount == Decimal("0.30")
+
+
+async def test_refund_of_sub_merchants_says_currency_not_order_currency(
+    client: GatewayClient, gateway: Counterpart
+) -> None:
+    gateway.will(answer("refund", split_fee={"amount": Decimal("0.05"), "currency": "UAH"}))
+    record = await client.split_refund(
+        SplitRefund(order_id="order1", currency="UAH", refund_amount=Decimal(10), split=SHARES), timeout=5
+    )
+    assert gateway.last.path == "/api/v1/split/refund"
+    assert gateway.last.json == {
+        "pos_id": POS_ID,
+        "order_id": "order1",
+        "currency": "UAH",
+        "refund_amount": 10,
+        "split": SHARES_SENT,
+    }
+    assert record.split_fee is not None
+
+
+def test_shares_must_sum_and_refunds_name_each_sub_merchant_once() -> None:
+    with pytest.raises(InvalidRequest, match="split"):
+        Capture(**ASKED, charge_amount=Decimal("10.01"), split=SHARES)
+    with pytest.raises(InvalidRequest, match="charge_amount"):
+        Capture(**ASKED, split=SHARES)
+    with pytest.raises(InvalidRequest, match="one item per sub-merchant"):
+        SplitRefund(
+            order_id="order1",
+            currency="UAH",
+            refund_amount=Decimal(2),
+            split=[SplitItem(sub_merchant_id=SHOP, amount=1)] * 2,
+        )
+
+
+async def test_cancel_comes_back_in_an_array(client: GatewayClient, gateway: Counterpart) -> None:
+    gone = {**PAYMENT, "status": "failure", "status_code": "6007", "user_action_required": False}
+    gateway.will(said([{**gone, "user_action_url": None}]), said(gone))
+    record = await client.cancel("order1", timeout=5)
+    assert (gateway.last.method, gateway.last.path) == ("POST", f"/api/v1/pos/{POS_ID}/order/order1/cancel")
+    assert gateway.last.body == b""
+    assert (record.status, record.status_code, record.user_action_required) == (Status.FAILURE, "6007", False)
+    assert (await client.cancel("order1", timeout=5)).status is Status.FAILURE
+
+
+@pytest.mark.parametrize("document", [[], [REFUND], [{**PAYMENT, "order_id": "other"}], {"message": "ok"}])
+async def test_cancel_without_the_orders_record_is_unknown(
+    client: GatewayClient, gateway: Counterpart, document: object
+) -> None:
+    gateway.will(said(document))
+    with pytest.raises(OutcomeUnknown):
+        await client.cancel("order1", timeout=5)
+
+
+async def test_an_order_id_is_one_step_of_the_path(client: GatewayClient, gateway: Counterpart) -> None:
+    gateway.will(said([]))
+    await client.order("../a b?c", timeout=5)
+    assert gateway.last.path == f"/api/v1/pos/{POS_ID}/orders/..%2Fa%20b%3Fc"
+    for order_id in ("", ".", ".."):
+        with pytest.raises(InvalidRequest):
+            await client.cancel(order_id, timeout=5)
+    assert len(gateway.heard) == 1
+
+
+async def test_a_declined_refund_is_a_record_whatever_the_http_status(
+    client: GatewayClient, gateway: Counterpart
+) -> None:
+    declined = {**REFUND, "status": "failure", "status_code": "4150"}
+    gateway.will(said(declined), said(declined, 400))
+    for _ in range(2):
+        record = await client.refund(Refund(**ASKED), timeout=5)
+        assert (record.status, record.status_code) == (Status.FAILURE, "4150")
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (said({"message": "No", "args": {"code": "P-400"}}, 400), (Refused, "P-400", "No", ())),
+        (
+            said({"message": "Invalid", "args": [{"field_name": "refund_amount", "violation": "1 - 2 UAH"}]}, 400),
+            (Refused, None, "Invalid", (Violation("refund_amount", "1 - 2 UAH"),)),
+        ),
+        (
+            said({"message": "Invalid", "args": {"obj": [{"msg": ["too much", "too late"]}], "x": "odd"}}, 422),
+            (
+                Refused,
+                None,
+                "Invalid",
+                (Violation("obj", "too much"), Violation("obj", "too late"), Violation("x", "odd")),
+            ),
+        ),
+        (said({"details": "why not", "code": 77}, 400), (Refused, "77", "why not", ())),
+        (said({"message": "No", "args": None}, 405), (Refused, None, "No", ())),
+        (said({"message": "No", "args": [7, {"odd": 1}, None]}, 406), (Refused, None, "No", ())),
+        (said({"message": "No", "code": "X"}), (Refused, "X", "No", ())),
+        (said({"status": "failure", "status_code": "4150"}), (Refused, "4150", "refused without a word", ())),
+        (text("<html>404</html>", 404), (Refused, None, "refused without a word", ())),
+        (said({"message": "No such payment", "args": {}}, 404), (NotFound, None, "No such payment", ())),
+        (said({"message": "Keys", "args": {"code": "S-404"}}, 404), (BadCredentials, "S-404", "Keys", ())),
+        (said({"message": "Keys", "args": {"code": "S-403"}}, 403), (BadCredentials, "S-403", "Keys", ())),
+        (said({"message": "Keys", "args": {"code": "S-401"}}, 400), (BadCredentials, "S-401", "Keys", ())),
+        (text("", 401), (BadCredentials, None, "refused without a word", ())),
+        (text("<html>blocked</html>", 403), (Refused, None, "refused without a word", ())),
+        (text("slow down", 429), (RateLimited, None, "refused without a word", ())),
+    ],
+)
+async def test_refusals_of_every_shape(
+    client: GatewayClient,
+    gateway: Counterpart,
+    reply: Reply,
+    expected: tuple[type[Refused], str | None, str, tuple[Violation, ...]],
+) -> None:
+    gateway.will(reply)
+    with pytest.raises(Refused) as caught:
+        await client.refund(Refund(**ASKED), timeout=5)
+    error = caught.value
+    assert (type(error), error.code, error.message, error.violations) == expected
+    assert (error.method, error.path, error.order_id) == ("POST", "/api/v1/refund", "order1")
+    assert error.http_status == reply.status
+
+
+@pytest.mark.parametrize(
+    ("headers", "pause"),
+    [
+        ({}, None),
+        ({"Retry_After": "7"}, 7.0),
+        ({"Retry_After": "9" * 30}, 3600.0),
+        ({"Retry_After": "soon"}, None),
+        ({"Retry_After": "Sat, 21 Nov 2026 10:00:30 GMT"}, None),
+        ({"Retry_After": "Sat, 21 Nov 2026 10:00:30 GMT", "Date": "Sat, 21 Nov 2026 10:00:00 GMT"}, 30.0),
+        ({"Retry_After": "Sat, 21 Nov 2026 09:00:00 GMT", "Date": "Sat, 21 Nov 2026 10:00:00 GMT"}, 0.0),
+    ],
+)
+async def test_the_pause_that_the_gateway_asks_for(
+    client: GatewayClient, gateway: Counterpart, headers: dict[str, str], pause: float | None
+) -> None:
+    gateway.will(text("", 429, **headers))
+    with pytest.raises(RateLimited) as caught:
+        await client.refund(Refund(**ASKED), timeout=5)
+    assert caught.value.pause == pause
+
+
+async def test_a_refusal_says_who_what_and_why_on_one_line(client: GatewayClient, gateway: Counterpart) -> None:
+    gateway.will(said({"message": "Nope,\n  not\x0bthis " + "x" * 600, "args": {"code": "P-400"}}, 400))
+    with pytest.raises(Refused) as caught:
+        await client.refund(Refund(**ASKED), timeout=5)
+    words = repr(caught.value)
+    assert words.startswith("<Refused: POST /api/v1/refund: Nope, not this xxx")
+    assert words.endswith("[HTTP 400, code P-400, order order1]>")
+    assert len(caught.value.message) == 512

@@ -1,0 +1,186 @@
+"""Every way in which a call can go wrong, and whether it could have moved money."""
+
+import asyncio
+import socket
+from dataclasses import replace
+
+import httpx2
+import pytest
+
+from app.gateway.client import GatewayClient
+from app.gateway.credentials import Credentials
+from app.gateway.errors import GatewayError, NotSent, OutcomeUnknown
+from app.gateway.models import Refund
+from tests.gateway.counterpart import PAYMENT, REFUND, Counterpart, Garbage, HangUp, Reply, Silence, said, text
+
+ASKED = Refund(order_id="order1", order_currency="UAH")
+
+
+async def refuse_to_answer(client: GatewayClient, timeout: float = 5) -> GatewayError:
+    with pytest.raises(GatewayError) as caught:
+        await client.refund(ASKED, timeout=timeout)
+    return caught.value
+
+
+def free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])
+
+
+async def test_nobody_listens_so_nothing_was_sent(http: httpx2.AsyncClient, credentials: Credentials) -> None:
+    url = f"http://127.0.0.1:{free_port()}"
+    nowhere = replace(credentials, base_url=url, balances_url=url, register_url=url)
+    error = await refuse_to_answer(GatewayClient(http, nowhere))
+    assert type(error) is NotSent
+    assert (error.method, error.path, error.order_id) == ("POST", "/api/v1/refund", "order1")
+
+
+async def test_no_free_connection_so_nothing_was_sent(credentials: Credentials, gateway: Counterpart) -> None:
+    gateway.will(Silence())
+    limits = httpx2.Limits(max_connections=1)
+    async with httpx2.AsyncClient(limits=limits, trust_env=False) as narrow:
+        client = GatewayClient(narrow, credentials)
+        first = asyncio.create_task(refuse_to_answer(client, 5))
+        await gateway.arrived.wait()
+        error = await refuse_to_answer(client, 0.3)
+        assert type(error) is NotSent
+        assert len(gateway.heard) == 1
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+
+
+async def test_a_host_that_never_completes_the_handshake_was_sent_nothing(
+    http: httpx2.AsyncClient, credentials: Credentials, gateway: Counterpart
+) -> None:
+    # It accepts the connection and then says nothing of TLS: our request is not on the wire yet.
+    url = f"https://127.0.0.1:{gateway.port}"
+    silent = replace(credentials, base_url=url, balances_url=url, register_url=url)
+    error = await refuse_to_answer(GatewayClient(http, silent), 0.6)
+    assert type(error) is NotSent
+    assert gateway.heard == []
+
+
+async def test_our_own_deadline_before_the_request_is_written_means_not_sent(
+    credentials: Credentials, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Dithering(httpx2.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+            await request.extensions["trace"]("connection.connect_tcp.started", {})
+            await asyncio.sleep(60)
+            raise AssertionError
+
+    async with httpx2.AsyncClient(transport=Dithering()) as http:
+        error = await refuse_to_answer(GatewayClient(http, credentials), 0.05)
+    assert type(error) is NotSent
+
+
+async def test_a_transport_that_does_not_tell_how_far_it_got_may_have_sent_it(credentials: Credentials) -> None:
+    class Mute(httpx2.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:  # noqa: ARG002 - the signature of transports
+            await asyncio.sleep(60)
+            raise AssertionError
+
+    async with httpx2.AsyncClient(transport=Mute()) as http:
+        error = await refuse_to_answer(GatewayClient(http, credentials), 0.05)
+    assert type(error) is OutcomeUnknown
+
+
+@pytest.mark.parametrize("seconds", [0, -1])
+async def test_without_time_left_nothing_is_sent(client: GatewayClient, gateway: Counterpart, seconds: float) -> None:
+    assert type(await refuse_to_answer(client, seconds)) is NotSent
+    assert gateway.heard == []
+
+
+async def test_after_the_process_closed_its_connections_nothing_is_sent(credentials: Credentials) -> None:
+    http = httpx2.AsyncClient()
+    await http.aclose()
+    assert type(await refuse_to_answer(GatewayClient(http, credentials))) is NotSent
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        HangUp(),
+        Garbage(),
+        Reply(pieces=(b'{"payment_id"',), length=500),
+        said({"message": "Internal error"}, 500),
+        said({"message": "Bad gateway"}, 502),
+        text("<html>unavailable</html>", 503),
+        text("", 504),
+        said(PAYMENT, 500),
+        said({"message": "Request timeout"}, 408),
+        text("OK"),
+        text(""),
+        said([]),
+        said("OK"),
+        said({"status": "ok"}),
+        said({"message": "done"}),
+        said(PAYMENT),
+        said({**REFUND, "order_id": "another"}),
+        said({**REFUND, "method": "capture"}),
+        said({**REFUND, "amount": "much"}),
+        text('{"amount": NaN}'),
+        text('{"amount": 1e999999999}'),
+        text("[" * 100_000),
+        text("x" * (4 * 1024 * 1024 + 1)),
+        text("", 303, location="https://pay.example/form"),
+        text("", 302, location="/elsewhere"),
+        text("", 302, location="http://["),
+    ],
+    ids=lambda behaviour: repr(behaviour)[:60],
+)
+async def test_it_may_have_been_done(client: GatewayClient, gateway: Counterpart, behaviour: Reply) -> None:
+    gateway.will(behaviour)
+    error = await refuse_to_answer(client)
+    assert type(error) is OutcomeUnknown
+    assert (error.method, error.path, error.order_id) == ("POST", "/api/v1/refund", "order1")
+    assert len(gateway.heard) == 1, "never repeated, never redirected"
+
+
+async def test_silence_after_sending_is_unknown_at_the_deadline(client: GatewayClient, gateway: Counterpart) -> None:
+    gateway.will(Silence())
+    assert type(await refuse_to_answer(client, 0.2)) is OutcomeUnknown
+    assert len(gateway.heard) == 1
+
+
+async def test_an_answer_that_trickles_does_not_outlive_the_deadline(
+    client: GatewayClient, gateway: Counterpart
+) -> None:
+    # Each piece comes in time for a read time-out; the call as a whole does not.
+    gateway.will(Reply(pieces=(b" ",) * 1000, pause=0.02))
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    assert type(await refuse_to_answer(client, 0.3)) is OutcomeUnknown
+    assert loop.time() - began < 5
+
+
+async def test_cookies_of_one_account_do_not_travel_to_another(
+    http: httpx2.AsyncClient, credentials: Credentials, gateway: Counterpart
+) -> None:
+    gateway.will(said(REFUND, set_cookie="session=of-the-first; Path=/"), said(REFUND))
+    await GatewayClient(http, credentials).refund(ASKED, timeout=5)
+    await GatewayClient(http, replace(credentials, api_key="other")).refund(ASKED, timeout=5)
+    assert "cookie" not in gateway.last.headers
+
+
+async def test_what_the_shared_pool_sends_by_default_is_not_sent_to_the_gateway(
+    credentials: Credentials, gateway: Counterpart
+) -> None:
+    gateway.will(said(REFUND))
+    async with httpx2.AsyncClient(
+        headers={"Authorization": "Bearer of-somebody"}, auth=("u", "p"), follow_redirects=True, trust_env=False
+    ) as shared:
+        await GatewayClient(shared, credentials).refund(ASKED, timeout=5)
+    assert "authorization" not in gateway.last.headers
+
+
+async def test_no_error_holds_a_key(client: GatewayClient, gateway: Counterpart) -> None:
+    gateway.will(HangUp())
+    error = await refuse_to_answer(client)
+    words = f"{error!r} {error} {error.args} {vars(error)}"
+    assert "secret-of-the-api" not in words
+    assert "key-of" not in words
+    # The HTTP library's own error holds the request with its headers: it must not hang on to ours.
+    assert error.__cause__ is None
+    assert error.__context__ is None
