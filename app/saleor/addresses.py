@@ -42,6 +42,11 @@ def origin_of(saleor_api_url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
+def host_of(saleor_api_url: str) -> str:
+    """Return host and port: what Saleor calls its domain. Taken from the address, which has been checked."""
+    return urlsplit(saleor_api_url).netloc
+
+
 class AllowList:
     """The Saleors that may install the app.
 

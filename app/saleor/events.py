@@ -13,6 +13,23 @@ from pydantic import AwareDatetime, Field
 from app.saleor.source import Checkout, FromSaleor, Money, Order, OrderOrCheckout, Text
 from app.saleor.vocabulary import AvailableAction, TransactionFlow
 
+__all__ = [
+    "Checkout",
+    "Event",
+    "GrantedRefund",
+    "Order",
+    "PaymentGatewayInitializeSession",
+    "RequestedAction",
+    "SessionEvent",
+    "Transaction",
+    "TransactionCancelationRequested",
+    "TransactionChargeRequested",
+    "TransactionEvent",
+    "TransactionInitializeSession",
+    "TransactionProcessSession",
+    "TransactionRefundRequested",
+]
+
 # Zero is possible: a checkout that is paid already, or an action with nothing left to act on (Saleor contract, A.2).
 Amount = Annotated[Decimal, Field(ge=0, lt=Decimal(10) ** 12)]
 

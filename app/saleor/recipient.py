@@ -9,6 +9,7 @@ from datetime import timedelta
 
 import structlog
 
+from app.saleor.addresses import host_of
 from app.saleor.errors import NotUsable, SaleorError
 from app.saleor.events import Recipient
 from app.saleor.graphql import SaleorClient
@@ -28,14 +29,12 @@ class RecipientCheck:
         self._store = store
         self._client = client
 
-    async def check(
-        self, installation: Installed, recipient: Recipient, *, saleor_domain: str, saleor_version: str | None
-    ) -> Installed:
+    async def check(self, installation: Installed, recipient: Recipient, saleor_version: str | None) -> Installed:
         """Return the installation that the webhook is for, its token in force. Raises NotUsable if it is not us."""
         if installation.verified and recipient.id == installation.app_id:
             return installation
         if recipient.identifier == self._identifier and installation.pending_token:
-            return await self._prove(installation, installation.pending_token, recipient, saleor_domain, saleor_version)
+            return await self._prove(installation, installation.pending_token, recipient, saleor_version)
         raise NotUsable(403, "WRONG_RECIPIENT", "This event is for another app, or for an earlier installation.")
 
     async def _prove(
@@ -43,7 +42,6 @@ class RecipientCheck:
         installation: Installed,
         token: str,
         recipient: Recipient,
-        saleor_domain: str,
         saleor_version: str | None,
     ) -> Installed:
         address = installation.saleor_api_url
@@ -59,7 +57,7 @@ class RecipientCheck:
         major, minor = read_version(saleor_version or installation.schema_version)
         await self._store.save(
             saleor_api_url=address,
-            saleor_domain=saleor_domain,
+            saleor_domain=host_of(address),
             schema_version=f"{major}.{minor}",
             app_id=identity.id,
             token=token,

@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 import structlog
 
-from app.saleor.addresses import AllowList, is_api_url
+from app.saleor.addresses import AllowList, host_of, is_api_url
 from app.saleor.errors import (
     KeysUnusable,
     RegistrationRefused,
@@ -24,6 +24,7 @@ from app.saleor.errors import (
 from app.saleor.graphql import AppIdentity, SaleorClient
 from app.saleor.installation import InstallationStore
 from app.saleor.keys import fetch_key_set
+from app.saleor.versions import read_version
 from app.saleor.wire import read_json
 
 # Saleor waits 18 s for the whole handshake, and a token that arrives after it gave up is dead.
@@ -57,18 +58,21 @@ class Registrar:
         saleor_api_url = self._allowed_address(headers.get("saleor-api-url"))
         token = _token(body)
         identity = await self._whose(saleor_api_url, token)
+        version = _version(headers.get("saleor-schema-version"))
         said: dict[str, Any] = {
             "saleor_api_url": saleor_api_url,
-            "saleor_domain": headers.get("saleor-domain", "")[:255],
-            "schema_version": headers.get("saleor-schema-version", "")[:20] or None,
+            "saleor_domain": host_of(saleor_api_url),
             "token": token,
             "jwks": await self._keys(saleor_api_url),
         }
         if identity is None:
-            await self._store.save_pending(**said)
+            # Perhaps a stranger: what is known of a proven installation does not change on such a word.
+            known = await self._store.find(saleor_api_url)
+            kept = known.schema_version if known and known.verified else version
+            await self._store.save_pending(**said, schema_version=kept)
             logger.info("saleor_installed_not_active_yet", saleor_api_url=saleor_api_url)
         else:
-            await self._store.save(**said, app_id=identity.id)
+            await self._store.save(**said, schema_version=version, app_id=identity.id)
             logger.info("saleor_installed", saleor_api_url=saleor_api_url, app_id=identity.id)
 
     def _allowed_address(self, saleor_api_url: str | None) -> str:
@@ -120,6 +124,13 @@ class Registrar:
             raise RegistrationRefused(
                 502, "KEYS_UNUSABLE", f"The app could not get the keys with which this Saleor signs: {exc}."
             ) from exc
+
+
+def _version(text: str | None) -> str | None:
+    if text is None:
+        return None
+    major, minor = read_version(text)
+    return f"{major}.{minor}"
 
 
 def _token(body: bytes) -> str:

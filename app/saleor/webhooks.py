@@ -108,12 +108,7 @@ class WebhookReceiver:
         event = _event(webhook, said)
         received_at = self._now()
         self._check_age(event.issued_at, received_at)
-        installation = await self._recipients.check(
-            installation,
-            event.recipient,
-            saleor_domain=headers.get("saleor-domain", "")[:255],
-            saleor_version=event.version,
-        )
+        installation = await self._recipients.check(installation, event.recipient, event.version)
         return event, WebhookContext(installation, received_at, event.version)
 
     def _check_age(self, issued_at: datetime, now: datetime) -> None:

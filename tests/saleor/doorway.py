@@ -29,7 +29,8 @@ from app.saleor.events import (
     TransactionRefundRequested,
 )
 from app.saleor.webhook_definition import WebhookContext
-from tests.saleor.household import API_URL, IDENTIFIER, Clock, Memory, SmallSaleor
+from tests.conftest import Clock
+from tests.saleor.household import API_URL, IDENTIFIER, Memory, SmallSaleor
 from tests.saleor.recordings import ROOT
 
 MANIFEST = ROOT / "manifest"

@@ -4,7 +4,7 @@ import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -16,22 +16,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from tests.conftest import Clock
+
 API_URL = "https://shop.example.com/graphql/"
 IDENTIFIER = "gateway.payments.app"
-NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-
-
-class Clock:
-    """Shows the same moment until it is moved."""
-
-    def __init__(self, now: datetime = NOON) -> None:
-        self.moment = now
-
-    def __call__(self) -> datetime:
-        return self.moment
-
-    def forward(self, **by: float) -> None:
-        self.moment += timedelta(**by)
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ from app.saleor.answers import ActionAnswer
 from app.saleor.app import AppInfo, SaleorApp
 from app.saleor.events import TransactionChargeRequested, TransactionRefundRequested
 from app.saleor.webhook_definition import WebhookContext
+from tests.conftest import Clock
 from tests.saleor.doorway import BASE_URL, MANIFEST, make_app, served
-from tests.saleor.household import Clock, Memory
+from tests.saleor.household import Memory
 
 EVENTS = {
     "PAYMENT_GATEWAY_INITIALIZE_SESSION",

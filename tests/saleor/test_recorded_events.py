@@ -16,8 +16,9 @@ from app.saleor.events import (
     TransactionRefundRequested,
 )
 from app.saleor.source import Address, Checkout, Order
+from tests.conftest import Clock
 from tests.saleor.doorway import Desk, make_app, served
-from tests.saleor.household import Clock, Memory, Row
+from tests.saleor.household import Memory, Row
 from tests.saleor.recordings import API_URL, APP_ID, IDENTIFIER, JWKS, Recorded, webhooks
 
 RECORDED = webhooks()
@@ -39,7 +40,7 @@ async def test_it_is_answered(
 ) -> None:
     said: dict[str, Any] = json.loads(recorded.body, parse_float=Decimal) if recorded.body else {}
     if said:
-        clock.moment = datetime.fromisoformat(said["issuedAt"])
+        clock.now = datetime.fromisoformat(said["issuedAt"])
 
     answer = await app_of_the_recordings.post(recorded.path, content=recorded.body, headers=recorded.headers)
 

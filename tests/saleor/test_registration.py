@@ -9,8 +9,9 @@ import pytest
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from structlog.testing import capture_logs
 
+from tests.conftest import Clock
 from tests.saleor.doorway import Door, make_app, served
-from tests.saleor.household import API_URL, Clock, InstalledApp, Memory, Row, SmallSaleor, refund_body, signing_key
+from tests.saleor.household import API_URL, InstalledApp, Memory, Row, SmallSaleor, refund_body, signing_key
 
 GOOD_TOKEN = "good-token"
 
@@ -70,6 +71,21 @@ async def test_a_second_installation_overwrites_the_first_and_keeps_all_the_rest
     assert (row.app_id, row.token, row.note) == ("QXBwOjI=", "new-token", "kept")
     assert row.jwks is not None
     assert row.jwks["keys"][0]["kid"] == "second"
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"), [("3.22", "3.22"), ("3.22.67", "3.22"), (None, None), ("x" * 500, "3.21"), ("", "3.21")]
+)
+async def test_the_version_is_kept_in_one_form(
+    handshake: Handshake, store: Memory, told: str | None, kept: str | None
+) -> None:
+    await handshake.bring(Saleor_Schema_Version=told)
+    assert store.rows[API_URL].schema_version == kept
+
+
+async def test_the_domain_is_the_one_that_was_checked(handshake: Handshake, store: Memory) -> None:
+    await handshake.bring(Saleor_Domain="evil.example.com")
+    assert store.rows[API_URL].saleor_domain == "shop.example.com"
 
 
 async def test_saleor_tries_again_with_the_same_token(handshake: Handshake, store: Memory) -> None:
@@ -151,9 +167,10 @@ async def test_a_forged_token_does_not_push_out_the_proven_one(
     handshake: Handshake, store: Memory, door: Door, installed: Row
 ) -> None:
     """It cannot be told from the token of an app that is not active yet; so it is kept aside, and nothing changes."""
-    assert (await handshake.bring("forged")).status_code == 200
+    assert (await handshake.bring("forged", Saleor_Schema_Version="3.99")).status_code == 200
     row = store.rows[API_URL]
     assert (row.token, row.app_id, row.pending_token) == ("good-token", "QXBwOjE=", "forged")
+    assert row.schema_version == installed.schema_version, "or reports would be written for another Saleor"
     assert (await door.knock(refund_body())).status_code == 200
 
 

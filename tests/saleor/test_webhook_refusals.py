@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import Clock
 from tests.saleor.doorway import Door
 from tests.saleor.household import (
     API_URL,
-    Clock,
     Memory,
     Row,
     initialize_body,

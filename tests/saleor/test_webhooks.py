@@ -16,8 +16,9 @@ from app.saleor.answers import (
     TransactionFlow,
 )
 from app.saleor.events import TransactionInitializeSession, TransactionRefundRequested
+from tests.conftest import Clock
 from tests.saleor.doorway import Desk, Door
-from tests.saleor.household import Clock, Memory, Row, initialize_body, refund_body
+from tests.saleor.household import Memory, Row, initialize_body, refund_body
 
 
 async def test_a_refund_reaches_its_handler_and_is_answered(door: Door, installed: Row, clock: Clock) -> None:
@@ -184,6 +185,15 @@ async def test_amounts_stay_exact_on_their_way_through(door: Door, installed: Ro
     assert isinstance(event, TransactionInitializeSession)
     assert event.action.amount == Decimal("0.3")
     assert b'"amount": 0.30, "data": [1.10]' in answer.content
+
+
+@pytest.mark.parametrize("seconds", [0, 3600, -300])
+async def test_up_to_an_hour_old_and_five_minutes_ahead_is_in_order(
+    door: Door, installed: Row, clock: Clock, seconds: int
+) -> None:
+    clock.forward(seconds=seconds)
+    answer = await door.knock(refund_body())
+    assert answer.json()["result"] == "REFUND_SUCCESS"
 
 
 async def test_a_handler_may_be_used_again(desk: Desk, door: Door, installed: Row, store: Memory) -> None:

@@ -1,0 +1,300 @@
+"""Saleor's GraphQL API over real connections: what it accepts, what it refuses, and when it is not there."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import httpx2
+import pytest
+from pydantic import ValidationError
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from app.saleor.documents import Documents
+from app.saleor.graphql import (
+    AppIdentity,
+    EventReport,
+    SaleorClient,
+    SaleorNotAuthorised,
+    SaleorRefused,
+    SaleorUnreachable,
+)
+from app.saleor.payment_methods import CardDetails
+from app.saleor.vocabulary import AvailableAction, EventType
+from tests.saleor.doorway import MANIFEST
+from tests.saleor.household import Row, permission_denied
+from tests.saleor.loopback import misbehaving, serving
+from tests.saleor.recordings import CASSETTES
+
+REPORT = EventReport(
+    transaction_id="VHJhbnNhY3Rpb25JdGVtOjE=",
+    type=EventType.CHARGE_SUCCESS,
+    psp_reference="pay-1",
+    amount=Decimal("569.5"),
+    message="Оплачено",
+    available_actions=(AvailableAction.REFUND,),
+    external_url="https://payments.example.com/payments/1",
+    payment_method_details=CardDetails(name="Visa", last_digits="4242"),
+)
+RECORDED: dict[str, Any] = json.loads((CASSETTES / "scenarios" / "event_report.json").read_text())
+
+
+@dataclass
+class Api:
+    """A GraphQL API that says what a test wants to hear."""
+
+    says: Response = field(default_factory=lambda: said(RECORDED["charge-success"]["result"]))
+    bodies: list[bytes] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    connections: set[Any] = field(default_factory=set)
+
+    @property
+    def variables(self) -> dict[str, Any]:
+        sent: dict[str, Any] = json.loads(self.bodies[-1], parse_float=str)["variables"]
+        return sent
+
+    async def answer(self, request: Request) -> Response:
+        self.bodies.append(await request.body())
+        self.headers.append(dict(request.headers))
+        self.connections.add(request.client)
+        return self.says
+
+
+def said(body: Any) -> Response:
+    """Return what was recorded, with the HTTP status under which it was."""
+    return JSONResponse(body, body.get("http", 200))
+
+
+@pytest.fixture
+def api() -> Api:
+    return Api()
+
+
+@pytest.fixture
+async def here(api: Api) -> AsyncIterator[Row]:
+    """An installation whose Saleor is the API of this test."""
+    async with serving(Starlette(routes=[Route("/graphql/", api.answer, methods=["POST"])])) as address:
+        yield Row(f"{address}/graphql/", schema_version="3.23", app_id="QXBwOjE=", token="the-token")
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[SaleorClient]:
+    async with httpx2.AsyncClient(follow_redirects=True) as http:
+        yield SaleorClient(http, Documents(MANIFEST / "operations"), deadline=timedelta(seconds=5))
+
+
+async def test_a_report_is_accepted(client: SaleorClient, api: Api, here: Row) -> None:
+    outcome = await client.report(here, REPORT)
+
+    assert outcome.already_processed is False
+    assert outcome.event_id == "VHJhbnNhY3Rpb25FdmVudDozMTg="
+    assert api.headers[0]["authorization"] == "Bearer the-token"
+    assert api.headers[0]["content-type"] == "application/json"
+    assert api.variables == {
+        "id": "VHJhbnNhY3Rpb25JdGVtOjE=",
+        "type": "CHARGE_SUCCESS",
+        "pspReference": "pay-1",
+        "amount": "569.50",
+        "message": "Оплачено",
+        "availableActions": ["REFUND"],
+        "externalUrl": "https://payments.example.com/payments/1",
+        "paymentMethodDetails": {"card": {"name": "Visa", "lastDigits": "4242"}},
+    }
+
+
+async def test_amounts_travel_as_numbers_with_their_own_digits(client: SaleorClient, api: Api, here: Row) -> None:
+    for amount, wire in (
+        ("0.1", b"0.10"),
+        ("569.50", b"569.50"),
+        ("99999999999.99", b"99999999999.99"),
+        ("70", b"70.00"),
+    ):
+        report = EventReport(
+            transaction_id="x", type=EventType.CHARGE_SUCCESS, psp_reference="x", amount=Decimal(amount), message="m"
+        )
+        await client.report(here, report)
+        assert b'"amount": ' + wire + b"," in api.bodies[-1]
+
+
+async def test_what_is_not_said_is_not_sent(client: SaleorClient, api: Api, here: Row) -> None:
+    note = EventReport(transaction_id="x", type=EventType.INFO, psp_reference="pay-1", available_actions=())
+    await client.report(here, note)
+    assert api.variables == {"id": "x", "type": "INFO", "pspReference": "pay-1", "availableActions": []}
+
+
+@pytest.mark.parametrize(("version", "knows"), [(None, False), ("3.21", False), ("3.22", True), ("3.24", True)])
+async def test_an_older_saleor_is_not_told_how_it_was_paid(
+    client: SaleorClient, api: Api, here: Row, version: str | None, *, knows: bool
+) -> None:
+    await client.report(replace(here, schema_version=version), REPORT)
+    assert (b"paymentMethodDetails" in api.bodies[-1]) is knows
+
+
+async def test_what_saleor_has_already_counts_as_accepted(client: SaleorClient, api: Api, here: Row) -> None:
+    api.says = said(RECORDED["charge-success-dup"]["result"])
+    assert (await client.report(here, REPORT)).already_processed is True
+
+
+@pytest.mark.parametrize(
+    ("recorded", "expected"),
+    [
+        (RECORDED["charge-success-other-amount"]["result"], ("INCORRECT_DETAILS", "pspReference")),
+        (RECORDED["psp-600"]["result"], ("INVALID", "pspReference")),
+        (RECORDED["url-bad"]["result"], ("INVALID", "externalUrl")),
+        (RECORDED["auth-success-second"]["result"], ("ALREADY_EXISTS", "type")),
+        (RECORDED["unknown-tx"], ("NOT_FOUND", "id")),
+        (RECORDED["garbage-id"], ("GRAPHQL_ERROR", None)),
+        (RECORDED["amount-neg"]["result"], ("GRAPHQL_ERROR", None)),
+    ],
+    ids=["other amount", "long reference", "bad link", "second authorization", "unknown", "garbage", "bad variable"],
+)
+async def test_refusals_for_good(
+    client: SaleorClient, api: Api, here: Row, recorded: dict[str, Any], expected: tuple[str, str | None]
+) -> None:
+    api.says = said(recorded)
+    with pytest.raises(SaleorRefused) as caught:
+        await client.report(here, REPORT)
+    assert (caught.value.code, caught.value.field) == expected
+    assert caught.value.message
+
+
+@pytest.mark.parametrize("recorded", ["no-token", "staff-token"])
+async def test_a_token_that_is_not_good_for_it(client: SaleorClient, api: Api, here: Row, recorded: str) -> None:
+    """Saleor says so with HTTP 200 and a top-level error."""
+    api.says = said(RECORDED[recorded]["result"])
+    with pytest.raises(SaleorNotAuthorised) as caught:
+        await client.report(here, REPORT)
+    assert "the-token" not in str(caught.value)
+
+
+async def test_without_a_proven_token_nobody_is_asked(client: SaleorClient, api: Api, here: Row) -> None:
+    with pytest.raises(SaleorNotAuthorised):
+        await client.report(replace(here, token="", pending_token="unproven"), REPORT)
+    assert api.bodies == []
+
+
+SOME_DAY = {
+    "500": Response(status_code=500),
+    "503 with a page": Response("<h1>Back soon</h1>", 503),
+    "404": Response("nothing here", 404),
+    "429": Response(status_code=429),
+    "a page": Response("<h1>hello</h1>"),
+    "empty": Response(),
+    "a redirect": RedirectResponse("http://127.0.0.1:1/graphql/"),
+    "a list": JSONResponse([]),
+    "no data": JSONResponse({}),
+    "null": JSONResponse({"data": {"transactionEventReport": None}}),
+    "an internal error": JSONResponse(
+        {
+            "errors": [{"message": "Internal Server Error", "extensions": {"exception": {"code": "OperationalError"}}}],
+            "data": None,
+        }
+    ),
+    "an error without a code": JSONResponse({"errors": [{"message": "Internal Server Error"}], "data": None}),
+    "a strange error": JSONResponse({"errors": ["no"], "data": None}),
+    "an indefinite refusal": JSONResponse(
+        {"data": {"transactionEventReport": {"errors": [{"field": None, "code": "GRAPHQL_ERROR", "message": "?"}]}}}
+    ),
+}
+
+
+@pytest.mark.parametrize("says", SOME_DAY.values(), ids=SOME_DAY)
+async def test_another_day_it_may_work(client: SaleorClient, api: Api, here: Row, says: Response) -> None:
+    api.says = says
+    with pytest.raises(SaleorUnreachable):
+        await client.report(here, REPORT)
+
+
+async def test_nobody_listens(client: SaleorClient) -> None:
+    async with misbehaving(asyncio.sleep) as address:  # type: ignore[arg-type] # nobody will connect
+        pass
+    with pytest.raises(SaleorUnreachable, match="ConnectError"):
+        await client.who_am_i(f"{address}/graphql/", "x")
+
+
+async def test_the_connection_drops(client: SaleorClient) -> None:
+    async def drop(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+
+    async with misbehaving(drop) as address:
+        with pytest.raises(SaleorUnreachable):
+            await client.who_am_i(f"{address}/graphql/", "x")
+
+
+async def test_the_deadline_is_for_the_whole_call(client: SaleorClient) -> None:
+    """Not for each byte: somebody who drips them keeps every read alive."""
+
+    async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+        for _ in range(1000):
+            writer.write(b" ")
+            await writer.drain()
+            await asyncio.sleep(0.01)
+
+    async with misbehaving(drip) as address:
+        with pytest.raises(SaleorUnreachable, match="in time"):
+            await client.who_am_i(f"{address}/graphql/", "x", within=timedelta(milliseconds=100))
+
+
+async def test_one_connection_serves_many_calls(client: SaleorClient, api: Api, here: Row) -> None:
+    for _ in range(5):
+        await client.report(here, REPORT)
+    assert len(api.bodies) == 5
+    assert len(api.connections) == 1
+
+
+async def test_it_works_again_after_it_did_not(client: SaleorClient, api: Api, here: Row) -> None:
+    good, api.says = api.says, Response(status_code=500)
+    with pytest.raises(SaleorUnreachable):
+        await client.report(here, REPORT)
+    api.says = good
+    await client.report(here, REPORT)
+
+
+async def test_whose_token_it_is(client: SaleorClient, api: Api, here: Row) -> None:
+    api.says = JSONResponse({"data": {"app": {"id": "QXBwOjE=", "identifier": "gateway.payments.app"}}})
+    assert await client.who_am_i(here.saleor_api_url, "the-token") == AppIdentity("QXBwOjE=", "gateway.payments.app")
+    api.says = JSONResponse({"data": {"app": None}})
+    with pytest.raises(SaleorRefused, match="not an app"):
+        await client.who_am_i(here.saleor_api_url, "the-token")
+    api.says = JSONResponse(permission_denied("app"))
+    with pytest.raises(SaleorNotAuthorised):
+        await client.who_am_i(here.saleor_api_url, "the-token")
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        {"psp_reference": ""},
+        {"psp_reference": "x" * 513},
+        {"amount": None},
+        {"amount": Decimal("1.005")},
+        {"amount": Decimal(-1)},
+        {"amount": 1.0},
+        {"external_url": "http://app/"},
+        {"external_url": ""},
+        {"time": "2026-11-21T00:00:00Z"},
+    ],
+)
+def test_a_report_that_saleor_would_refuse_cannot_be_made(harm: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        EventReport(
+            **({"transaction_id": "x", "type": "CHARGE_SUCCESS", "psp_reference": "x", "amount": Decimal(1)} | harm)
+        )
+
+
+@pytest.mark.parametrize("kind", ["CHARGE_FAILURE", "REFUND_REVERSE", "CHARGE_BACK", "INFO"])
+def test_saleor_finds_some_amounts_out_by_itself(kind: str) -> None:
+    assert EventReport(transaction_id="x", type=EventType(kind), psp_reference="x").amount is None
+
+
+def test_a_long_message_is_cut() -> None:
+    report = EventReport(transaction_id="x", type=EventType.INFO, psp_reference="x", message="я" * 600)
+    assert report.message == "я" * 512
