@@ -10,3 +10,27 @@ measured on a running Saleor 3.23, takes the app's reports by GraphQL, and remem
 
 It knows Saleor only. It shares no code with the SDK beside it, so that the two can prove each other wrong.
 """
+
+from app.saleor.testing.client import FakeSaleor
+from app.saleor.testing.http import create_saleor
+from app.saleor.testing.server import Serving, serve_forever, serving, serving_in_thread
+from app.saleor.testing.settings import Nuisances, SaleorSettings
+from app.saleor.testing.views import GrantedLine, NewCheckout, NewLine
+from app.saleor.testing.vocabulary import Action, EventType, Flow
+
+__all__ = [
+    "Action",
+    "EventType",
+    "FakeSaleor",
+    "Flow",
+    "GrantedLine",
+    "NewCheckout",
+    "NewLine",
+    "Nuisances",
+    "SaleorSettings",
+    "Serving",
+    "create_saleor",
+    "serve_forever",
+    "serving",
+    "serving_in_thread",
+]

@@ -1,0 +1,233 @@
+"""``POST /graphql/``: what an app may ask and tell (Saleor contract, A.7)."""
+
+import asyncio
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from graphql import ExecutionResult, GraphQLError, GraphQLResolveInfo, execute_sync, get_operation_ast, parse, validate
+from graphql.execution import get_variable_values
+
+from app.saleor.testing import payload
+from app.saleor.testing.ids import InvalidId, global_id, key_of
+from app.saleor.testing.rules.booking import offer
+from app.saleor.testing.rules.reports import Report, ReportRefused, book_report
+from app.saleor.testing.schema import schema
+from app.saleor.testing.selection import FieldFailed
+from app.saleor.testing.settings import Nuisances
+from app.saleor.testing.state import App, Transaction
+from app.saleor.testing.views import ErrorView
+from app.saleor.testing.vocabulary import HANDLE_PAYMENTS, EventType
+from app.saleor.testing.world import ArrivedReport, NotFound, World
+
+Info = GraphQLResolveInfo[Any]
+
+_COST = {"cost": {"requestedQueryCost": 0, "maximumAvailable": 50000}}
+
+
+class PermissionDenied(Exception):  # noqa: N818 - the name is shown to the app as the error's code
+    """The token is missing, unknown, dead, or not allowed to do this."""
+
+    def __init__(self, *permissions: str) -> None:
+        super().__init__(f"To access this path, you need one of the following permissions: {', '.join(permissions)}")
+
+
+class Api:
+    """Executes documents for whoever holds a token."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._root: dict[str, Any] = {
+            "app": self._app,
+            "shop": self._shop,
+            "transaction": self._transaction_by,
+            "transactionEventReport": self._report,
+            "transactionUpdate": self._update,
+            "appProblemCreate": self._problem,
+            "appProblemDismiss": self._dismiss,
+        }
+
+    async def answer(self, request: Any, token: str | None, troubles: Nuisances) -> tuple[int, dict[str, Any]]:
+        """Return HTTP status and body for a GraphQL request (a JSON object) made with this token."""
+        if troubles.graphql_delay:
+            await asyncio.sleep(troubles.graphql_delay)
+        if troubles.graphql_internal_error:
+            error = {"message": "Internal Server Error", "extensions": {"exception": {"code": "Exception"}}}
+            return 200, {"errors": [error], "data": None}
+        if not isinstance(request, Mapping) or not isinstance(request.get("query"), str):
+            return 400, {"errors": [_shown(GraphQLError("Must provide a query string."))]}
+        return self._execute(request["query"], request.get("variables") or {}, request.get("operationName"), token)
+
+    def _execute(
+        self, query: str, variables: dict[str, Any], operation_name: str | None, token: str | None
+    ) -> tuple[int, dict[str, Any]]:
+        known = schema(self._world.settings.minor)
+        try:
+            document = parse(query)
+        except GraphQLError as exc:
+            return 400, {"errors": [_shown(exc)]}
+        errors = validate(known, document)
+        operation = get_operation_ast(document, operation_name)
+        if not errors and operation is not None:
+            values = get_variable_values(known, operation.variable_definitions or (), variables)
+            errors = values if isinstance(values, list) else []
+        if errors or operation is None:
+            return 400, {"errors": [_shown(error) for error in errors or [GraphQLError("Unknown operation.")]]}
+        result = execute_sync(
+            known,
+            document,
+            root_value=self._root,
+            context_value=token,
+            variable_values=variables,
+            operation_name=operation_name,
+        )
+        return 200, _body(result)
+
+    def _authenticated(self, info: Info) -> App:
+        app = self._world.app_by_token(info.context)
+        if app is None:
+            raise PermissionDenied("AUTHENTICATED_STAFF_USER", "AUTHENTICATED_APP")
+        return app
+
+    def _allowed(self, info: Info) -> App:
+        app = self._world.app_by_token(info.context)
+        if app is None or HANDLE_PAYMENTS not in app.permissions:
+            raise PermissionDenied(HANDLE_PAYMENTS)
+        return app
+
+    def _app(self, info: Info, **_arguments: Any) -> payload.Payload:
+        return payload.app(self._authenticated(info))
+
+    def _shop(self, info: Info) -> payload.Payload:
+        settings = self._world.settings
+        self._authenticated(info)
+        domain = {"host": settings.domain, "url": settings.public_url}
+        return {"version": settings.version, "schemaVersion": settings.schema_version, "name": "Shop", "domain": domain}
+
+    def _transaction_by(self, info: Info, **arguments: Any) -> payload.Payload | None:
+        self._allowed(info)
+        try:
+            return payload.transaction(self._found(arguments))
+        except NotFound:
+            return None
+
+    def _found(self, arguments: Mapping[str, Any]) -> Transaction:
+        """Return the transaction of ``id`` or ``token``; raise InvalidId or NotFound."""
+        token = arguments.get("token") or key_of("TransactionItem", arguments.get("id") or "")
+        return self._world.transaction(global_id("TransactionItem", token))
+
+    def _own(self, arguments: Mapping[str, Any], app: App) -> Transaction:
+        transaction = self._found(arguments)
+        if transaction.app_identifier != app.identifier:
+            raise PermissionDenied("OWNER", HANDLE_PAYMENTS)
+        return transaction
+
+    def _report(self, info: Info, **arguments: Any) -> payload.Payload:
+        app = self._allowed(info)
+        world = self._world
+        arrived = ArrivedReport(len(world.reports) + 1, world.scribe.now(), app.identifier, _plain(arguments))
+        world.reports.append(arrived)
+        nothing = {"alreadyProcessed": None, "transaction": None, "transactionEvent": None}
+        try:
+            transaction = self._own(arguments, app)
+            event, already = book_report(
+                transaction, _read_report(arguments), world.transactions.values(), world.scribe
+            )
+        except ReportRefused as refused:
+            error = ErrorView(field=refused.field, code=refused.code, message=str(refused))
+        except NotFound:
+            message = f"Couldn't resolve to a node: {arguments.get('id') or arguments.get('token')}"
+            error = ErrorView(field="id", code="NOT_FOUND", message=message)
+        else:
+            arrived.already_processed, arrived.event = already, event
+            return {
+                "alreadyProcessed": already,
+                "transaction": payload.transaction(transaction),
+                "transactionEvent": payload.event(event, transaction.currency),
+                "errors": [],
+            }
+        arrived.errors.append(error)
+        return {**nothing, "errors": [error.model_dump()]}
+
+    def _update(self, info: Info, **arguments: Any) -> payload.Payload:
+        app = self._allowed(info)
+        try:
+            transaction = self._own(arguments, app)
+        except NotFound as exc:
+            error = {"field": "id", "code": "NOT_FOUND", "message": str(exc)}
+            return {"transaction": None, "errors": [error]}
+        fields = arguments.get("transaction") or {}
+        transaction.name = fields.get("name", transaction.name) or ""
+        transaction.message = fields.get("message", transaction.message) or ""
+        transaction.psp_reference = fields.get("pspReference", transaction.psp_reference)
+        transaction.external_url = fields.get("externalUrl", transaction.external_url) or ""
+        if "availableActions" in fields:
+            offer(transaction, fields["availableActions"])
+            transaction.poisoned = False
+        transaction.metadata.update(_pairs(fields.get("metadata")) or {})
+        transaction.private_metadata.update(_pairs(fields.get("privateMetadata")) or {})
+        transaction.modified_at = self._world.scribe.now()
+        return {"transaction": payload.transaction(transaction), "errors": []}
+
+    def _problem(self, info: Info, **arguments: Any) -> payload.Payload:
+        app, asked = self._authenticated(info), arguments["input"]
+        problem = next((known for known in app.problems if known["key"] == asked["key"]), None)
+        if problem is None:
+            number = len(app.problems) + 1
+            problem = {"id": global_id("AppProblem", number), "key": asked["key"], "count": 0, "isCritical": False}
+            app.problems.append(problem)
+        problem["message"], problem["count"] = asked["message"], problem["count"] + 1
+        threshold = asked.get("criticalThreshold")
+        problem["isCritical"] = threshold is not None and problem["count"] >= threshold
+        return {"appProblem": problem, "errors": []}
+
+    def _dismiss(self, info: Info, **arguments: Any) -> payload.Payload:
+        app, which = self._authenticated(info), arguments["input"].get("byApp") or {}
+        gone = {*(which.get("ids") or ()), *(which.get("keys") or ())}
+        app.problems[:] = [known for known in app.problems if not {known["id"], known["key"]} & gone]
+        return {"errors": []}
+
+
+def _read_report(arguments: Mapping[str, Any]) -> Report:
+    time: datetime | None = arguments.get("time")
+    return Report(
+        type=EventType(arguments["type"]),
+        psp_reference=arguments["pspReference"],
+        amount=arguments.get("amount"),
+        time=time.replace(tzinfo=UTC) if time and time.tzinfo is None else time,
+        message=arguments.get("message"),
+        external_url=arguments.get("externalUrl"),
+        actions=arguments.get("availableActions"),
+        metadata=_pairs(arguments.get("transactionMetadata")),
+        private_metadata=_pairs(arguments.get("transactionPrivateMetadata")),
+        method_details=arguments.get("paymentMethodDetails"),
+    )
+
+
+def _pairs(items: Any) -> dict[str, str] | None:
+    return None if items is None else {item["key"]: item["value"] for item in items}
+
+
+def _plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments as a test wants to read them: times as text."""
+    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in arguments.items()}
+
+
+def _body(result: ExecutionResult) -> dict[str, Any]:
+    body: dict[str, Any] = {}
+    if result.errors:
+        body["errors"] = [_shown(error) for error in result.errors]
+    return {**body, "data": result.data, "extensions": _COST}
+
+
+def _shown(error: GraphQLError) -> dict[str, Any]:
+    cause = error.original_error
+    denied = isinstance(cause, PermissionDenied)
+    ours = denied or isinstance(cause, (InvalidId, FieldFailed)) or cause is None
+    code = "GraphQLError" if not denied and ours else type(cause).__name__
+    shown: dict[str, Any] = {"message": error.message if ours else "Internal Server Error"}
+    if error.locations:
+        shown["locations"] = [{"line": place.line, "column": place.column} for place in error.locations]
+    if error.path:
+        shown["path"] = error.path
+    return {**shown, "extensions": {"exception": {"code": code}}}

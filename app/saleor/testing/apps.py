@@ -1,0 +1,130 @@
+"""Apps come and go: the install handshake (Saleor contract, A.1)."""
+
+import secrets
+import string
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.saleor.testing.courier import Courier
+from app.saleor.testing.ids import global_id
+from app.saleor.testing.manifest_rules import ManifestRefused, check_manifest, check_version
+from app.saleor.testing.state import App
+from app.saleor.testing.views import AppView, ErrorView, InstallationView
+from app.saleor.testing.vocabulary import HANDLE_PAYMENTS
+from app.saleor.testing.world import Delivery, World
+
+_TOKEN_LENGTH = 30
+_NO_CONNECTION = "Failed to connect to app. Try later or contact with app support."
+
+
+class InstallationFailed(Exception):  # noqa: N818 - named like its status
+    """The installation is FAILED; the text is what staff read."""
+
+
+class Apps:
+    """Installs, activates and uninstalls apps."""
+
+    def __init__(self, world: World, courier: Courier) -> None:
+        self._world = world
+        self._courier = courier
+
+    async def install(
+        self, manifest_url: str, permissions: Sequence[str] = (HANDLE_PAYMENTS,), *, activate: bool = True
+    ) -> InstallationView:
+        """Install an app as the Dashboard does: look at its manifest, then install it with these permissions.
+
+        ``activate`` False is ``activateAfterInstallation: false``: the token is refused until ``activate``.
+        """
+        shown = await self._preview(manifest_url)
+        try:
+            app = await self._install(manifest_url, permissions, activate=activate)
+        except (InstallationFailed, ManifestRefused) as exc:
+            return InstallationView(status="FAILED", message=str(exc), fetch_errors=shown)
+        return InstallationView(status="INSTALLED", fetch_errors=shown, app_id=app.id, token=app.token)
+
+    def uninstall(self, identifier: str | None = None) -> None:
+        """Delete an app; its token is dead at once. Its transactions stay, and know it by its identifier."""
+        del self._world.apps[self._world.app(identifier).identifier]
+
+    def activate(self, identifier: str | None = None) -> None:
+        """Let an app work."""
+        self._world.app(identifier).active = True
+
+    def deactivate(self, identifier: str | None = None) -> None:
+        """Stop an app: its token is refused, and it gets no webhooks."""
+        self._world.app(identifier).active = False
+
+    def installed(self) -> list[AppView]:
+        """Return the installed apps."""
+        return [AppView.model_validate(app) for app in self._world.apps.values()]
+
+    async def _preview(self, manifest_url: str) -> list[ErrorView]:
+        """``appFetchManifest``: errors are shown, but keep nobody from going on."""
+        fetched = await self._courier.fetch_manifest(manifest_url)
+        if not _is_manifest(fetched):
+            message = "Unable to fetch manifest data."
+            return [ErrorView(field="manifestUrl", code="MANIFEST_URL_CANT_CONNECT", message=message)]
+        try:
+            check_manifest(fetched.json, self._world.settings)
+            self._check_unique(fetched.json)
+        except ManifestRefused as exc:
+            return [ErrorView(field=field, code=code, message=message) for field, code, message in exc.errors]
+        return []
+
+    async def _install(self, manifest_url: str, permissions: Sequence[str], *, activate: bool) -> App:
+        fetched = await self._courier.fetch_manifest(manifest_url)
+        _raise_for_status(fetched)
+        if not _is_manifest(fetched):
+            message = "The app's manifest is no JSON."
+            raise InstallationFailed(message)
+        manifest = fetched.json
+        webhooks = check_manifest(manifest, self._world.settings)
+        check_version(manifest, self._world.settings)
+        self._check_unique(manifest)
+        alphabet = string.ascii_letters + string.digits
+        app = App(
+            id=global_id("App", next(self._world.app_numbers)),
+            identifier=manifest["id"],
+            name=manifest["name"],
+            version=manifest["version"],
+            token="".join(secrets.choice(alphabet) for _ in range(_TOKEN_LENGTH)),
+            permissions=tuple(permissions),
+            active=activate,
+            webhooks=webhooks,
+            manifest={**manifest, "manifestUrl": manifest_url},
+        )
+        self._world.apps[app.identifier] = app
+        try:
+            await self._hand_over_token(app)
+        except InstallationFailed:
+            del self._world.apps[app.identifier]
+            raise
+        return app
+
+    async def _hand_over_token(self, app: App) -> None:
+        target = app.manifest.get("tokenTargetUrl")
+        if target:
+            # A redirect is no error here: the app is installed, and never gets its token.
+            _raise_for_status(await self._courier.post_token(target, app.token))
+
+    def _check_unique(self, manifest: Mapping[str, Any]) -> None:
+        if there := self._world.apps.get(manifest["id"]):
+            message = f"App with the same identifier is already installed: {there.name}"
+            raise ManifestRefused(("identifier", "UNIQUE", message))
+
+
+def _is_manifest(fetched: Delivery) -> bool:
+    # A redirect is not followed; what it says itself is taken for the manifest (and misses everything).
+    return fetched.status is not None and fetched.status < 400 and isinstance(fetched.json or {}, Mapping)
+
+
+def _raise_for_status(answered: Delivery) -> None:
+    if answered.status is None:
+        raise InstallationFailed(_NO_CONNECTION)
+    if answered.status < 400:
+        return
+    said = answered.json
+    error = said.get("error") if isinstance(said, Mapping) else None
+    message = error.get("message") if isinstance(error, Mapping) else None
+    generic = f"App internal error ({answered.status}). Try later or contact with app support."
+    raise InstallationFailed(message or generic)

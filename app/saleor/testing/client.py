@@ -1,0 +1,248 @@
+"""``FakeSaleor``: what people do at a Saleor, over its control API."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import httpx2
+from pydantic import BaseModel, TypeAdapter
+from pydantic_core import to_json
+
+from app.saleor.testing.settings import Nuisances
+from app.saleor.testing.views import (
+    ActionView,
+    AppView,
+    CheckoutView,
+    CompletionView,
+    DeliveryView,
+    GatewayView,
+    GrantedLine,
+    InstallationView,
+    NewCheckout,
+    OrderView,
+    ReportView,
+    SessionView,
+    TransactionView,
+    View,
+)
+from app.saleor.testing.vocabulary import HANDLE_PAYMENTS, Action, Flow
+
+_View = TypeVar("_View", bound=View)
+
+# An app may take 18 seconds, be asked six times and be given five minutes between: the caller's own patience decides.
+_PATIENCE = 60.0
+
+
+class FakeSaleor:
+    """The person in front of a Saleor at ``url`` (``http://127.0.0.1:8000``).
+
+    Ids in and out are global ids. Amounts are Decimal. Unknown ids raise ``LookupError``. What the app is asked in the
+    background (charge, refund, cancel) is over when ``background_done`` returns.
+    """
+
+    def __init__(self, url: str, *, timeout: float = _PATIENCE) -> None:
+        self.url = url
+        self._http = httpx2.AsyncClient(base_url=f"{url}/_saleor", timeout=timeout, trust_env=False)
+
+    @property
+    def api_url(self) -> str:
+        """The GraphQL API, as apps know it."""
+        return f"{self.url}/graphql/"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    # Apps
+
+    async def install(
+        self, manifest_url: str, permissions: Sequence[str] = (HANDLE_PAYMENTS,), *, activate: bool = True
+    ) -> InstallationView:
+        """Install an app, as staff with the right to do so. Look at ``status``: INSTALLED or FAILED."""
+        asked = {"manifest_url": manifest_url, "permissions": list(permissions), "activate": activate}
+        return await self._act("/apps/install", InstallationView, asked)
+
+    async def uninstall(self, identifier: str | None = None) -> None:
+        """Delete an app (the only one, if none is named)."""
+        await self._post("/apps/uninstall", {"identifier": identifier})
+
+    async def activate(self, identifier: str | None = None) -> None:
+        """Let an installed app work."""
+        await self._post("/apps/activate", {"identifier": identifier})
+
+    async def deactivate(self, identifier: str | None = None) -> None:
+        """Stop an installed app."""
+        await self._post("/apps/deactivate", {"identifier": identifier})
+
+    async def apps(self) -> list[AppView]:
+        """Return the installed apps, with the problems that they reported."""
+        return await self._list("/apps", AppView)
+
+    # Shopper
+
+    async def new_checkout(self, wanted: NewCheckout | None = None) -> CheckoutView:
+        """Fill a basket (569.50 UAH unless something else is wanted)."""
+        return await self._act("/storefront/checkout", CheckoutView, wanted or NewCheckout())
+
+    async def gateway_initialize(
+        self, source_id: str, *, data: Any = None, amount: Decimal | None = None, gateway: str | None = None
+    ) -> GatewayView:
+        """``paymentGatewayInitialize`` on a checkout or order."""
+        asked = {"source_id": source_id, "data": data, "amount": amount, "gateway": gateway}
+        return await self._act("/storefront/gateway", GatewayView, asked)
+
+    async def initialize(
+        self,
+        source_id: str,
+        *,
+        amount: Decimal | None = None,
+        action: Flow = Flow.CHARGE,
+        idempotency_key: str | None = None,
+        data: Any = None,
+        gateway: str | None = None,
+        customer_ip: str = "127.0.0.1",
+    ) -> SessionView:
+        """``transactionInitialize`` on a checkout or order; the default amount is what is left to pay."""
+        asked = {
+            "source_id": source_id,
+            "amount": amount,
+            "action": action,
+            "idempotency_key": idempotency_key,
+            "data": data,
+            "gateway": gateway,
+            "customer_ip": customer_ip,
+        }
+        return await self._act("/storefront/initialize", SessionView, asked)
+
+    async def process(self, transaction_id: str, *, data: Any = None, customer_ip: str = "127.0.0.1") -> SessionView:
+        """``transactionProcess``, as when the shopper comes back from the payment page."""
+        asked = {"transaction_id": transaction_id, "data": data, "customer_ip": customer_ip}
+        return await self._act("/storefront/process", SessionView, asked)
+
+    async def complete(self, checkout_id: str) -> CompletionView:
+        """``checkoutComplete``: an order, or CHECKOUT_NOT_FULLY_PAID."""
+        return await self._act("/storefront/complete", CompletionView, {"checkout_id": checkout_id})
+
+    # Staff
+
+    async def charge(self, transaction_id: str, amount: Decimal | None = None) -> ActionView:
+        """Ask for a charge; everything that is authorized if no amount is named."""
+        return await self._request(transaction_id, Action.CHARGE, amount)
+
+    async def refund(self, transaction_id: str, amount: Decimal | None = None) -> ActionView:
+        """Ask for a refund; everything that is charged if no amount is named."""
+        return await self._request(transaction_id, Action.REFUND, amount)
+
+    async def cancel(self, transaction_id: str, amount: Decimal | None = None) -> ActionView:
+        """Ask for a cancelation of what is authorized, which may be nothing (an unpaid hosted payment)."""
+        return await self._request(transaction_id, Action.CANCEL, amount)
+
+    async def grant_refund(
+        self,
+        order_id: str,
+        amount: Decimal,
+        *,
+        transaction_id: str | None = None,
+        lines: Sequence[GrantedLine] = (),
+        reason: str = "",
+        shipping_costs_included: bool = False,
+    ) -> ActionView:
+        """Promise a refund on an order; ``refund_granted`` then asks the app for it."""
+        asked = {
+            "order_id": order_id,
+            "amount": amount,
+            "transaction_id": transaction_id,
+            "lines": list(lines),
+            "reason": reason,
+            "shipping_costs_included": shipping_costs_included,
+        }
+        return await self._act("/staff/grant", ActionView, asked)
+
+    async def refund_granted(self, granted_refund_id: str) -> ActionView:
+        """Ask the app for a granted refund."""
+        return await self._act("/staff/refund-granted", ActionView, {"granted_refund_id": granted_refund_id})
+
+    async def background_done(self) -> None:
+        """Wait until every action has been delivered, retried and booked."""
+        await self._post("/background-done", {})
+
+    # Looking
+
+    async def transaction(self, transaction_id: str) -> TransactionView:
+        """Return a transaction as it is now."""
+        return await self._see(f"/transactions/{transaction_id}", TransactionView)
+
+    async def transactions(self) -> list[TransactionView]:
+        """Return all transactions, oldest first."""
+        return await self._list("/transactions", TransactionView)
+
+    async def checkout(self, checkout_id: str) -> CheckoutView:
+        """Return a checkout as it is now."""
+        return await self._see(f"/checkouts/{checkout_id}", CheckoutView)
+
+    async def order(self, order_id: str) -> OrderView:
+        """Return an order as it is now."""
+        return await self._see(f"/orders/{order_id}", OrderView)
+
+    async def orders(self) -> list[OrderView]:
+        """Return all orders, oldest first."""
+        return await self._list("/orders", OrderView)
+
+    async def deliveries(self, event: str | None = None) -> list[DeliveryView]:
+        """Return every request to an app, oldest first; only those of one kind if ``event`` names it.
+
+        ``event`` is a webhook event in lower case, ``manifest`` or ``token``.
+        """
+        everything = await self._list("/deliveries", DeliveryView)
+        return [delivery for delivery in everything if event in {None, delivery.event}]
+
+    async def reports(self) -> list[ReportView]:
+        """Return every ``transactionEventReport`` that arrived, oldest first."""
+        return await self._list("/reports", ReportView)
+
+    # Making trouble
+
+    async def go_wrong(self, **nuisances: Any) -> None:
+        """Set exactly these troubles (fields of ``Nuisances``); all others are over."""
+        await self._post("/nuisances", Nuisances(**nuisances))
+
+    async def put_right(self) -> None:
+        """End all troubles."""
+        await self.go_wrong()
+
+    async def rotate_key(self) -> None:
+        """Sign with a new key from now on."""
+        await self._post("/rotate-key", {})
+
+    async def _request(self, transaction_id: str, action: Action, amount: Decimal | None) -> ActionView:
+        asked = {"transaction_id": transaction_id, "action": action, "amount": amount}
+        return await self._act("/staff/action", ActionView, asked)
+
+    async def _act(self, path: str, view: type[_View], asked: dict[str, Any] | BaseModel) -> _View:
+        return view.model_validate_json((await self._post(path, asked)).content)
+
+    async def _post(self, path: str, asked: dict[str, Any] | BaseModel) -> httpx2.Response:
+        body = to_json(asked)
+        return _checked(await self._http.post(path, content=body, headers={"content-type": "application/json"}))
+
+    async def _see(self, path: str, view: type[_View]) -> _View:
+        return view.model_validate_json(_checked(await self._http.get(path)).content)
+
+    async def _list(self, path: str, view: type[_View]) -> list[_View]:
+        content = _checked(await self._http.get(path)).content
+        return TypeAdapter(list[view]).validate_json(content)  # type: ignore[valid-type] # a type that is a value
+
+
+def _checked(response: httpx2.Response) -> httpx2.Response:
+    if response.status_code == 404:
+        raise LookupError(response.json()["detail"])
+    return response.raise_for_status()

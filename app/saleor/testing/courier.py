@@ -1,0 +1,124 @@
+"""Carries requests to apps as Saleor does: same headers in the same order, same time-outs, no redirects."""
+
+import base64
+import json
+import time
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+
+from app.saleor.testing.payload import Payload, envelope
+from app.saleor.testing.selection import select
+from app.saleor.testing.state import App, Webhook
+from app.saleor.testing.vocabulary import WebhookEvent
+from app.saleor.testing.world import Delivery, World
+
+Headers = list[tuple[str, str]]
+
+
+class Courier:
+    """Sends, and writes every request and answer down."""
+
+    def __init__(self, world: World, http: httpx2.AsyncClient) -> None:
+        self._world = world
+        self._http = http
+
+    async def fetch_manifest(self, url: str) -> Delivery:
+        """GET a manifest."""
+        settings = self._world.settings
+        headers = [*self._first_headers(url), ("Saleor-Schema-Version", settings.schema_version)]
+        return await self._send("GET", url, headers, b"", what="manifest")
+
+    async def post_token(self, url: str, token: str) -> Delivery:
+        """POST the token to an app that is being installed. Nobody signs this."""
+        settings = self._world.settings
+        body = json.dumps({"auth_token": token}).encode()
+        headers = [
+            *self._first_headers(url),
+            ("Content-Type", "application/json"),
+            ("X-Saleor-Domain", settings.domain),
+            ("Saleor-Domain", settings.domain),
+            ("Saleor-Api-Url", settings.api_url),
+            ("Saleor-Schema-Version", settings.schema_version),
+            ("Content-Length", str(len(body))),
+        ]
+        return await self._send("POST", url, headers, body, what="token")
+
+    async def deliver(self, app: App, webhook: Webhook, fields: Payload) -> list[Delivery]:
+        """Deliver an event; more than one delivery comes back if everything is delivered twice."""
+        body, unplayed = self.body(app, webhook, fields)
+        times = 2 if self._world.nuisances.webhooks_twice else 1
+        return [await self.post_event(webhook, body, unplayed=unplayed) for _ in range(times)]
+
+    def body(self, app: App, webhook: Webhook, fields: Payload) -> tuple[bytes, list[str]]:
+        """Return what an app's subscription selects of an event, as bytes, and what this Saleor could not fill in."""
+        world = self._world
+        event = {**envelope(webhook.event, app, world.scribe.now(), world.settings.version), **fields}
+        selected = select(webhook.query, event)
+        return json.dumps(selected.body).encode(), selected.unplayed
+
+    async def post_event(
+        self, webhook: Webhook, body: bytes, *, attempt: int = 1, unplayed: list[str] | None = None
+    ) -> Delivery:
+        """POST a signed body; an empty one is signed as well (that is what retries carry)."""
+        headers = self._event_headers(webhook.event, webhook.target_url, body)
+        return await self._send(
+            "POST", webhook.target_url, headers, body, what=webhook.event.value, attempt=attempt, unplayed=unplayed
+        )
+
+    def _first_headers(self, url: str) -> Headers:
+        return [
+            ("Host", urlsplit(url).netloc),
+            ("User-Agent", f"Saleor/{self._world.settings.schema_version}"),
+            ("Accept-Encoding", "gzip, deflate"),
+            ("Accept", "*/*"),
+            ("Connection", "keep-alive"),
+        ]
+
+    def _event_headers(self, event: WebhookEvent, url: str, body: bytes) -> Headers:
+        settings = self._world.settings
+        signature = self._world.key.sign(body)
+        if self._world.nuisances.unsigned:
+            signature = f"{signature.partition('..')[0]}..{base64.urlsafe_b64encode(bytes(256)).decode().rstrip('=')}"
+        return [
+            *self._first_headers(url),
+            ("Content-Type", "application/json"),
+            ("X-Saleor-Event", event.value),
+            ("X-Saleor-Domain", settings.domain),
+            ("X-Saleor-Signature", signature),
+            ("Saleor-Event", event.value),
+            ("Saleor-Domain", settings.domain),
+            ("Saleor-Signature", signature),
+            ("Saleor-Api-Url", settings.api_url),
+            ("Content-Length", str(len(body))),
+        ]
+
+    async def _send(self, method: str, url: str, headers: Headers, body: bytes, *, what: str, **about: Any) -> Delivery:
+        world = self._world
+        delivery = Delivery(
+            number=len(world.deliveries) + 1,
+            at=world.scribe.now(),
+            event=what,
+            url=url,
+            headers=headers,
+            body=body.decode(),
+            attempt=about.get("attempt", 1),
+            unplayed=about.get("unplayed") or [],
+        )
+        world.deliveries.append(delivery)
+        read = world.nuisances.read_timeout or world.settings.read_timeout
+        timeout = httpx2.Timeout(read, connect=world.settings.connect_timeout)
+        started = time.monotonic()
+        try:
+            # Built by hand: a client's own headers would come first, and Saleor's order is part of the recording.
+            request = httpx2.Request(
+                method, url, headers=headers, content=body, extensions={"timeout": timeout.as_dict()}
+            )
+            response = await self._http.send(request, follow_redirects=False)
+        except (httpx2.HTTPError, httpx2.InvalidURL) as exc:
+            delivery.error = f"{type(exc).__name__}: {exc}"
+        else:
+            delivery.status, delivery.answer = response.status_code, response.text
+        delivery.seconds = time.monotonic() - started
+        return delivery

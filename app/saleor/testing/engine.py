@@ -1,0 +1,31 @@
+"""One Saleor: its records, its acts, its API, behind one object."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+import httpx2
+
+from app.saleor.testing.api import Api
+from app.saleor.testing.apps import Apps
+from app.saleor.testing.courier import Courier
+from app.saleor.testing.settings import SaleorSettings
+from app.saleor.testing.staff import Staff
+from app.saleor.testing.storefront import Storefront
+from app.saleor.testing.world import World
+
+
+class Saleor:
+    """A Saleor in this process. Use it in the event loop in which it serves, and nowhere else.
+
+    ``world`` holds the records and the switches, ``apps``, ``storefront`` and ``staff`` act, ``api`` answers the app.
+    """
+
+    def __init__(
+        self, settings: SaleorSettings, http: httpx2.AsyncClient, clock: Callable[[], datetime] | None = None
+    ) -> None:
+        self.world = World(settings, clock)
+        courier = Courier(self.world, http)
+        self.apps = Apps(self.world, courier)
+        self.storefront = Storefront(self.world, courier)
+        self.staff = Staff(self.world, courier)
+        self.api = Api(self.world)

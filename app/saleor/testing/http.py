@@ -1,0 +1,100 @@
+"""Saleor's door: GraphQL, keys, and the control API, as an ASGI app."""
+
+import json
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+import httpx2
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from app.saleor.testing.control import control_routes
+from app.saleor.testing.engine import Saleor
+from app.saleor.testing.settings import Nuisances, SaleorSettings
+from app.saleor.testing.world import NotFound, World
+
+
+class BrokenAnswer(Response):
+    """Promises a body and never sends it: the connection breaks when the work has been done."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's signature
+        """Start the answer and leave."""
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1000")]})
+        await send({"type": "http.response.body", "body": b'{"data": {', "more_body": True})
+
+
+def create_saleor(settings: SaleorSettings | None = None, clock: Callable[[], datetime] | None = None) -> FastAPI:
+    """Return a Saleor as an ASGI app; while it runs, ``app.state.saleor`` is the ``Saleor`` behind it."""
+    chosen = settings or SaleorSettings()
+
+    @asynccontextmanager
+    async def open_shop(app: FastAPI) -> AsyncIterator[None]:
+        # One client for all requests to apps; certificates are looked at as in Saleor, proxies of this machine are not.
+        async with httpx2.AsyncClient(verify=ssl.create_default_context(), trust_env=False) as http:
+            saleor = Saleor(chosen, http, clock)
+            app.state.saleor = saleor
+            yield
+            await saleor.world.stop()
+
+    app = FastAPI(title="Saleor", lifespan=open_shop, docs_url=None, redoc_url=None, openapi_url=None)
+    app.include_router(control_routes())
+    app.add_exception_handler(NotFound, _not_found)
+    app.add_api_route("/graphql/", _graphql, methods=["POST"])
+    app.add_api_route("/.well-known/jwks.json", _jwks, methods=["GET"])
+    return app
+
+
+async def _not_found(_request: Request, exc: Exception) -> JSONResponse:
+    return JSONResponse({"detail": str(exc)}, status_code=404)
+
+
+def _world(request: Request) -> World:
+    saleor: Saleor = request.app.state.saleor
+    return saleor.world
+
+
+async def _jwks(request: Request) -> Response:
+    world = _world(request)
+    if world.nuisances.jwks_status:
+        return Response(status_code=world.nuisances.jwks_status)
+    return JSONResponse(world.key.jwks())
+
+
+async def _graphql(request: Request) -> Response:
+    world = _world(request)
+    troubles = world.nuisances
+    _wear_off(world)
+    if troubles.graphql_status:
+        return Response("Saleor is not at home.", status_code=troubles.graphql_status, media_type="text/plain")
+    try:
+        asked = json.loads(await request.body(), parse_float=Decimal)
+    except ValueError:
+        asked = None
+    saleor: Saleor = request.app.state.saleor
+    status, body = await saleor.api.answer(asked, _token(request), troubles)
+    if troubles.graphql_answer_lost:
+        return BrokenAnswer()
+    return JSONResponse(body, status_code=status)
+
+
+def _wear_off(world: World) -> None:
+    """Count one request of the API's troubles; after the last one they are over."""
+    times = world.nuisances.graphql_times
+    if times is None:
+        return
+    change: dict[str, Any] = {"graphql_times": times - 1}
+    if times <= 1:
+        change = Nuisances().model_dump(
+            include={name for name in Nuisances.model_fields if name.startswith("graphql_")}
+        )
+    world.nuisances = world.nuisances.model_copy(update=change)
+
+
+def _token(request: Request) -> str | None:
+    given = request.headers.get("authorization-bearer") or request.headers.get("authorization", "")
+    return given.removeprefix("Bearer ").strip() or None

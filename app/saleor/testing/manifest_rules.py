@@ -1,0 +1,95 @@
+"""Is this a manifest that Saleor takes? (Saleor contract, A.1 and B.2.1)
+
+``ManifestRefused`` carries the errors as ``appFetchManifest`` shows them: field, code, message.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from graphql import GraphQLError, GraphQLSchema, build_schema, parse, validate
+
+from app.saleor.testing.npm_range import satisfies
+from app.saleor.testing.selection import event_types
+from app.saleor.testing.settings import SaleorSettings
+from app.saleor.testing.state import Webhook
+from app.saleor.testing.vocabulary import WebhookEvent
+
+_BY_TYPENAME = {event.typename: event for event in WebhookEvent}
+_BY_ENUM_NAME = {event.enum_name: event for event in WebhookEvent}
+
+
+class ManifestRefused(Exception):  # noqa: N818 - named like what happens
+    """The manifest cannot be installed."""
+
+    def __init__(self, *errors: tuple[str, str, str]) -> None:
+        super().__init__(", ".join(f"{field}: ['{message}']" for field, _, message in errors))
+        self.errors = errors
+
+
+@lru_cache(maxsize=4)
+def _schema(path: Path) -> GraphQLSchema:
+    return build_schema(path.read_text(), assume_valid=True, no_location=True)
+
+
+def check_manifest(manifest: Any, settings: SaleorSettings) -> tuple[Webhook, ...]:
+    """Return the webhooks of a manifest; raise ManifestRefused if it breaks a rule of form."""
+    if not isinstance(manifest, Mapping):
+        manifest = {}
+    missing = [name for name in ("id", "name", "version") if not manifest.get(name)]
+    if missing:
+        raise ManifestRefused(*((name, "REQUIRED", "Field required") for name in missing))
+    if "MANAGE_APPS" in manifest.get("permissions", ()):
+        raise ManifestRefused(("permissions", "INVALID_PERMISSION", "Given permissions don't exist."))
+    for name in ("tokenTargetUrl", "appUrl", "homepageUrl", "supportUrl", "dataPrivacyUrl"):
+        if manifest.get(name) and not _is_absolute(manifest[name]):
+            raise ManifestRefused((name, "INVALID_URL_FORMAT", "Incorrect format."))
+    return tuple(hook for raw in manifest.get("webhooks", ()) for hook in _webhooks(raw, settings))
+
+
+def check_version(manifest: Mapping[str, Any], settings: SaleorSettings) -> None:
+    """Raise ManifestRefused if the app does not want this Saleor. Only the installation itself asks this."""
+    wanted = manifest.get("requiredSaleorVersion")
+    if wanted and not satisfies(settings.version, wanted):
+        message = f"Saleor version {settings.version} is not supported by the app."
+        raise ManifestRefused(("requiredSaleorVersion", "UNSUPPORTED_SALEOR_VERSION", message))
+
+
+def _is_absolute(url: Any) -> bool:
+    parts = urlsplit(str(url))
+    return parts.scheme in {"http", "https"} and bool(parts.hostname)
+
+
+def _webhooks(raw: Mapping[str, Any], settings: SaleorSettings) -> list[Webhook]:
+    if not _is_absolute(raw.get("targetUrl")):
+        raise ManifestRefused(("webhooks", "INVALID_URL_FORMAT", "Invalid target url."))
+    query = str(raw.get("query", ""))
+    _check_query(query, settings)
+    if set(raw.get("asyncEvents") or ()) & set(_BY_ENUM_NAME):
+        raise ManifestRefused(("webhooks", "INVALID", "Invalid asynchronous event."))
+    names = raw.get("syncEvents") or ()
+    if not names and not raw.get("asyncEvents"):
+        events = [_BY_TYPENAME[name] for name in sorted(event_types(query)) if name in _BY_TYPENAME]
+    elif set(names) <= set(_BY_ENUM_NAME):
+        events = [_BY_ENUM_NAME[name] for name in names]
+    else:
+        raise ManifestRefused(("webhooks", "INVALID", "Invalid synchronous event."))
+    if raw.get("isActive") is False:
+        return []
+    return [Webhook(event, raw["targetUrl"], query) for event in events]
+
+
+def _check_query(query: str, settings: SaleorSettings) -> None:
+    try:
+        document = parse(query)
+        errors = validate(_schema(settings.schema_path), document) if settings.schema_path else []
+        event_types(query)
+    except GraphQLError as exc:
+        errors = [exc]
+    except ValueError as exc:
+        message = "Subscription query is not valid: it must be one subscription { event { ... } }."
+        raise ManifestRefused(("webhooks", "INVALID", message)) from exc
+    if errors:
+        raise ManifestRefused(("webhooks", "INVALID", f"Subscription query is not valid: {errors[0].message}"))

@@ -1,0 +1,240 @@
+"""The part of Saleor's GraphQL schema that a payment app calls, by Saleor's names, per line of Saleor."""
+
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from functools import cache
+from typing import Any
+from uuid import UUID
+
+from graphql import GraphQLError, GraphQLScalarType, GraphQLSchema, ValueNode, build_schema, value_from_ast_untyped
+
+_SDL = """
+scalar DateTime
+scalar UUID
+scalar PositiveDecimal
+scalar JSON
+
+interface Node { id: ID! }
+
+type Query {
+  app(id: ID): App
+  shop: Shop!
+  transaction(id: ID, token: UUID): TransactionItem
+}
+
+type Mutation {
+  transactionEventReport(
+    amount: PositiveDecimal
+    availableActions: [TransactionActionEnum!]
+    externalUrl: String
+    id: ID
+    message: String
+    %(method_argument)s
+    pspReference: String!
+    time: DateTime
+    token: UUID
+    transactionMetadata: [MetadataInput!]
+    transactionPrivateMetadata: [MetadataInput!]
+    type: TransactionEventTypeEnum!
+  ): TransactionEventReport
+  transactionUpdate(id: ID, token: UUID, transaction: TransactionUpdateInput): TransactionUpdate
+  %(problem_mutations)s
+}
+
+type Shop { version: String schemaVersion: String! name: String! domain: Domain! }
+type Domain { host: String! url: String! }
+
+type App implements Node {
+  id: ID!
+  identifier: String
+  name: String
+  version: String
+  isActive: Boolean
+  appUrl: String
+  manifestUrl: String
+  permissions: [Permission!]
+  webhooks: [Webhook!]
+  metadata: [MetadataItem!]!
+  privateMetadata: [MetadataItem!]!
+}
+type Permission { code: PermissionEnum! name: String! }
+enum PermissionEnum {
+  HANDLE_PAYMENTS HANDLE_CHECKOUTS MANAGE_CHECKOUTS MANAGE_ORDERS MANAGE_USERS MANAGE_APPS MANAGE_SETTINGS
+  MANAGE_CHANNELS MANAGE_PRODUCTS MANAGE_GIFT_CARD MANAGE_TAXES MANAGE_STAFF
+}
+type Webhook implements Node { id: ID! name: String targetUrl: String! }
+type MetadataItem { key: String! value: String! }
+type Money { amount: Float! currency: String! }
+
+enum TransactionActionEnum { CHARGE REFUND CANCEL }
+enum TransactionEventTypeEnum {
+  AUTHORIZATION_SUCCESS AUTHORIZATION_FAILURE AUTHORIZATION_ADJUSTMENT AUTHORIZATION_REQUEST
+  AUTHORIZATION_ACTION_REQUIRED CHARGE_ACTION_REQUIRED CHARGE_SUCCESS CHARGE_FAILURE CHARGE_BACK CHARGE_REQUEST
+  REFUND_SUCCESS REFUND_FAILURE REFUND_REVERSE REFUND_REQUEST CANCEL_SUCCESS CANCEL_FAILURE CANCEL_REQUEST INFO
+}
+
+type TransactionEvent implements Node {
+  id: ID!
+  createdAt: DateTime!
+  pspReference: String!
+  message: String!
+  externalUrl: String!
+  amount: Money!
+  type: TransactionEventTypeEnum
+  idempotencyKey: String
+}
+type TransactionItem implements Node {
+  id: ID!
+  token: UUID!
+  name: String!
+  message: String!
+  pspReference: String!
+  externalUrl: String!
+  createdAt: DateTime!
+  modifiedAt: DateTime!
+  actions: [TransactionActionEnum!]!
+  authorizedAmount: Money!
+  authorizePendingAmount: Money!
+  chargedAmount: Money!
+  chargePendingAmount: Money!
+  refundedAmount: Money!
+  refundPendingAmount: Money!
+  canceledAmount: Money!
+  cancelPendingAmount: Money!
+  events: [TransactionEvent!]!
+  metadata: [MetadataItem!]!
+  privateMetadata: [MetadataItem!]!
+  checkout: Checkout
+  order: Order
+}
+type Checkout implements Node { id: ID! token: UUID! email: String channel: Channel! }
+type Order implements Node {
+  id: ID! number: String! userEmail: String status: OrderStatus! channel: Channel!
+}
+enum OrderStatus { UNFULFILLED UNCONFIRMED FULFILLED CANCELED }
+type Channel implements Node { id: ID! slug: String! name: String! currencyCode: String! }
+
+input MetadataInput { key: String! value: String! }
+
+type TransactionEventReport {
+  alreadyProcessed: Boolean
+  transaction: TransactionItem
+  transactionEvent: TransactionEvent
+  errors: [TransactionEventReportError!]!
+}
+type TransactionEventReportError { field: String message: String code: TransactionEventReportErrorCode! }
+enum TransactionEventReportErrorCode {
+  INVALID GRAPHQL_ERROR NOT_FOUND INCORRECT_DETAILS ALREADY_EXISTS REQUIRED
+}
+
+input TransactionUpdateInput {
+  name: String
+  message: String
+  pspReference: String
+  availableActions: [TransactionActionEnum!]
+  externalUrl: String
+  metadata: [MetadataInput!]
+  privateMetadata: [MetadataInput!]
+}
+type TransactionUpdate { transaction: TransactionItem errors: [TransactionUpdateError!]! }
+type TransactionUpdateError { field: String message: String code: TransactionUpdateErrorCode! }
+enum TransactionUpdateErrorCode { INVALID GRAPHQL_ERROR NOT_FOUND REQUIRED }
+"""
+
+_METHODS = """
+input PaymentMethodDetailsInput {
+  card: CardPaymentMethodDetailsInput
+  other: OtherPaymentMethodDetailsInput
+  %(gift_card)s
+}
+input CardPaymentMethodDetailsInput {
+  name: String! brand: String firstDigits: String lastDigits: String expMonth: Int expYear: Int
+}
+input OtherPaymentMethodDetailsInput { name: String! }
+"""
+_GIFT_CARD = "input GiftCardPaymentMethodDetailsInput { name: String! brand: String lastChars: String }"
+
+_PROBLEMS = """
+scalar PositiveInt
+input AppProblemCreateInput {
+  message: String! key: String! criticalThreshold: PositiveInt aggregationPeriod: Minute
+}
+scalar Minute
+type AppProblem implements Node { id: ID! message: String! key: String! count: Int! isCritical: Boolean! }
+type AppProblemCreate { appProblem: AppProblem errors: [AppProblemCreateError!]! }
+type AppProblemCreateError { field: String message: String code: AppProblemCreateErrorCode! }
+enum AppProblemCreateErrorCode { GRAPHQL_ERROR INVALID NOT_FOUND REQUIRED }
+input AppProblemDismissInput { byApp: AppProblemDismissByAppInput }
+input AppProblemDismissByAppInput { ids: [ID!] keys: [String!] }
+type AppProblemDismiss { errors: [AppProblemDismissError!]! }
+type AppProblemDismissError { field: String message: String code: AppProblemDismissErrorCode! }
+enum AppProblemDismissErrorCode { GRAPHQL_ERROR INVALID NOT_FOUND REQUIRED }
+"""
+_PROBLEM_MUTATIONS = """
+  appProblemCreate(input: AppProblemCreateInput!): AppProblemCreate
+  appProblemDismiss(input: AppProblemDismissInput!): AppProblemDismiss
+"""
+
+
+def _expected(type_name: str, found: Any) -> GraphQLError:
+    return GraphQLError(f'Expected type "{type_name}", found {found!r}.')
+
+
+def _decimal(value: Any) -> Decimal:
+    try:
+        amount = Decimal(str(value))
+    except InvalidOperation as exc:
+        raise _expected("PositiveDecimal", value) from exc
+    if isinstance(value, bool) or not amount.is_finite() or amount < 0:
+        raise _expected("PositiveDecimal", value)
+    return amount
+
+
+def _datetime(value: Any) -> datetime:
+    try:
+        return datetime.fromisoformat(value)
+    except (TypeError, ValueError) as exc:
+        raise _expected("DateTime", value) from exc
+
+
+def _uuid(value: Any) -> str:
+    try:
+        return str(UUID(value))
+    except (AttributeError, TypeError, ValueError) as exc:
+        raise _expected("UUID", value) from exc
+
+
+_PARSERS = {"PositiveDecimal": _decimal, "DateTime": _datetime, "UUID": _uuid}
+
+
+@cache
+def schema(minor: tuple[int, int]) -> GraphQLSchema:
+    """Return the schema as the line ``minor`` (for example (3, 23)) has it."""
+    parts = [
+        _SDL
+        % {
+            "method_argument": "paymentMethodDetails: PaymentMethodDetailsInput" if minor >= (3, 22) else "",
+            "problem_mutations": _PROBLEM_MUTATIONS if minor >= (3, 22) else "",
+        }
+    ]
+    if minor >= (3, 22):
+        gift_card = "giftCard: GiftCardPaymentMethodDetailsInput" if minor >= (3, 23) else ""
+        parts += [_METHODS % {"gift_card": gift_card}, _PROBLEMS]
+    if minor >= (3, 23):
+        parts.append(_GIFT_CARD)
+    built = build_schema("\n".join(parts))
+    for name, parse in _PARSERS.items():
+        scalar = built.type_map[name]
+        if isinstance(scalar, GraphQLScalarType):
+            _teach(scalar, parse)
+    return built
+
+
+def _teach(scalar: GraphQLScalarType, parse: Any) -> None:
+    """Let a scalar of the SDL read values in variables and in documents the same way."""
+
+    def from_document(node: ValueNode, variables: dict[str, Any] | None = None) -> Any:
+        return parse(value_from_ast_untyped(node, variables))
+
+    scalar.parse_value = parse  # type: ignore[method-assign] # graphql-core's way to give an SDL scalar its meaning
+    scalar.parse_literal = from_document  # type: ignore[method-assign] # as above

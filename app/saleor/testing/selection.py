@@ -1,0 +1,160 @@
+"""What a subscription selects of an event: the body of a webhook.
+
+A webhook's body is the content of ``event { ... }`` at top level. The document is not executed against a schema; its
+selection set is laid over a rich payload (``app.saleor.testing.payload``): what an app does not select it does not get.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphql import (
+    DocumentNode,
+    FieldNode,
+    FragmentDefinitionNode,
+    FragmentSpreadNode,
+    InlineFragmentNode,
+    OperationDefinitionNode,
+    SelectionNode,
+    SelectionSetNode,
+    parse,
+    value_from_ast_untyped,
+)
+
+# Interfaces that payloads implement without naming them.
+_INTERFACES = frozenset({"Event", "Node", "ObjectWithMetadata", "OrderOrCheckout"})
+_METAFIELDS = {
+    "metafield": "metadata",
+    "privateMetafield": "privateMetadata",
+    "metafields": "metadata",
+    "privateMetafields": "privateMetadata",
+}
+
+
+class FieldFailed(Exception):  # noqa: N818 - named like what happens
+    """Put into a payload in place of a value: a field that Saleor cannot resolve."""
+
+
+@dataclass
+class Selected:
+    """The body of a webhook.
+
+    ``unplayed`` are selected fields that this Saleor does not know how to fill: they are null in the body.
+    A test that relies on such a field learns it here, instead of wondering.
+    """
+
+    body: dict[str, Any]
+    unplayed: list[str] = field(default_factory=list)
+
+
+def select(query: str, event: Mapping[str, Any]) -> Selected:
+    """Return what ``subscription { event { ... } }`` selects of ``event``, in the order of the document."""
+    document = parse(query)
+    root = _field(_operation(document).selection_set, "event")
+    selection = _Selection(_fragments(document))
+    body = selection.of(root.selection_set, event, ("event",))
+    if not isinstance(body, dict):
+        msg = "an event is an object"
+        raise TypeError(msg)
+    if selection.errors:
+        body["errors"] = selection.errors
+    return Selected(body, selection.unplayed)
+
+
+def event_types(query: str) -> set[str]:
+    """Return the event types that a subscription names: its ``... on X`` inside ``event``, but for ``Event`` itself."""
+    document = parse(query)
+    root = _field(_operation(document).selection_set, "event")
+    named = {node.type_condition.name.value for node in _inline(root.selection_set, _fragments(document))}
+    return named - _INTERFACES
+
+
+def _operation(document: DocumentNode) -> OperationDefinitionNode:
+    [operation] = [node for node in document.definitions if isinstance(node, OperationDefinitionNode)]
+    return operation
+
+
+def _fragments(document: DocumentNode) -> dict[str, FragmentDefinitionNode]:
+    return {node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)}
+
+
+def _field(selections: SelectionSetNode | None, name: str) -> FieldNode:
+    nodes = selections.selections if selections else ()
+    [found] = [node for node in nodes if isinstance(node, FieldNode) and node.name.value == name]
+    return found
+
+
+def _inline(selections: SelectionSetNode | None, fragments: Mapping[str, FragmentDefinitionNode]) -> Iterator[Any]:
+    for node in selections.selections if selections else ():
+        if isinstance(node, InlineFragmentNode) and node.type_condition:
+            yield node
+        elif isinstance(node, FragmentSpreadNode):
+            yield fragments[node.name.value]
+            yield from _inline(fragments[node.name.value].selection_set, fragments)
+
+
+class _Selection:
+    def __init__(self, fragments: Mapping[str, FragmentDefinitionNode]) -> None:
+        self._fragments = fragments
+        self.errors: list[dict[str, Any]] = []
+        self.unplayed: list[str] = []
+
+    def of(self, selections: SelectionSetNode | None, value: Any, path: tuple[str | int, ...]) -> Any:
+        """Return the selected part of a value; raise FieldFailed if a part of it cannot be resolved."""
+        if isinstance(value, FieldFailed):
+            self._fail(value, (*path, 0))
+        if isinstance(value, list):
+            return [self.of(selections, item, (*path, index)) for index, item in enumerate(value)]
+        if selections is None or not isinstance(value, Mapping):
+            return value
+        result: dict[str, Any] = {}
+        for node in self._nodes(selections.selections, value):
+            name, key = node.name.value, (node.alias or node.name).value
+            here = (*path, key)
+            try:
+                result[key] = self.of(node.selection_set, self._value(node, value, here), here)
+            except FieldFailed:
+                # Only `transaction` may be null above the fields that can fail (Saleor contract, A.5).
+                if name != "transaction":
+                    raise
+                result[key] = None
+        return result
+
+    def _fail(self, failure: FieldFailed, path: tuple[str | int, ...]) -> None:
+        extensions = {"exception": {"code": "GraphQLError"}}
+        self.errors.append({"message": str(failure), "path": list(path), "extensions": extensions})
+        raise failure
+
+    def _nodes(self, nodes: tuple[SelectionNode, ...], value: Mapping[str, Any]) -> Iterator[FieldNode]:
+        for node in nodes:
+            if isinstance(node, FieldNode):
+                yield node
+            else:
+                condition, selections = self._fragment(node)
+                if condition in _INTERFACES or condition == value.get("__typename", condition):
+                    yield from self._nodes(selections.selections, value)
+
+    def _fragment(self, node: SelectionNode) -> tuple[str | None, SelectionSetNode]:
+        if isinstance(node, FragmentSpreadNode):
+            fragment = self._fragments[node.name.value]
+            return fragment.type_condition.name.value, fragment.selection_set
+        if isinstance(node, InlineFragmentNode):
+            return (node.type_condition.name.value if node.type_condition else None), node.selection_set
+        msg = f"a selection of kind {node.kind}"
+        raise TypeError(msg)
+
+    def _value(self, node: FieldNode, parent: Mapping[str, Any], path: tuple[str | int, ...]) -> Any:
+        name = node.name.value
+        if name in parent:
+            return parent[name]
+        if name in _METAFIELDS and _METAFIELDS[name] in parent:
+            pairs = {item["key"]: item["value"] for item in parent[_METAFIELDS[name]]}
+            arguments = {
+                argument.name.value: value_from_ast_untyped(argument.value) for argument in node.arguments or ()
+            }
+            if "key" in arguments:
+                return pairs.get(arguments["key"])
+            wanted = arguments.get("keys")
+            return {key: value for key, value in pairs.items() if wanted is None or key in wanted}
+        self.unplayed.append(".".join(str(part) for part in path if not isinstance(part, int)))
+        return None

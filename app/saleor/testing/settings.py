@@ -1,0 +1,77 @@
+"""How this Saleor is set up."""
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+
+class SaleorSettings(BaseModel):
+    """What a test or the demo may choose. Times are in seconds."""
+
+    model_config = ConfigDict(frozen=True)
+
+    version: str = "3.23.28"
+    public_url: str = "http://127.0.0.1:8000"
+    """Where apps reach this Saleor; the runners fill in the port that they got."""
+
+    connect_timeout: float = 2
+    read_timeout: float = 18
+    """How long an app may take to answer a webhook, the manifest or the token."""
+
+    retry_delays: tuple[float, ...] = (10, 20, 40, 80, 160)
+    """Between the deliveries of an action webhook that is answered by HTTP 5xx."""
+    delay_factor: float = 1
+    """Multiplies ``retry_delays``: 0 lets tests go through the whole misery at once."""
+
+    schema_path: Path | None = None
+    """Saleor's GraphQL schema (SDL). With it, every subscription of a manifest must validate against it."""
+
+    @property
+    def schema_version(self) -> str:
+        """Major and minor: ``3.23``."""
+        return ".".join(self.version.split(".")[:2])
+
+    @property
+    def minor(self) -> tuple[int, int]:
+        """Major and minor as numbers, to compare."""
+        major, minor = self.schema_version.split(".")
+        return int(major), int(minor)
+
+    @property
+    def api_url(self) -> str:
+        """What apps get as ``Saleor-Api-Url``."""
+        return f"{self.public_url}/graphql/"
+
+    @property
+    def domain(self) -> str:
+        """What apps get as ``Saleor-Domain``: host and port."""
+        return self.public_url.partition("://")[2]
+
+
+class Nuisances(BaseModel):
+    """What goes wrong, until it is put right. All off by default."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    graphql_status: int | None = None
+    """The API answers this HTTP status instead of working: 503 is "Saleor is down"."""
+    graphql_internal_error: bool = False
+    """The API answers 200 with "Internal Server Error" for every field."""
+    graphql_delay: float = 0
+    """The API takes this long."""
+    graphql_answer_lost: bool = False
+    """The API does its work, then the connection breaks before the answer is through."""
+    graphql_times: int | None = None
+    """How many requests the API's troubles last; None until they are switched off."""
+
+    refuse_token: bool = False
+    """Every token is dead: PermissionDenied."""
+    jwks_status: int | None = None
+    """The keys are answered with this HTTP status."""
+
+    webhooks_twice: bool = False
+    """Every webhook is delivered a second time, with the same body, after the first answer."""
+    read_timeout: float | None = None
+    """Instead of the setting of that name: lets a test make Saleor impatient."""
+    unsigned: bool = False
+    """Webhooks carry a signature that no key of ours made."""

@@ -1,0 +1,43 @@
+"""Saleor's signature: a detached JWS over the raw body (Saleor contract, A.2)."""
+
+import base64
+import hashlib
+import json
+from typing import Any
+
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+
+KEY_BITS = 2048
+
+
+def _base64url(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def _base64url_number(number: int) -> str:
+    return _base64url(number.to_bytes((number.bit_length() + 7) // 8, "big"))
+
+
+class SigningKey:
+    """The RSA key of this Saleor. It writes its own JWS: what checks it should not be the library that made it."""
+
+    def __init__(self) -> None:
+        self._private = rsa.generate_private_key(public_exponent=65537, key_size=KEY_BITS)
+        numbers = self._private.public_key().public_numbers()
+        self._n, self._e = _base64url_number(numbers.n), _base64url_number(numbers.e)
+        # RFC 7638: the required members of the public key, sorted, without spaces.
+        members = json.dumps({"e": self._e, "kty": "RSA", "n": self._n}, separators=(",", ":"))
+        self.kid = _base64url(hashlib.sha256(members.encode()).digest())
+
+    def jwks(self) -> dict[str, Any]:
+        """Return what ``/.well-known/jwks.json`` answers: exactly one key."""
+        key = {"kty": "RSA", "key_ops": ["verify"], "n": self._n, "e": self._e, "use": "sig"}
+        return {"keys": [{**key, "kid": self.kid, "alg": "RS256"}]}
+
+    def sign(self, body: bytes) -> str:
+        """Return the ``Saleor-Signature`` of these bytes: header, nothing, signature, with dots between."""
+        fields = {"alg": "RS256", "b64": False, "crit": ["b64"], "kid": self.kid, "typ": "JWT"}
+        header = _base64url(json.dumps(fields, separators=(",", ":")).encode())
+        signed = header.encode() + b"." + body
+        return f"{header}..{_base64url(self._private.sign(signed, padding.PKCS1v15(), hashes.SHA256()))}"

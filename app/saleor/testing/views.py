@@ -1,0 +1,258 @@
+"""What the control API and its client tell each other: frozen models, amounts exact."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from app.saleor.testing.vocabulary import AuthorizeStatus, ChargeStatus, EventType, GrantedRefundStatus
+
+
+class View(BaseModel):
+    """A frozen answer."""
+
+    model_config = ConfigDict(frozen=True, from_attributes=True)
+
+
+class ErrorView(View):
+    """One entry of a mutation's ``errors``."""
+
+    field: str | None
+    code: str
+    message: str
+
+
+class EventView(View):
+    """A TransactionEvent."""
+
+    id: str
+    created_at: datetime
+    type: EventType
+    amount: Decimal
+    psp_reference: str | None
+    message: str
+    external_url: str
+    idempotency_key: str | None
+    counts: bool
+
+
+class AmountsView(View):
+    """The eight amounts."""
+
+    authorized: Decimal
+    authorize_pending: Decimal
+    charged: Decimal
+    charge_pending: Decimal
+    refunded: Decimal
+    refund_pending: Decimal
+    canceled: Decimal
+    cancel_pending: Decimal
+
+
+class TransactionView(View):
+    """A transaction with its events, newest first. ``readable`` is False while ``actions`` are poisoned."""
+
+    id: str
+    token: str
+    name: str
+    currency: str
+    psp_reference: str | None
+    actions: list[str]
+    readable: bool
+    amounts: AmountsView
+    events: list[EventView]
+    payment_method_details: dict[str, Any] | None
+    metadata: dict[str, str]
+    private_metadata: dict[str, str]
+    checkout_id: str | None
+    order_id: str | None
+
+    def types(self) -> list[str]:
+        """Return the types of the events in the order in which they happened."""
+        return [event.type.value for event in reversed(self.events)]
+
+    def event(self, kind: str) -> EventView:
+        """Return the newest event of a type; raise LookupError if there is none."""
+        for event in self.events:
+            if event.type == kind:
+                return event
+        msg = f"no {kind} among {self.types()}"
+        raise LookupError(msg)
+
+
+class LineView(View):
+    """A line of an order or checkout; ``id`` is what granting a refund refers to."""
+
+    id: str
+    product_name: str
+    sku: str | None
+    quantity: int
+    unit_price: Decimal
+    total: Decimal
+
+
+class CheckoutView(View):
+    """A checkout."""
+
+    id: str
+    total: Decimal
+    currency: str
+    charge_status: ChargeStatus
+    authorize_status: AuthorizeStatus
+    lines: list[LineView]
+    transaction_ids: list[str]
+
+
+class GrantedRefundView(View):
+    """A granted refund."""
+
+    id: str
+    status: GrantedRefundStatus
+    amount: Decimal
+    transaction_id: str | None
+
+
+class OrderView(View):
+    """An order."""
+
+    id: str
+    number: str
+    status: str
+    total: Decimal
+    currency: str
+    charge_status: ChargeStatus
+    authorize_status: AuthorizeStatus
+    total_charged: Decimal
+    total_authorized: Decimal
+    lines: list[LineView]
+    transaction_ids: list[str]
+    granted_refunds: list[GrantedRefundView]
+
+
+class InstallationView(View):
+    """How an installation ended. ``status`` is INSTALLED or FAILED."""
+
+    status: str
+    message: str | None = None
+    fetch_errors: list[ErrorView] = []
+    """What ``appFetchManifest`` showed to the person before the installation began."""
+    app_id: str | None = None
+    token: str | None = None
+
+
+class GatewayView(View):
+    """What ``paymentGatewayInitialize`` gave the storefront."""
+
+    data: Any
+    errors: list[ErrorView]
+
+
+class SessionView(View):
+    """What ``transactionInitialize`` or ``transactionProcess`` gave the storefront."""
+
+    transaction: TransactionView | None = None
+    event: EventView | None = None
+    data: Any = None
+    errors: list[ErrorView] = []
+    internal_error: str | None = None
+    """The exception's name when the app's answer made Saleor itself fail."""
+
+    @property
+    def paid_for(self) -> TransactionView:
+        """The transaction, where there must be one."""
+        if self.transaction is None:
+            msg = f"no transaction: {self.errors or self.internal_error}"
+            raise LookupError(msg)
+        return self.transaction
+
+
+class CompletionView(View):
+    """What ``checkoutComplete`` gave the storefront."""
+
+    order: OrderView | None = None
+    errors: list[ErrorView] = []
+
+
+class ActionView(View):
+    """What a staff mutation answered; the webhook goes out afterwards."""
+
+    errors: list[ErrorView] = []
+    granted_refund: GrantedRefundView | None = None
+
+
+class DeliveryView(View):
+    """A request that this Saleor sent to an app, and what came back."""
+
+    number: int
+    at: datetime
+    event: str
+    url: str
+    headers: list[tuple[str, str]]
+    body: str
+    attempt: int
+    status: int | None
+    answer: str | None
+    error: str | None
+    seconds: float
+    unplayed: list[str]
+
+
+class ReportView(View):
+    """A ``transactionEventReport`` that arrived, with its arguments as sent and what became of it."""
+
+    number: int
+    at: datetime
+    app_identifier: str | None
+    arguments: dict[str, Any]
+    already_processed: bool | None
+    event: EventView | None
+    errors: list[ErrorView]
+
+
+class AppView(View):
+    """An installed app."""
+
+    id: str
+    identifier: str
+    name: str
+    active: bool
+    permissions: list[str]
+    token: str
+    problems: list[dict[str, Any]]
+
+
+class NewLine(View):
+    """A line for a new checkout. Amounts are gross unit prices."""
+
+    product_name: str = "Apple Juice"
+    variant_name: str = "1 l"
+    unit_price: Decimal = Decimal("499.50")
+    quantity: int = 1
+    sku: str | None = None
+    variant_metadata: dict[str, str] = {}
+    product_metadata: dict[str, str] = {}
+    product_type_metadata: dict[str, str] = {}
+
+
+class NewCheckout(View):
+    """What a shopper has in the basket; everything has a default."""
+
+    lines: list[NewLine] | None = None
+    shipping_price: Decimal = Decimal("70.00")
+    currency: str = "UAH"
+    channel_slug: str = "uah"
+    email: str = "taras@example.com"
+    language_code: str = "EN"
+    user: dict[str, Any] | None = None
+    address: dict[str, Any] | None = None
+    """Instead of the default address: ``firstName``, ``phone`` and so on."""
+    metadata: dict[str, str] = {}
+
+
+class GrantedLine(View):
+    """A line of a refund to be granted."""
+
+    line_id: str
+    quantity: int = 1
+    reason: str = ""

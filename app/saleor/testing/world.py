@@ -1,0 +1,147 @@
+"""Everything that is the case in this Saleor, and how to find it."""
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any, TypeVar
+
+from app.saleor.testing.settings import Nuisances, SaleorSettings
+from app.saleor.testing.signing import SigningKey
+from app.saleor.testing.state import App, Checkout, Event, Order, Scribe, Transaction
+from app.saleor.testing.views import ErrorView
+
+_Item = TypeVar("_Item")
+
+
+class NotFound(LookupError):  # noqa: N818 - named like Saleor's code
+    """No such app, checkout, order or transaction."""
+
+
+@dataclass
+class Delivery:
+    """A request to an app and what came back. ``status`` is None if nothing came back; ``error`` says why."""
+
+    number: int
+    at: datetime
+    event: str
+    url: str
+    headers: list[tuple[str, str]]
+    body: str
+    attempt: int = 1
+    status: int | None = None
+    answer: str | None = None
+    error: str | None = None
+    seconds: float = 0
+    unplayed: list[str] = field(default_factory=list)
+
+    @property
+    def json(self) -> Any:
+        """The answer as JSON value; None if nothing came back or it is no JSON.
+
+        Its numbers are floats, as in Saleor, whose complaints quote them; money becomes Decimal when it is understood.
+        """
+        if self.status is None:
+            return None
+        try:
+            return json.loads(self.answer or "")
+        except ValueError:
+            return None
+
+
+@dataclass
+class ArrivedReport:
+    """A ``transactionEventReport`` that got past the token check."""
+
+    number: int
+    at: datetime
+    app_identifier: str | None
+    arguments: dict[str, Any]
+    already_processed: bool | None = None
+    event: Event | None = None
+    errors: list[ErrorView] = field(default_factory=list)
+
+
+class World:
+    """The records of this Saleor, its key, its troubles, and the work that goes on in the background."""
+
+    def __init__(self, settings: SaleorSettings, clock: Callable[[], datetime] | None = None) -> None:
+        self.settings = settings
+        self.scribe = Scribe(clock or (lambda: datetime.now(UTC)))
+        self.key = SigningKey()
+        self.nuisances = Nuisances()
+        self.apps: dict[str, App] = {}
+        self.checkouts: dict[str, Checkout] = {}
+        self.orders: dict[str, Order] = {}
+        self.transactions: dict[str, Transaction] = {}
+        self.deliveries: list[Delivery] = []
+        self.reports: list[ArrivedReport] = []
+        self.app_numbers = count(1)
+        self.order_numbers = count(1)
+        self.refund_numbers = count(1)
+        self._background: set[asyncio.Task[None]] = set()
+
+    def rotate_key(self) -> None:
+        """Get a new key; the old one vanishes at once, as in Saleor."""
+        self.key = SigningKey()
+
+    def app(self, identifier: str | None) -> App:
+        """Return an installed app by its identifier; None means the only one. Raises NotFound."""
+        if identifier is None and len(self.apps) == 1:
+            return next(iter(self.apps.values()))
+        return self._find(self.apps, identifier or "", "app")
+
+    def app_by_token(self, token: str | None) -> App | None:
+        """Return the active app with that token."""
+        if not token or self.nuisances.refuse_token:
+            return None
+        return next((app for app in self.apps.values() if app.token == token and app.active), None)
+
+    def source(self, source_id: str) -> Checkout | Order:
+        """Return a checkout or an order by its global id; raise NotFound."""
+        found = self.checkouts.get(source_id) or self.orders.get(source_id)
+        if found is None:
+            raise NotFound(_no("checkout or order", source_id))
+        return found
+
+    def checkout(self, checkout_id: str) -> Checkout:
+        """Return a checkout by its global id; raise NotFound."""
+        return self._find(self.checkouts, checkout_id, "checkout")
+
+    def order(self, order_id: str) -> Order:
+        """Return an order by its global id; raise NotFound."""
+        return self._find(self.orders, order_id, "order")
+
+    def transaction(self, transaction_id: str) -> Transaction:
+        """Return a transaction by its global id; raise NotFound."""
+        return self._find(self.transactions, transaction_id, "transaction")
+
+    @staticmethod
+    def _find(among: Mapping[str, _Item], key: str, what: str) -> _Item:
+        try:
+            return among[key]
+        except KeyError as exc:
+            raise NotFound(_no(what, key)) from exc
+
+    def in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        """Let work go on after the caller has his answer."""
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    async def background_done(self) -> None:
+        """Return when nothing goes on in the background any more; raise what went wrong there."""
+        while self._background:
+            await asyncio.gather(*self._background)
+
+    async def stop(self) -> None:
+        """Drop the background work."""
+        for task in self._background:
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
+
+
+def _no(what: str, key: str) -> str:
+    return f"This Saleor has no {what} {key!r}."

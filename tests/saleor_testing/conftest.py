@@ -1,0 +1,38 @@
+"""A Saleor and an app, both on real ports; time-outs and retries are quick."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from app.saleor.testing import FakeSaleor, SaleorSettings, Serving, serving
+from tests.saleor_testing.stub import Stub, a_stub
+
+QUICK = SaleorSettings(read_timeout=0.4, delay_factor=0)
+
+
+@pytest.fixture
+async def serving_saleor() -> AsyncIterator[Serving]:
+    """A Saleor that serves in this loop."""
+    async with serving(QUICK) as running:
+        yield running
+
+
+@pytest.fixture
+def saleor(serving_saleor: Serving) -> FakeSaleor:
+    """The person in front of it."""
+    return serving_saleor.saleor
+
+
+@pytest.fixture
+async def stub() -> AsyncIterator[Stub]:
+    """An app that is not installed yet."""
+    async with a_stub() as app:
+        yield app
+
+
+@pytest.fixture
+async def installed(saleor: FakeSaleor, stub: Stub) -> Stub:
+    """An app that is installed."""
+    done = await saleor.install(stub.manifest_url)
+    assert done.status == "INSTALLED", done.message
+    return stub

@@ -1,0 +1,166 @@
+"""Apps come and go as in the recorded 24 installations."""
+
+import json
+from typing import Any
+
+import httpx2
+import pytest
+
+from app.saleor.testing import FakeSaleor, Serving
+from tests.saleor_testing.recordings import recording
+from tests.saleor_testing.stub import Asked, Stub, Told
+
+CASES: dict[str, Any] = recording("install/install_cases")
+
+
+def recorded_headers(request: dict[str, Any]) -> list[str]:
+    return [name for name, _ in request["headers"]]
+
+
+async def ask_app(saleor: FakeSaleor, token: str | None) -> Any:
+    query = "{ app { id identifier name isActive permissions { code } } }"
+    async with httpx2.AsyncClient() as http:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        return (await http.post(saleor.api_url, json={"query": query}, headers=headers)).json()
+
+
+async def test_installation_asks_as_saleor_asks(saleor: FakeSaleor, stub: Stub) -> None:
+    done = await saleor.install(stub.manifest_url)
+
+    [first, second, token] = stub.asked
+    real = CASES["ok"]["requests"]
+    assert [request.path for request in stub.asked] == ["/manifest", "/manifest", "/register"]
+    for ours, theirs in zip((first, second, token), real, strict=True):
+        assert [name for name, _ in ours.headers] == recorded_headers(theirs)
+    unchanged = {"User-Agent", "Accept-Encoding", "Accept", "Connection", "Saleor-Schema-Version", "Content-Length"}
+    assert {token.header(name) for name in unchanged} == {dict(real[2]["headers"])[name] for name in unchanged}
+    assert token.header("Saleor-Api-Url") == saleor.api_url
+    assert token.header("Saleor-Domain") == token.header("X-Saleor-Domain") == saleor.url.removeprefix("http://")
+    assert token.body == json.dumps({"auth_token": done.token}).encode()
+    assert len(done.token or "") == 30
+
+
+async def test_token_works_while_it_is_handed_over(serving_saleor: Serving, stub: Stub) -> None:
+    saleor = serving_saleor.saleor
+    seen: list[bool] = []
+
+    def register(asked: Asked) -> Told:
+        seen.append(serving_saleor.engine.world.app_by_token(asked.json["auth_token"]) is not None)
+        return Told({"success": True})
+
+    stub.answers["/register"] = register
+    done = await saleor.install(stub.manifest_url)
+
+    assert seen == [True]
+    answer = await ask_app(saleor, done.token)
+    assert answer["data"]["app"] == {
+        "id": done.app_id,
+        "identifier": stub.manifest["id"],
+        "name": stub.manifest["name"],
+        "isActive": True,
+        "permissions": [{"code": "HANDLE_PAYMENTS"}],
+    }
+
+
+async def test_token_is_refused_until_the_app_is_activated(saleor: FakeSaleor, stub: Stub) -> None:
+    done = await saleor.install(stub.manifest_url, activate=False)
+    real = CASES["token-used-inside-register-not-activated"]["inreg"]["app_query"]
+
+    answer = await ask_app(saleor, done.token)
+    assert answer["data"] == real["data"]
+    assert answer["errors"][0]["message"] == real["errors"][0]["message"]
+    assert answer["errors"][0]["extensions"] == real["errors"][0]["extensions"]
+
+    await saleor.activate()
+    assert (await ask_app(saleor, done.token))["data"]["app"]["id"] == done.app_id
+
+
+async def test_reinstallation_makes_a_new_app_and_kills_the_old_token(saleor: FakeSaleor, stub: Stub) -> None:
+    before = await saleor.install(stub.manifest_url)
+    await saleor.uninstall()
+    after = await saleor.install(stub.manifest_url)
+
+    assert before.app_id != after.app_id
+    assert (await ask_app(saleor, before.token))["data"] == {"app": None}
+    assert (await ask_app(saleor, after.token))["data"]["app"]["id"] == after.app_id
+
+
+ERROR = {"error": {"message": "my own error text"}}
+REFUSALS: dict[str, tuple[dict[str, Told], dict[str, Any]]] = {
+    "register-500": ({"/register": Told(ERROR, status=500)}, {}),
+    "register-403": ({"/register": Told(ERROR, status=403)}, {}),
+    "register-slow-25s": ({"/register": Told({}, delay=0.6)}, {}),
+    "manifest-500": ({"/manifest": Told({}, status=500)}, {}),
+    "manifest-307": ({"/manifest": Told("", status=307, headers=[("Location", "/elsewhere")])}, {}),
+    "version-not-satisfied": ({}, {"requiredSaleorVersion": ">=4"}),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+async def test_installation_fails_as_in_saleor(case: str, saleor: FakeSaleor, stub: Stub) -> None:
+    answers, changes = REFUSALS[case]
+    stub.answers.update(answers)
+    stub.manifest.update(changes)
+
+    done = await saleor.install(stub.manifest_url)
+
+    real = CASES[case]
+    assert (done.status, done.message) == (real["result"]["status"], real["result"]["message"])
+    assert [error.model_dump() for error in done.fetch_errors] == real["fetchManifest"]["errors"]
+    assert await saleor.apps() == []
+
+
+HOOK_CHANGES: dict[str, dict[str, Any]] = {
+    "relative-targetUrl": {"targetUrl": "/hook"},
+    "bad-event": {"syncEvents": ["NOPE"]},
+    "sync-event-in-async": {"syncEvents": [], "asyncEvents": ["TRANSACTION_INITIALIZE_SESSION"]},
+}
+
+
+@pytest.mark.parametrize("case", HOOK_CHANGES)
+async def test_bad_webhook_fails_the_whole_installation(case: str, saleor: FakeSaleor, stub: Stub) -> None:
+    stub.manifest["webhooks"][1].update(HOOK_CHANGES[case])
+
+    done = await saleor.install(stub.manifest_url)
+
+    real = CASES[case]
+    assert (done.status, done.message) == (real["result"]["status"], real["result"]["message"])
+    assert [error.model_dump() for error in done.fetch_errors] == real["fetchManifest"]["errors"]
+
+
+async def test_sync_events_may_be_left_out(saleor: FakeSaleor, stub: Stub) -> None:
+    for hook in stub.manifest["webhooks"]:
+        del hook["syncEvents"]
+
+    assert (await saleor.install(stub.manifest_url)).status == CASES["no-syncEvents"]["result"] == "INSTALLED"
+    checkout = await saleor.new_checkout()
+    await saleor.initialize(checkout.id)
+    assert len(stub.asked_for("transaction_initialize_session")) == 1
+
+
+async def test_redirected_token_is_lost_and_the_app_installed(saleor: FakeSaleor, stub: Stub) -> None:
+    stub.answers["/register"] = Told("", status=302, headers=[("Location", f"{stub.url}/elsewhere")])
+
+    done = await saleor.install(stub.manifest_url)
+
+    assert done.status == CASES["register-302"]["result"] == "INSTALLED"
+    assert stub.asked_for("/elsewhere") == []
+
+
+async def test_same_identifier_cannot_be_installed_twice(saleor: FakeSaleor, installed: Stub) -> None:
+    again = await saleor.install(installed.manifest_url)
+
+    real = CASES["again-same-id-while-installed"]["result"]["message"]
+    assert again.status == "FAILED"
+    assert again.message == real.replace("Second", installed.manifest["name"])
+    assert len(await saleor.apps()) == 1
+
+
+async def test_app_without_permission_gets_no_webhooks(saleor: FakeSaleor, stub: Stub) -> None:
+    await saleor.install(stub.manifest_url, permissions=[])
+    checkout = await saleor.new_checkout()
+
+    session = await saleor.initialize(checkout.id)
+
+    assert [error.code for error in session.errors] == ["NOT_FOUND"]
+    assert stub.asked_for("transaction_initialize_session") == []
