@@ -43,10 +43,11 @@ async def start(request: Request, sandbox: TheSandbox, body: JsonObject) -> Resp
     sandbox.catch_up()
     book = sandbox.book
     rows = []
-    for entry in sorted((*book.payments.values(), *book.operations.values()), key=_created):
+    entries: list[Payment | Operation] = [*book.payments.values(), *book.operations.values()]
+    for entry in sorted(entries, key=lambda entry: entry.created_at):
         inside = fields.start_date <= entry.created_at <= fields.end_date and entry.pos_id == pos.pos_id
         wanted = entry.method in (fields.methods or [entry.method])
-        if inside and wanted and entry.status in (fields.statuses or [entry.status]):
+        if inside and wanted and entry.status.value in (fields.statuses or [entry.status.value]):
             full = _row(book, entry, pos.name)
             rows.append({name: full[name] for name in names})
     behaviour = book.behaviour(pos.pos_id)
@@ -75,10 +76,6 @@ async def fetch(request: Request, sandbox: TheSandbox, report_id: str) -> Respon
         status = sandbox.book.behaviour(register.pos_id).register_http_status
         return json_answer({"message": "The register is not ready yet", "code": "report_not_ready"}, status)
     return lines_answer(register.rows)
-
-
-def _created(entry: Payment | Operation) -> Any:
-    return entry.created_at
 
 
 def _row(book: Book, entry: Payment | Operation, project_name: str) -> dict[str, Any]:
