@@ -33,8 +33,9 @@ _CARD_NUMBER = re.compile(r"(?<!\d)(?:\d[ -]?){11,18}\d(?!\d)")
 
 
 def quoted(text: str) -> str:
-    """``text`` of the gateway, fit for a message: at most 512 characters, one line, nothing like a card number."""
-    return _CARD_NUMBER.sub("(number)", " ".join(text.split()))[:_LONGEST_MESSAGE]
+    """``text`` of the gateway, fit for a message: at most 512 printable characters, one line, no card numbers."""
+    printable = "".join(character if character.isprintable() else " " for character in text)
+    return _CARD_NUMBER.sub("(number)", " ".join(printable.split()))[:_LONGEST_MESSAGE]
 
 
 @dataclass(frozen=True, slots=True)

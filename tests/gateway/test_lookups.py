@@ -83,11 +83,12 @@ async def test_a_webhook_can_be_sent_again(client: GatewayClient, gateway: Count
 async def test_the_keys_can_be_checked(client: GatewayClient, gateway: Counterpart) -> None:
     gateway.will(
         said([]),
+        said({}),
         said({"message": "Payment not found"}, 404),
         said({"message": "Invalid pos_id field or credentials", "args": {"code": "S-404"}}, 404),
         text("", 401),
     )
-    for _ in range(2):
+    for _ in range(3):
         await client.check_credentials(timeout=5)
         assert gateway.last.path == f"/api/v1/pos/{POS_ID}/orders/0"
     for _ in range(2):
@@ -95,3 +96,12 @@ async def test_the_keys_can_be_checked(client: GatewayClient, gateway: Counterpa
             await client.check_credentials(timeout=5)
     with pytest.raises(NotSent):
         await client.check_credentials(timeout=0)
+
+
+@pytest.mark.parametrize("answer", [text("<html>a parking page</html>"), text("<html></html>", 404), said([], 503)])
+async def test_a_page_of_somebody_else_does_not_prove_the_keys(
+    client: GatewayClient, gateway: Counterpart, answer: Reply
+) -> None:
+    gateway.will(answer)
+    with pytest.raises((OutcomeUnknown, Refused)):
+        await client.check_credentials(timeout=5)

@@ -1,0 +1,46 @@
+"""The tree of errors: drawn in its module as it is, and silent about what must not be told."""
+
+import re
+
+import pytest
+
+from app.gateway import errors
+from app.gateway.errors import GatewayError, Refused, quoted
+
+
+def test_the_tree_that_is_drawn_is_the_tree() -> None:
+    drawn: dict[str, str] = {}
+    branch = ["GatewayError"]
+    for line in (errors.__doc__ or "").splitlines():
+        if found := re.fullmatch(r"    ((?:\|  |   )*)[|`]- (\w+).*", line):
+            depth = len(found[1]) // 3 + 1
+            drawn[found[2]] = branch[depth - 1]
+            branch[depth:] = [found[2]]
+
+    def below(kind: type[GatewayError]) -> dict[str, str]:
+        found = {child.__name__: kind.__name__ for child in kind.__subclasses__()}
+        for child in kind.__subclasses__():
+            found |= below(child)
+        return found
+
+    assert drawn == below(GatewayError)
+
+
+@pytest.mark.parametrize("number", ["4242424242424242", "4242 4242 4242 4242", "4242-4242-4242-4242", "424242424242"])
+def test_whatever_looks_like_a_card_number_is_not_quoted(number: str) -> None:
+    assert quoted(f"card {number}, no") == "card (number), no"
+
+
+def test_what_is_quoted_is_one_printable_line() -> None:
+    assert quoted("one\n two\x00three\x1b[31m\u202efour") == "one two three [31m four"
+
+
+def test_other_numbers_are_quoted() -> None:
+    assert quoted("order 1234567890 of 2026-11-21 for 100.00 UAH") == "order 1234567890 of 2026-11-21 for 100.00 UAH"
+
+
+def test_an_error_tells_the_call_and_the_code() -> None:
+    error = Refused("No", method="POST", path="/api/v1/void", order_id="o-1", code="P-1", http_status=400)
+    assert str(error) == "POST /api/v1/void: No [HTTP 400, code P-1, order o-1]"
+    assert repr(error) == f"<Refused: {error}>"
+    assert str(GatewayError("alone")) == "alone"
