@@ -82,6 +82,7 @@ def test_a_malformed_ornament_costs_no_payment() -> None:
             **PAYMENT,
             "fee": "1.50 UAH",
             "created_at": "yesterday",
+            "processed_at": "9999-12-31T23:59:59-05:00",
             "limit_info": {"retry_after": "soon", "description": 7},
             "recurring": "no",
             "processed_amount": "",

@@ -59,8 +59,10 @@ async def register(client: GatewayClient, ticket: RegisterTicket = TICKET, patie
 
 
 async def test_a_period_comes_line_by_line(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(lines(LINE, {**LINE, "dateTime": "", "amount": "", "status": "processing", "extra": 1}))
-    first, second = await period(client)
+    endless = {**LINE, "dateTime": 10**15 - 1}
+    gateway.will(lines(LINE, {**LINE, "dateTime": "", "amount": "", "status": "processing", "extra": 1}, endless))
+    first, second, third = await period(client)
+    assert third.date_time is None
     assert gateway.last.path == f"/api/v1/pos/{POS_ID}/transactions"
     assert gateway.last.query == {"startDate": ["1793491200000"], "enddate": ["1795219200000"]}
     assert (first.amount, first.merchant_fee) == (Decimal("100.10"), Decimal("1.5"))

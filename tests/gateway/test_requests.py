@@ -44,6 +44,7 @@ PAIR = Attribute(key="order", value='Замовлення № 5 "п\'яте"')
         ({"amount": Decimal("NaN")}, "amount", "15 digits"),
         ({"amount": Decimal("1e15")}, "amount", "15 digits"),
         ({"amount": None}, "amount", "a decimal number"),
+        ({"pos_id": "shop"}, "pos_id", "a UUID"),
         ({"currency": "uah"}, "currency", "[A-Z]"),
         ({"currency": "HRYVNIA"}, "currency", "[A-Z]"),
         ({"order_id": "x" * 33}, "order_id", "at most 32 characters"),

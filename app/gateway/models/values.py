@@ -100,9 +100,12 @@ Percent = Annotated[Decimal, BeforeValidator(to_decimal), Field(ge=0, le=100)]
 def _read_timestamp(value: object) -> object:
     if isinstance(value, str):
         value = datetime.fromisoformat(value.strip())
-    if isinstance(value, datetime):
+    if not isinstance(value, datetime):
+        raise ValueError("yyyy-MM-ddTHH:mm:ss.SSS")  # noqa: TRY004 - pydantic turns ValueError into a broken limit
+    try:
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-    raise ValueError("yyyy-MM-ddTHH:mm:ss.SSS")
+    except OverflowError:
+        raise ValueError("a moment between the years 1 and 9999") from None
 
 
 def _write_timestamp(value: datetime) -> str:
@@ -124,7 +127,10 @@ def to_milliseconds(moment: datetime) -> int:
 def _read_milliseconds(value: object) -> object:
     if isinstance(value, datetime):
         return value
-    return _EPOCH + timedelta(milliseconds=int(to_decimal(value)))
+    try:
+        return _EPOCH + timedelta(milliseconds=int(to_decimal(value)))
+    except OverflowError:
+        raise ValueError("a moment between the years 1 and 9999") from None
 
 
 # Unix time in milliseconds, as lists and registers write it.
