@@ -1,0 +1,24 @@
+"""A town with a shop that is ready to sell."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.journeys.town import Town, a_town
+
+
+@pytest.fixture
+async def town(database_url: str, tmp_path: Path) -> AsyncIterator[Town]:
+    """The three processes; nothing is installed yet."""
+    async with a_town(database_url, tmp_path) as town:
+        yield town
+
+
+@pytest.fixture
+async def shop(town: Town) -> Town:
+    """The town after the store owner has installed the app and connected a merchant account."""
+    installed = await town.saleor.install(f"{town.app.url}/api/manifest")
+    assert installed.status == "INSTALLED", installed.message
+    await town.open_account()
+    return town

@@ -1,0 +1,77 @@
+"""What people do in a town, and what must be true of it afterwards."""
+
+from decimal import Decimal
+from typing import Any
+
+from app.saleor.testing.views import NewCheckout, SessionView, TransactionView
+from app.saleor.testing.vocabulary import Flow
+from app.sandbox.control.views import PaymentView
+from tests.journeys.town import STOREFRONT, Town, eventually
+
+TOTAL = Decimal("569.50")
+ZERO = Decimal(0)
+BACK = {"returnUrl": f"{STOREFRONT}/back"}
+
+
+def order_id_of(session: SessionView) -> str:
+    """Return the gateway's order id of a session's transaction."""
+    return session.paid_for.token.replace("-", "")
+
+
+async def begin(
+    shop: Town, action: Flow = Flow.CHARGE, *, data: Any = BACK, checkout_id: str | None = None
+) -> tuple[str, SessionView]:
+    """Fill a basket (or take that checkout) and begin to pay; return the checkout and what the storefront was told."""
+    if checkout_id is None:
+        checkout_id = (await shop.saleor.new_checkout(NewCheckout())).id
+    session = await shop.saleor.initialize(checkout_id, action=action, data=data)
+    assert session.event is not None, session
+    return checkout_id, session
+
+
+async def told(shop: Town, transaction_id: str, event: str) -> TransactionView:
+    """Wait until Saleor has heard of an event; return the transaction as it is then."""
+
+    async def heard() -> TransactionView | None:
+        transaction = await shop.saleor.transaction(transaction_id)
+        return transaction if event in transaction.types() else None
+
+    return await eventually(heard)
+
+
+async def quiet(shop: Town, transaction_id: str) -> TransactionView:
+    """Wait until nobody has anything left to say: no webhook under way, no event waiting in the outbox."""
+    await shop.saleor.background_done()
+    await shop.gateway.webhooks_idle()
+
+    async def nothing_waits() -> bool:
+        return await shop.unsaid() == 0
+
+    await eventually(nothing_waits)
+    return await shop.saleor.transaction(transaction_id)
+
+
+async def paid_order(shop: Town, checkout_id: str) -> None:
+    """Place the order: it must be paid in full."""
+    completion = await shop.saleor.complete(checkout_id)
+    assert completion.order is not None, completion.errors
+    assert completion.order.charge_status == "FULL"
+
+
+async def both_books_agree(shop: Town, transaction_id: str) -> None:
+    """Compare what Saleor believes of a transaction with what the gateway did."""
+    saleor = (await quiet(shop, transaction_id)).amounts
+    token = (await shop.saleor.transaction(transaction_id)).token
+    gateway = await shop.gateway.payment(token.replace("-", ""))
+    charged, refunded = _at_the_gateway(gateway)
+    assert saleor.charged == charged - refunded
+    assert saleor.refunded == refunded
+    assert saleor.charge_pending == saleor.refund_pending == saleor.cancel_pending == ZERO
+
+
+def _at_the_gateway(payment: PaymentView) -> tuple[Decimal, Decimal]:
+    done = [each for each in payment.operations if each.status == "success"]
+    refunded = sum((each.amount for each in done if each.method == "refund"), ZERO)
+    if payment.method == "purchase":
+        return (payment.amount if payment.status == "success" else ZERO), refunded
+    return sum((each.amount for each in done if each.method == "capture"), ZERO), refunded

@@ -1,0 +1,285 @@
+"""A shopper pays: install, hosted page, notification, order paid; with everything that can happen on the way."""
+
+import asyncio
+
+import httpx2
+
+from app.saleor.testing.views import NewCheckout
+from app.saleor.testing.vocabulary import Flow
+from app.sandbox.scripting import FaultRule, WebhookRule
+from tests.journeys.stories import BACK, TOTAL, begin, both_books_agree, order_id_of, paid_order, quiet, told
+from tests.journeys.town import STOREFRONT, Town, eventually
+
+
+async def test_a_one_step_payment_makes_a_paid_order(shop: Town) -> None:
+    checkout_id, session = await begin(shop)
+    assert session.event is not None
+    assert session.event.type == "CHARGE_ACTION_REQUIRED"
+    assert session.data["checkoutUrl"].startswith(shop.gateway_url)
+    assert session.data["qrUrl"].startswith(shop.gateway_url)
+    assert session.data["expiresAt"].endswith("Z")
+
+    await shop.gateway.pay(order_id_of(session))
+    transaction = await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    assert transaction.amounts.charged == TOTAL
+    assert transaction.actions == ["REFUND"]
+    details = transaction.payment_method_details
+    assert details is not None
+    assert "4242" in str(details)
+    await paid_order(shop, checkout_id)
+    await both_books_agree(shop, transaction.id)
+
+
+async def test_staff_can_cancel_while_the_shopper_has_not_paid(shop: Town) -> None:
+    _, session = await begin(shop)
+    transaction = await told(shop, session.paid_for.id, "INFO")
+    assert transaction.actions == ["CANCEL"]
+    assert "Waiting for the shopper" in transaction.event("INFO").message
+
+    await shop.saleor.cancel(transaction.id)
+    transaction = await told(shop, transaction.id, "CANCEL_SUCCESS")
+    assert (await shop.gateway.payment(order_id_of(session))).status_code == "6007"
+    back = await shop.saleor.process(transaction.id)
+    assert back.event is not None
+    assert back.event.type == "CHARGE_FAILURE"
+    await both_books_agree(shop, transaction.id)
+
+
+async def test_the_notification_comes_before_the_answer(shop: Town) -> None:
+    await shop.gateway.fault(
+        FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="latency", seconds=1.0)
+    )
+    checkout = await shop.saleor.new_checkout()
+    beginning = asyncio.create_task(shop.saleor.initialize(checkout.id, data=BACK))
+
+    async def order_at_the_gateway() -> str | None:
+        payments = await shop.gateway.payments()
+        return payments[0].order_id if payments else None
+
+    order_id = await eventually(order_at_the_gateway)
+    await shop.gateway.pay(order_id)
+    await shop.gateway.webhooks_idle()
+    session = await beginning
+    assert session.event is not None
+    assert session.event.type in {"CHARGE_SUCCESS", "CHARGE_ACTION_REQUIRED"}
+    transaction = await quiet(shop, session.paid_for.id)
+    assert transaction.types().count("CHARGE_SUCCESS") == 1
+    assert transaction.amounts.charged == TOTAL
+    await paid_order(shop, checkout.id)
+    await both_books_agree(shop, transaction.id)
+
+
+async def test_every_notification_comes_three_times(shop: Town) -> None:
+    await shop.gateway.webhook_rule(WebhookRule(effect="duplicate", copies=2))
+    checkout_id, session = await begin(shop)
+    await shop.gateway.pay(order_id_of(session))
+    await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    transaction = await quiet(shop, session.paid_for.id)
+    assert transaction.types().count("CHARGE_SUCCESS") == 1
+    await paid_order(shop, checkout_id)
+    await both_books_agree(shop, transaction.id)
+
+
+async def test_the_notification_comes_after_the_shopper_is_back(shop: Town) -> None:
+    await shop.gateway.hold_webhooks()
+    checkout_id, session = await begin(shop)
+    await shop.gateway.pay(order_id_of(session))
+    back = await shop.saleor.process(session.paid_for.id)
+    assert back.event is not None
+    assert back.event.type == "CHARGE_SUCCESS"
+    await paid_order(shop, checkout_id)
+    await shop.gateway.release_webhooks(newest_first=True)
+    transaction = await quiet(shop, session.paid_for.id)
+    assert transaction.types().count("CHARGE_SUCCESS") == 1
+    await both_books_agree(shop, transaction.id)
+
+
+async def test_no_notification_ever_comes_and_the_shopper_never_returns(shop: Town) -> None:
+    await shop.gateway.webhook_rule(WebhookRule(effect="drop"))
+    checkout_id, session = await begin(shop)
+    await shop.gateway.pay(order_id_of(session))
+    await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    await paid_order(shop, checkout_id)
+    await both_books_agree(shop, session.paid_for.id)
+
+
+async def test_saleor_is_down_when_the_money_comes(shop: Town) -> None:
+    checkout_id, session = await begin(shop)
+    await told(shop, session.paid_for.id, "INFO")
+    await shop.saleor.go_wrong(graphql_status=503)
+    await shop.gateway.pay(order_id_of(session))
+
+    async def tried() -> bool:
+        return await shop.attempts("CHARGE_SUCCESS") >= 2
+
+    await eventually(tried)
+    await shop.saleor.put_right()
+    await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    transaction = await quiet(shop, session.paid_for.id)
+    assert transaction.types().count("CHARGE_SUCCESS") == 1
+    await paid_order(shop, checkout_id)
+    await both_books_agree(shop, transaction.id)
+
+
+async def test_saleor_hears_the_event_but_its_answer_is_lost(shop: Town) -> None:
+    checkout_id, session = await begin(shop)
+    await told(shop, session.paid_for.id, "INFO")
+    await shop.saleor.go_wrong(graphql_answer_lost=True, graphql_times=2)
+    await shop.gateway.pay(order_id_of(session))
+    await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    transaction = await quiet(shop, session.paid_for.id)
+    assert transaction.types().count("CHARGE_SUCCESS") == 1
+    await paid_order(shop, checkout_id)
+
+
+async def test_the_app_is_killed_between_the_gateways_answer_and_its_own_commit(shop: Town) -> None:
+    await shop.gateway.fault(
+        FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="latency", seconds=5.0)
+    )
+    checkout = await shop.saleor.new_checkout()
+    beginning = asyncio.create_task(shop.saleor.initialize(checkout.id, data=BACK))
+
+    async def at_the_gateway() -> str | None:
+        payments = await shop.gateway.payments()
+        return payments[0].order_id if payments else None
+
+    order_id = await eventually(at_the_gateway)
+    shop.app.kill()
+    session = await beginning
+    assert session.event is not None
+    assert session.event.type == "CHARGE_FAILURE"  # Saleor's own word for a dropped connection; not final
+    await shop.app.start()
+
+    # Nobody has the link to that page: it is closed, and the shopper is told to begin anew.
+    transaction = await told(shop, session.paid_for.id, "CHARGE_FAILURE")
+
+    async def closed() -> bool:
+        return (await shop.gateway.payment(order_id)).status_code == "6007"
+
+    await eventually(closed)
+    back = await shop.saleor.process(transaction.id)
+    assert back.event is not None
+    assert back.event.type == "CHARGE_FAILURE"
+
+    _, again = await begin(shop, checkout_id=checkout.id)
+    assert order_id_of(again) != order_id
+    await shop.gateway.pay(order_id_of(again))
+    await told(shop, again.paid_for.id, "CHARGE_SUCCESS")
+    await paid_order(shop, checkout.id)
+    await both_books_agree(shop, transaction.id)
+    await both_books_agree(shop, again.paid_for.id)
+
+
+async def test_the_app_is_killed_after_it_took_the_notification(shop: Town) -> None:
+    checkout_id, session = await begin(shop)
+    await told(shop, session.paid_for.id, "INFO")
+    await shop.saleor.go_wrong(graphql_status=503)
+    await shop.gateway.pay(order_id_of(session))
+    await shop.gateway.webhooks_idle()
+    shop.app.kill()
+    await shop.saleor.put_right()
+    await shop.app.start()
+    await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    await paid_order(shop, checkout_id)
+    await both_books_agree(shop, session.paid_for.id)
+
+
+async def test_saleor_sends_every_webhook_twice(shop: Town) -> None:
+    await shop.saleor.go_wrong(webhooks_twice=True)
+    checkout_id, session = await begin(shop)
+    assert len(await shop.gateway.payments()) == 1
+    await shop.gateway.pay(order_id_of(session))
+    transaction = await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    assert transaction.amounts.charged == TOTAL
+    await paid_order(shop, checkout_id)
+    await both_books_agree(shop, transaction.id)
+
+
+async def test_a_declined_card_fails_and_a_new_attempt_pays(shop: Town) -> None:
+    checkout_id, session = await begin(shop)
+    await shop.gateway.decline(order_id_of(session), "4009")
+    back = await shop.saleor.process(session.paid_for.id)
+    assert back.event is not None
+    assert back.event.type == "CHARGE_FAILURE"
+    assert back.data["errors"][0]["code"] == "4009"
+
+    _, again = await begin(shop, checkout_id=checkout_id)
+    await shop.gateway.pay(order_id_of(again))
+    await told(shop, again.paid_for.id, "CHARGE_SUCCESS")
+    await paid_order(shop, checkout_id)
+
+
+async def test_a_forged_notification_changes_nothing(shop: Town) -> None:
+    _, session = await begin(shop)
+    order_id = order_id_of(session)
+    delivery = await shop.gateway.fire_webhook(order_id, changes={"status": "success"}, secret="somebody else's")
+    await shop.gateway.webhooks_idle()
+    tried = [each for each in await shop.gateway.webhooks(order_id) if each.delivery_id == delivery.delivery_id]
+    assert tried
+    transaction = await quiet(shop, session.paid_for.id)
+    assert "CHARGE_SUCCESS" not in transaction.types()
+
+
+async def test_a_notification_about_another_amount_is_not_believed(shop: Town) -> None:
+    _, session = await begin(shop)
+    order_id = order_id_of(session)
+    await shop.gateway.fire_webhook(order_id, changes={"status": "success", "status_code": "1000", "amount": 1})
+    transaction = await told(shop, session.paid_for.id, "INFO")
+
+    async def problem() -> bool:
+        events = (await shop.saleor.transaction(transaction.id)).events
+        return any("asked" in event.message for event in events)
+
+    await eventually(problem)
+    transaction = await quiet(shop, transaction.id)
+    assert "CHARGE_SUCCESS" not in transaction.types()
+
+
+async def test_the_shopper_sees_the_way_back(shop: Town) -> None:
+    _, session = await begin(shop)
+    order_id = order_id_of(session)
+    payment = await shop.gateway.payment(order_id)
+    assert payment.result_url == f"{shop.app.url}/pay/return/{order_id}"
+    async with httpx2.AsyncClient(trust_env=False) as browser:
+        waiting = await browser.get(payment.result_url)
+        await shop.gateway.hold_webhooks()
+        await shop.gateway.pay(order_id)
+
+        async def paid() -> httpx2.Response | None:
+            page = await browser.get(f"{payment.result_url}?order_id={order_id}&status=success")
+            return page if f"{STOREFRONT}/back" in page.text else None
+
+        page = await eventually(paid)
+    assert waiting.status_code == page.status_code == 200
+    assert "transactionId=" in page.text
+
+
+async def test_missing_contacts_are_named_and_nothing_is_created(shop: Town) -> None:
+    checkout = await shop.saleor.new_checkout(NewCheckout(address={"firstName": "Тарас", "lastName": "", "phone": ""}))
+    session = await shop.saleor.initialize(checkout.id, data=BACK)
+    assert session.data["errors"][0]["field"] == "data.customer.lastName"
+    again = await shop.saleor.initialize(checkout.id, data=BACK | {"customer": {"lastName": "Шевченко"}})
+    assert again.data["errors"][0]["field"] == "data.customer.phone"
+    assert await shop.gateway.payments() == []
+    contacts = {"lastName": "Шевченко", "phone": "+380501234567"}
+    whole = await shop.saleor.initialize(checkout.id, data=BACK | {"customer": contacts})
+    assert whole.data["checkoutUrl"]
+
+
+async def test_a_payment_by_qr_link(shop: Town) -> None:
+    await shop.gateway.options(hosted_answer="json")
+    _, session = await begin(shop, data=BACK | {"qr": True})
+    assert session.data["qrUrl"].endswith("/qr")
+    assert session.data["checkoutUrl"].endswith("/form")
+
+
+async def test_an_authorization_waits_for_staff(shop: Town) -> None:
+    checkout_id, session = await begin(shop, Flow.AUTHORIZATION)
+    await shop.gateway.pay(order_id_of(session))
+    transaction = await told(shop, session.paid_for.id, "AUTHORIZATION_SUCCESS")
+    assert transaction.amounts.authorized == TOTAL
+    assert set(transaction.actions) == {"CHARGE", "CANCEL"}
+    completion = await shop.saleor.complete(checkout_id)
+    assert completion.order is not None
+    assert completion.order.authorize_status == "FULL"
+    assert completion.order.charge_status == "NONE"
