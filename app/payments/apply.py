@@ -12,7 +12,7 @@ from typing import Any
 from app.ledger.sheets import Sheet
 from app.ledger.tables import EventState, Kind, Operation, Payment, SaleorEvent, State
 from app.payments.balance import ZERO, balance
-from app.payments.mapper import Known, Seen, event_of, judge
+from app.payments.mapper import Known, Seen, Verdict, believable, event_of, judge
 from app.payments.references import new_reference, reference_of_problem, reference_of_release
 from app.payments.schedule import Schedule
 from app.saleor.answers import EventType
@@ -42,8 +42,10 @@ def apply(sheet: Sheet, pos_id: str, records: Sequence[Seen], posting: Posting) 
     for seen in sorted(records, key=lambda each: each.kind is not Kind.CREATE):
         operation = _owner(sheet, seen, posting)
         if operation is None:
-            operation = _recorded_from_outside(sheet, seen, posting.now)
-        _post(sheet, operation, pos_id, seen, posting)
+            _post_from_outside(sheet, pos_id, seen, posting)
+        else:
+            _post(sheet, operation, judge(_known(sheet.payment, operation, pos_id), seen), seen, posting)
+    _release_the_rest(sheet, posting)
     _conclude_cancellation(sheet, posting)
     _wake_next(sheet, posting.now)
 
@@ -114,31 +116,12 @@ def _owner(sheet: Sheet, seen: Seen, posting: Posting) -> Operation | None:
         and (each.state in {State.INTENT, State.UNKNOWN} or each.inferred)
         and (seen.kind is Kind.VOID or each.amount == seen.amount)
     ]
-    return next((each for each in open_ones if each.id == posting.answering), open_ones[0] if open_ones else None)
+    # The one being answered first; then one that is in flight; what we gave up for silence comes last.
+    return min(open_ones, key=lambda each: (each.id != posting.answering, each.inferred), default=None)
 
 
-def _recorded_from_outside(sheet: Sheet, seen: Seen, now: datetime) -> Operation:
-    assert sheet.payment.id is not None  # noqa: S101 - a sheet is always of a stored payment
-    operation = Operation(
-        payment_id=sheet.payment.id,
-        kind=seen.kind,
-        idempotency_key=f"gateway:{seen.gateway_id}",
-        state=State.INTENT,
-        amount=seen.amount,
-        currency=seen.currency,
-        asked_by_saleor=False,
-        psp_reference=seen.gateway_id,
-        operation_id=seen.gateway_id,
-        created_at=now,
-        updated_at=now,
-    )
-    sheet.operations.append(operation)
-    return operation
-
-
-def _post(sheet: Sheet, operation: Operation, pos_id: str, seen: Seen, posting: Posting) -> None:
-    payment = sheet.payment
-    known = Known(
+def _known(payment: Payment, operation: Operation, pos_id: str) -> Known:
+    return Known(
         flow=payment.flow,
         kind=operation.kind,
         state=operation.state,
@@ -146,8 +129,34 @@ def _post(sheet: Sheet, operation: Operation, pos_id: str, seen: Seen, posting: 
         asked=payment.amount if operation.kind is Kind.CREATE else operation.amount,
         currency=payment.currency,
         pos_id=pos_id,
+        order_id=payment.order_id,
     )
-    verdict = judge(known, seen)
+
+
+def _post_from_outside(sheet: Sheet, pos_id: str, seen: Seen, posting: Posting) -> None:
+    """Post what others did. What cannot be right is only a problem: as an operation it would be in flight for ever."""
+    assert sheet.payment.id is not None  # noqa: S101 - a sheet is always of a stored payment
+    operation = Operation(
+        payment_id=sheet.payment.id,
+        kind=seen.kind,
+        idempotency_key=f"gateway:{seen.gateway_id}",
+        state=State.INTENT,
+        amount=seen.amount if believable(seen.amount) else ZERO,
+        currency=seen.currency,
+        asked_by_saleor=False,
+        psp_reference=seen.gateway_id,
+        operation_id=seen.gateway_id,
+        created_at=posting.now,
+        updated_at=posting.now,
+    )
+    verdict = judge(_known(sheet.payment, operation, pos_id), seen)
+    if verdict.state is not None:
+        sheet.operations.append(operation)
+    _post(sheet, operation, verdict, seen, posting)
+
+
+def _post(sheet: Sheet, operation: Operation, verdict: Verdict, seen: Seen, posting: Posting) -> None:
+    payment = sheet.payment
     if verdict.problem is not None:
         raise_problem(sheet, verdict.problem, posting.now)
         operation.next_look_at = None  # nothing that the gateway repeats will mend it: a person must look
@@ -167,23 +176,28 @@ def _post(sheet: Sheet, operation: Operation, pos_id: str, seen: Seen, posting: 
         _write(
             sheet, operation, verdict.event, posting, amount=operation.amount, message=verdict.message, card=seen.card
         )
-        _release_the_rest(sheet, operation, posting)
 
 
-def _release_the_rest(sheet: Sheet, operation: Operation, posting: Posting) -> None:
-    """A capture of less than was reserved frees the rest at the bank (gateway facts, 6): Saleor must hear that too."""
-    if operation.kind is not Kind.CAPTURE or operation.state is not State.SUCCESS:
-        return
-    rest = balance(sheet.payment.flow, sheet.operations).authorized - operation.amount
-    if rest > ZERO and operation.psp_reference is not None:
+def _release_the_rest(sheet: Sheet, posting: Posting) -> None:
+    """A capture of less than was reserved frees the rest at the bank (gateway facts, 6): Saleor must hear that too.
+
+    Computed from the whole sheet, because the gateway's word of the capture can come before that of the reservation.
+    """
+    taken = [each for each in sheet.operations if each.kind is Kind.CAPTURE and each.state is State.SUCCESS]
+    references = [reference_of_release(each.psp_reference) for each in taken if each.psp_reference is not None]
+    freed = [each.amount for each in sheet.operations if each.kind is Kind.VOID and each.state is State.SUCCESS]
+    told = [each.amount for each in sheet.events if each.psp_reference in references]
+    reserved = balance(sheet.payment.flow, sheet.operations).authorized
+    rest = reserved - sum((each.amount for each in taken), ZERO) - sum(freed, ZERO) - sum(told, ZERO)
+    if taken and references and rest > ZERO:
         _write(
             sheet,
-            operation,
+            taken[-1],
             EventType.CANCEL_SUCCESS,
             posting,
             amount=rest,
             message="The rest of the reservation was released",
-            reference=reference_of_release(operation.psp_reference),
+            reference=references[-1],
         )
 
 
@@ -204,7 +218,7 @@ def _conclude_cancellation(sheet: Sheet, posting: Posting) -> None:
         operation.next_look_at = None
         operation.updated_at = posting.now
         event = event_of(Kind.CANCEL, sheet.payment.flow, operation.state)
-        if event is not None and operation.asked_by_saleor:
+        if event is not None:
             _write(sheet, operation, event, posting, amount=operation.amount, message=operation.message)
 
 
@@ -235,7 +249,12 @@ def _write(
     reference: str | None = None,
     card: dict[str, Any] | None = None,
 ) -> None:
-    """Write an event of an operation, which keeps the reference that it is told under (laws of money, 9)."""
+    """Write an event of an operation, which keeps the reference that it is told under (laws of money, 9).
+
+    That we close an abandoned payment page is our own affair: Saleor hears what became of the payment.
+    """
+    if operation.kind is Kind.CANCEL and not operation.asked_by_saleor:
+        return
     if operation.psp_reference is None:
         operation.psp_reference = operation.operation_id or new_reference(operation.kind.value)
     answered = posting.answering is not None and posting.answering == operation.id and reference is None

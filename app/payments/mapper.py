@@ -16,8 +16,9 @@ from app.saleor.answers import EventType
 class Seen:
     """What the gateway says of one operation. ``gateway_id`` is its ``payment_id`` or ``operation_id``.
 
-    ``paid`` is what the shopper really paid, where a payment method lets the shopper change the amount (gateway
-    interface, ``processed_amount``); None otherwise. ``message`` is for staff, ``shopper_message`` for the shopper.
+    ``flow`` is what a payment was made for (``purchase`` or ``auth``); None for what is done to a payment. ``paid`` is
+    what the shopper really paid, where a payment method lets the shopper change the amount (gateway interface,
+    ``processed_amount``); None otherwise. ``message`` is for staff, ``shopper_message`` for the shopper.
     """
 
     kind: Kind
@@ -27,6 +28,7 @@ class Seen:
     pos_id: str
     order_id: str
     gateway_id: str
+    flow: Flow | None = None
     status_code: str | None = None
     message: str = ""
     shopper_message: str = ""
@@ -47,11 +49,14 @@ class Known:
     asked: Decimal | None
     currency: str
     pos_id: str
+    order_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What follows. ``state`` None: nothing changes. ``event`` None: Saleor need not hear of it."""
+    """What follows. ``state`` None: nothing changes; ``amount`` None: nor does the amount; ``event`` None: Saleor need
+    not hear of it.
+    """
 
     state: State | None = None
     amount: Decimal | None = None
@@ -87,7 +92,8 @@ def judge(known: Known, seen: Seen) -> Verdict:
     Forward only (laws of money, 7): a state that is not further along changes nothing. Two exceptions are not
     repeats but contradictions. A failure that we concluded from silence gives way to the gateway's word; a success
     after the gateway's own failure, or the reverse, is for a person to look at. Trust, then compare (8): another
-    point of sale, currency or amount than asked is never a success.
+    point of sale, order, flow, currency or amount than asked is never a success. A failure moves nothing, so it keeps
+    the amount that was asked, whatever amount it names.
     """
     problem = _mismatch(known, seen)
     if problem is not None:
@@ -103,7 +109,7 @@ def judge(known: Known, seen: Seen) -> Verdict:
     amount = seen.paid if seen.paid is not None else seen.amount
     return Verdict(
         state=seen.state,
-        amount=amount,
+        amount=amount if seen.state is State.SUCCESS else None,
         event=event_of(known.kind, known.flow, seen.state),
         message=seen.message,
     )
@@ -113,12 +119,26 @@ def _mismatch(known: Known, seen: Seen) -> str | None:
     """Return in words for staff what does not agree with what was asked; None when all does."""
     if seen.pos_id.lower() != known.pos_id.lower():
         return f"The gateway reports another point of sale ({seen.pos_id}) than this payment was made at."
+    if seen.order_id != known.order_id:
+        return f"The gateway reports another order ({seen.order_id}) than the one that was asked about."
     if seen.currency != known.currency:
         return f"The gateway reports {seen.amount} {seen.currency}, but the payment is in {known.currency}."
-    if seen.paid is not None:
-        if seen.paid_currency not in {None, known.currency}:
-            return f"The shopper paid {seen.paid} {seen.paid_currency}, but the payment is in {known.currency}."
-        return None
-    if known.asked is not None and seen.amount != known.asked:
+    if seen.flow is not None and seen.flow is not known.flow:
+        return f"The gateway reports a payment for {seen.flow.value}, but it was made for {known.flow.value}."
+    return None if seen.state is State.FAILURE else _wrong_amount(known, seen)
+
+
+def _wrong_amount(known: Known, seen: Seen) -> str | None:
+    if seen.paid is not None and seen.paid_currency not in {None, known.currency}:
+        return f"The shopper paid {seen.paid} {seen.paid_currency}, but the payment is in {known.currency}."
+    if seen.paid is None and known.asked is not None and seen.amount != known.asked:
         return f"The gateway reports {seen.amount} {seen.currency}, but {known.asked} {known.currency} was asked."
-    return None
+    amount = seen.amount if seen.paid is None else seen.paid
+    return (
+        None if believable(amount) else f"The gateway reports {amount} {known.currency}, which is no amount of money."
+    )
+
+
+def believable(amount: Decimal) -> bool:
+    """Return True for an amount of money: above zero, with at most two decimals (laws of money, 12)."""
+    return amount > 0 and amount == amount.quantize(Decimal("0.01"))

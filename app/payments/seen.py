@@ -5,9 +5,10 @@ from typing import Any
 from app.gateway.models import OperationRecord, PaymentRecord, Status
 from app.gateway.statuses import Kind as CodeKind
 from app.gateway.statuses import explain
-from app.ledger.tables import Kind, State
+from app.ledger.tables import Flow, Kind, State
 from app.payments.mapper import Seen
 
+_FLOWS = {"purchase": Flow.CHARGE, "auth": Flow.AUTHORIZATION}
 _SECONDARY = {"capture": Kind.CAPTURE, "void": Kind.VOID, "refund": Kind.REFUND}
 _STATES = {
     Status.INIT: State.INIT,
@@ -20,8 +21,11 @@ _STATES = {
 def seen_in(record: PaymentRecord | OperationRecord, language: str) -> Seen | None:
     """Return what a record says; None for a kind of operation that no payment of ours has (a dispute, say)."""
     words = explain(record.status, record.status_code)
+    kind: Kind | None
+    flow = None
     if isinstance(record, PaymentRecord):
-        kind: Kind | None = Kind.CREATE
+        flow = _FLOWS.get(str(record.method))
+        kind = Kind.CREATE if flow else None
         gateway_id = record.payment_id
     else:
         kind = _SECONDARY.get(str(record.method))
@@ -41,6 +45,7 @@ def seen_in(record: PaymentRecord | OperationRecord, language: str) -> Seen | No
         pos_id=record.pos_id,
         order_id=record.order_id,
         gateway_id=gateway_id,
+        flow=flow,
         status_code=record.status_code,
         message=_for_staff(words.staff, record.status_code),
         shopper_message=words.shopper(language),
