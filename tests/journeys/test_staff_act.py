@@ -1,0 +1,163 @@
+"""Staff act on payments from Saleor: capture, void and refund; with everything that can go wrong on the way."""
+
+import asyncio
+from decimal import Decimal
+
+from app.saleor.testing.views import TransactionView
+from app.saleor.testing.vocabulary import Flow
+from app.sandbox.scripting import FaultRule
+from tests.journeys.stories import TOTAL, ZERO, begin, both_books_agree, order_id_of, quiet, told
+from tests.journeys.town import Town, eventually
+
+
+async def paid(shop: Town) -> TransactionView:
+    checkout_id, session = await begin(shop)
+    await shop.gateway.pay(order_id_of(session))
+    transaction = await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    await shop.saleor.complete(checkout_id)
+    return transaction
+
+
+async def reserved(shop: Town) -> TransactionView:
+    checkout_id, session = await begin(shop, Flow.AUTHORIZATION)
+    await shop.gateway.pay(order_id_of(session))
+    transaction = await told(shop, session.paid_for.id, "AUTHORIZATION_SUCCESS")
+    await shop.saleor.complete(checkout_id)
+    return transaction
+
+
+async def test_a_partial_capture_releases_the_rest(shop: Town) -> None:
+    transaction = await reserved(shop)
+    await shop.saleor.charge(transaction.id, Decimal("300.00"))
+    transaction = await told(shop, transaction.id, "CANCEL_SUCCESS")
+    assert transaction.amounts.charged == Decimal("300.00")
+    assert transaction.amounts.authorized == ZERO
+    assert transaction.amounts.canceled == Decimal("269.50")
+    assert transaction.actions == ["REFUND"]
+    await both_books_agree(shop, transaction.id)
+
+
+async def test_a_reservation_is_voided(shop: Town) -> None:
+    transaction = await reserved(shop)
+    await shop.saleor.cancel(transaction.id)
+    transaction = await told(shop, transaction.id, "CANCEL_SUCCESS")
+    assert transaction.amounts.authorized == ZERO
+    assert transaction.amounts.canceled == TOTAL
+    assert transaction.actions == []
+    await both_books_agree(shop, transaction.id)
+
+
+async def test_two_partial_refunds_and_one_too_many(shop: Town) -> None:
+    transaction = await paid(shop)
+    for amount in ("100.00", "100.00"):
+        await shop.saleor.refund(transaction.id, Decimal(amount))
+        await shop.saleor.background_done()
+    transaction = await quiet(shop, transaction.id)
+    assert transaction.amounts.refunded == Decimal("200.00")
+    references = {event.psp_reference for event in transaction.events if event.type == "REFUND_SUCCESS"}
+    assert len(references) == 2
+    await shop.saleor.refund(transaction.id, Decimal("369.50"))
+    await shop.saleor.background_done()
+    transaction = await quiet(shop, transaction.id)
+    assert transaction.amounts.charged == ZERO
+    assert transaction.actions == []
+    await both_books_agree(shop, transaction.id)
+
+
+async def test_a_capture_whose_answer_is_lost_is_found_and_told_once(shop: Town) -> None:
+    transaction = await reserved(shop)
+    await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/capture", moment="after", effect="drop"))
+    await shop.saleor.charge(transaction.id, TOTAL)
+    await told(shop, transaction.id, "CHARGE_SUCCESS")
+    transaction = await quiet(shop, transaction.id)
+    chain = [event for event in transaction.events if event.type in {"CHARGE_REQUEST", "CHARGE_SUCCESS"}]
+    assert len({event.psp_reference for event in chain}) == 1
+    assert transaction.amounts.charged == TOTAL
+    await both_books_agree(shop, transaction.id)
+
+
+async def test_a_refund_that_never_reached_the_bank_fails_after_a_while(shop: Town) -> None:
+    transaction = await paid(shop)
+    await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/refund", moment="before", effect="drop"))
+    await shop.saleor.refund(transaction.id, Decimal("50.00"))
+    await told(shop, transaction.id, "REFUND_FAILURE")
+    transaction = await quiet(shop, transaction.id)
+    assert transaction.amounts.charged == TOTAL
+    assert transaction.actions == ["REFUND"]
+    await both_books_agree(shop, transaction.id)
+
+
+async def test_a_second_refund_waits_for_an_unknown_first(shop: Town) -> None:
+    transaction = await paid(shop)
+    await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/refund", moment="after", effect="drop"))
+    await shop.saleor.refund(transaction.id, Decimal("300.00"))
+    await shop.saleor.background_done()
+    await shop.saleor.refund(transaction.id, Decimal("269.50"))
+
+    async def both_done() -> bool:
+        events = (await shop.saleor.transaction(transaction.id)).types()
+        return events.count("REFUND_SUCCESS") == 2
+
+    await eventually(both_done)
+    await both_books_agree(shop, transaction.id)
+
+
+async def test_the_app_is_killed_in_the_middle_of_a_refund(shop: Town) -> None:
+    transaction = await paid(shop)
+    await shop.gateway.fault(
+        FaultRule(http_method="POST", path="/api/v1/refund", moment="after", effect="latency", seconds=5.0)
+    )
+    await shop.saleor.refund(transaction.id, Decimal("100.00"))
+
+    async def at_the_gateway() -> bool:
+        payment = await shop.gateway.payment(transaction.token.replace("-", ""))
+        return any(each.method == "refund" for each in payment.operations)
+
+    await eventually(at_the_gateway)
+    shop.app.kill()
+    await shop.saleor.background_done()
+    await shop.app.start()
+    await told(shop, transaction.id, "REFUND_SUCCESS")
+    transaction = await quiet(shop, transaction.id)
+    assert transaction.amounts.refunded == Decimal("100.00")
+    await both_books_agree(shop, transaction.id)
+
+
+async def test_somebody_refunds_in_the_merchant_portal(shop: Town) -> None:
+    transaction = await paid(shop)
+    await shop.gateway.portal(transaction.token.replace("-", ""), "refund", Decimal("69.50"))
+    transaction = await told(shop, transaction.id, "REFUND_SUCCESS")
+    assert transaction.amounts.refunded == Decimal("69.50")
+    await both_books_agree(shop, transaction.id)
+
+
+async def test_cancelling_a_taken_payment_says_refund_instead(shop: Town) -> None:
+    transaction = await paid(shop)
+    await shop.saleor.cancel(transaction.id)
+    transaction = await told(shop, transaction.id, "CANCEL_FAILURE")
+    assert "refund" in transaction.event("CANCEL_FAILURE").message
+    await both_books_agree(shop, transaction.id)
+
+
+async def test_staff_and_shopper_at_the_same_moment(shop: Town) -> None:
+    _, session = await begin(shop)
+    transaction = await told(shop, session.paid_for.id, "INFO")
+    await asyncio.gather(
+        shop.gateway.pay(order_id_of(session)), shop.saleor.cancel(transaction.id), return_exceptions=True
+    )
+    transaction = await quiet(shop, transaction.id)
+    await both_books_agree(shop, transaction.id)
+    if transaction.amounts.charged:
+        assert transaction.actions == ["REFUND"]
+    else:
+        assert "CANCEL_SUCCESS" in transaction.types()
+
+
+async def test_a_reinstalled_app_still_refunds(shop: Town) -> None:
+    transaction = await paid(shop)
+    await shop.saleor.uninstall()
+    installed = await shop.saleor.install(f"{shop.app.url}/api/manifest")
+    assert installed.status == "INSTALLED", installed.message
+    await shop.saleor.refund(transaction.id, TOTAL)
+    transaction = await told(shop, transaction.id, "REFUND_SUCCESS")
+    await both_books_agree(shop, transaction.id)
