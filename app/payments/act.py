@@ -13,10 +13,18 @@ from app.payments.balance import ZERO, Balance, balance
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
 from app.payments.plan import check_amount
+from app.payments.references import reference_of_refusal
 from app.payments.refusal import Refusal, RefusalCode
 from app.payments.send import keep_reference, send
 from app.saleor.answers import ActionAnswer, AvailableAction, unique_reference
 from app.saleor.events import RequestedAction
+
+_NOTHING_TO_CANCEL = "There is nothing to cancel: no money is reserved and no payment page waits for the shopper."
+_KINDS = {
+    AvailableAction.CHARGE: Kind.CAPTURE,
+    AvailableAction.REFUND: Kind.REFUND,
+    AvailableAction.CANCEL: Kind.CANCEL,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +43,13 @@ def step_for(action: AvailableAction, amount: Decimal, now: Balance) -> Step:
     """
     if action is AvailableAction.CANCEL:
         return _cancellation(now)
+    if amount <= 0:  # Saleor asks so when it believes that nothing is left (Saleor contract, A.2)
+        raise Refusal(RefusalCode.INVALID_AMOUNT, f"The amount is zero: nothing is left to {action.lower()}.", "amount")
     check_amount(amount)
     possible = now.capturable if action is AvailableAction.CHARGE else now.refundable
     if amount > possible:
         raise Refusal(RefusalCode.NOT_POSSIBLE, _not_that_much(action, amount, now, possible), "amount")
-    return Step(Kind.CAPTURE if action is AvailableAction.CHARGE else Kind.REFUND, amount)
+    return Step(_KINDS[action], amount)
 
 
 def _cancellation(now: Balance) -> Step:
@@ -49,7 +59,7 @@ def _cancellation(now: Balance) -> Step:
         return Step(Kind.CANCEL, ZERO)
     if now.charged:
         raise Refusal(RefusalCode.NOT_POSSIBLE, "This payment has been taken already: refund it instead.")
-    raise Refusal(RefusalCode.NOT_POSSIBLE, "There is nothing to cancel: no money is reserved and no page is open.")
+    raise Refusal(RefusalCode.NOT_POSSIBLE, _NOTHING_TO_CANCEL)
 
 
 def _not_that_much(action: AvailableAction, amount: Decimal, now: Balance, possible: Decimal) -> str:
@@ -74,11 +84,12 @@ async def act(desk: Desk, event: RequestedAction, installation: OpenInstallation
         try:
             operation, fresh = _find_or_add(desk, session, sheet, event)
         except Refusal as refusal:
-            return ActionAnswer.failure(event.kind, psp_reference=unique_reference(), message=refusal.message)
+            reference = reference_of_refusal(event.request_key) if event.request_key else unique_reference()
+            return ActionAnswer.failure(event.kind, psp_reference=reference, message=refusal.message)
         assert sheet is not None  # noqa: S101 - a missing sheet is refused
         if fresh:
             await session.flush()
-        if not fresh or operation.state is State.WAITING:
+        if not fresh or operation.state is not State.INTENT:
             keep_reference(operation)
             return action_answer(sheet, operation, event.kind)
     account = await desk.accounts.find(sheet.payment.account_id)
@@ -98,21 +109,40 @@ def _find_or_add(
     known = sheet.by_key(key)
     if known is not None:
         return known, False
-    now = desk.now()
-    standing = balance(sheet.payment.flow, sheet.operations)
-    step = step_for(event.kind, event.action.amount, standing)
-    operation = Operation(
-        payment_id=sheet.create.payment_id,
-        kind=step.kind,
-        idempotency_key=key,
-        state=State.WAITING if standing.in_flight else State.INTENT,
-        amount=step.amount,
-        currency=sheet.payment.currency,
-        request={"amount": str(step.amount), "currency": sheet.payment.currency, "order_id": sheet.payment.order_id},
-        next_look_at=None if standing.in_flight else desk.schedule.after_intent(now),
-        created_at=now,
-        updated_at=now,
-    )
+    if event.action.currency != sheet.payment.currency:
+        raise Refusal(RefusalCode.CURRENCY_NOT_SUPPORTED, f"This payment is in {sheet.payment.currency}.")
+    operation = _added(desk, sheet, event, key)
     session.add(operation)
     sheet.operations.append(operation)
     return operation, True
+
+
+def _added(desk: Desk, sheet: Sheet, event: RequestedAction, key: str) -> Operation:
+    """Return a new operation: the intent, one that has to wait, or one that is refused by how the payment stands.
+
+    Such a refusal is recorded too. When the same question comes again, the payment may stand otherwise; but Saleor has
+    been told that it failed, and staff may have acted on that.
+    """
+    now = desk.now()
+    standing = balance(sheet.payment.flow, sheet.operations)
+    state, message = (State.WAITING if standing.in_flight else State.INTENT), None
+    try:
+        step = step_for(event.kind, event.action.amount, standing)
+    except Refusal as refusal:
+        if refusal.code is not RefusalCode.NOT_POSSIBLE:
+            raise
+        amount = ZERO if event.kind is AvailableAction.CANCEL else event.action.amount
+        step, state, message = Step(_KINDS[event.kind], amount), State.FAILURE, refusal.message
+    return Operation(
+        payment_id=sheet.create.payment_id,
+        kind=step.kind,
+        idempotency_key=key,
+        state=state,
+        amount=step.amount,
+        currency=sheet.payment.currency,
+        request={"amount": str(step.amount), "currency": sheet.payment.currency, "order_id": sheet.payment.order_id},
+        message=message,
+        next_look_at=desk.schedule.after_intent(now) if state is State.INTENT else None,
+        created_at=now,
+        updated_at=now,
+    )

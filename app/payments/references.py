@@ -24,6 +24,11 @@ def new_reference(what: str) -> str:
     return f"{what}-{uuid.uuid4().hex}"
 
 
+def reference_of_refusal(key: str) -> str:
+    """Return the reference of a question that was refused, always the same for the same question."""
+    return f"refused-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+
+
 def reference_of_release(capture_reference: str) -> str:
     """Return the reference under which the rest of a reservation is told released by a partial capture."""
     return f"{capture_reference}-released"

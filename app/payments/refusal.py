@@ -22,7 +22,7 @@ class RefusalCode(StrEnum):
     INTERNAL_ERROR = "INTERNAL_ERROR"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)  # an exception is written to (its traceback) wherever it passes, so it cannot be frozen
 class Refusal(Exception):  # noqa: N818 - a refusal is what it is; nothing went wrong
     """Raised where the question is refused, answered where it came in.
 

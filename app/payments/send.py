@@ -37,14 +37,21 @@ async def send(
         if isinstance(outcome, GatewayError):
             post_error(sheet, operation, outcome, posting)
         else:
-            if isinstance(outcome, OperationRecord) and operation.operation_id is None:
-                operation.operation_id = outcome.operation_id
+            _name(sheet, operation, outcome)
             seen = seen_in(outcome, sheet.payment.language)
             apply(sheet, account.pos_id, [seen] if seen else [], posting)
         keep_reference(operation)
         session.add_all([*sheet.operations, *sheet.events])
     desk.wake()
     return sheet
+
+
+def _name(sheet: Sheet, operation: Operation, outcome: PaymentRecord | OperationRecord) -> None:
+    """Note the gateway's id of the operation, unless a notification has tied that id to another one meanwhile."""
+    if isinstance(outcome, PaymentRecord) or operation.operation_id is not None:
+        return
+    if all(each.operation_id != outcome.operation_id for each in sheet.operations):
+        operation.operation_id = outcome.operation_id
 
 
 def keep_reference(operation: Operation) -> None:
