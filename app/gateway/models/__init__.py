@@ -1,5 +1,6 @@
 """Typed models of everything that goes to the gateway and comes from it."""
 
+from app.gateway.models.accounts import BalanceAccount, Balances
 from app.gateway.models.checkout import Checkout
 from app.gateway.models.details import Attribute, BrowserFingerprint, RecurringPlan, SplitItem
 from app.gateway.models.operations import Capture, Refund, SplitRefund, Void
@@ -17,14 +18,19 @@ from app.gateway.models.records import (
     read_record,
     read_records,
 )
+from app.gateway.models.reports import Detail, RegisterLine, RegisterRequest, RegisterTicket, TransactionLine, periods
+from app.gateway.models.subscriptions import Subscription, SubscriptionRefund
 from app.gateway.models.values import Method, Mode, ReceiptDelivery
 from app.gateway.statuses import Status
 
 __all__ = [
     "Attribute",
+    "BalanceAccount",
+    "Balances",
     "BrowserFingerprint",
     "Capture",
     "Checkout",
+    "Detail",
     "DirectPayment",
     "Fee",
     "FiscalProduct",
@@ -43,13 +49,20 @@ __all__ = [
     "Recurring",
     "RecurringPlan",
     "Refund",
+    "RegisterLine",
+    "RegisterRequest",
+    "RegisterTicket",
     "Sector",
     "SplitItem",
     "SplitRefund",
     "Status",
+    "Subscription",
+    "SubscriptionRefund",
     "Taxes",
+    "TransactionLine",
     "Unreadable",
     "Void",
+    "periods",
     "read_record",
     "read_records",
 ]
