@@ -65,7 +65,7 @@ def balance(flow: Flow, operations: Sequence[Operation]) -> Balance:
 
 def in_flight(operation: Operation) -> bool:
     """Return True for a secondary operation that was sent, or is about to be, and whose outcome is open."""
-    return operation.kind is not Kind.CREATE and operation.state in {State.INTENT, State.UNKNOWN, State.PENDING}
+    return operation.kind is not Kind.CREATE and not operation.state.final and operation.state is not State.WAITING
 
 
 def _counts(operation: Operation) -> bool:

@@ -75,6 +75,8 @@ async def _intend(
         order_number=plan.order_number,
         language=plan.language,
         return_url=plan.return_url,
+        # Known before the link is, and also when the link gets lost: after that nobody can pay any more.
+        expires_at=now + timedelta(seconds=account.order_timeout),
         created_at=now,
         updated_at=now,
     )
@@ -127,7 +129,7 @@ async def _create(
             case GatewayError():
                 post_error(sheet, sheet.create, outcome, posting)
             case Checkout():
-                _open_page(sheet, account, outcome, posting)
+                _open_page(sheet, outcome, posting)
             case PaymentRecord():
                 seen = seen_in(outcome, sheet.payment.language)
                 apply(sheet, account.pos_id, [seen] if seen else [], posting)
@@ -136,22 +138,16 @@ async def _create(
     return sheet
 
 
-def _open_page(sheet: Sheet, account: MerchantAccount, checkout: Checkout, posting: Posting) -> None:
+def _open_page(sheet: Sheet, checkout: Checkout, posting: Posting) -> None:
     """Post the link. The gateway's notification can have come before it: then the state is further along already."""
     payment, create = sheet.payment, sheet.create
     payment.checkout_url = checkout.checkout_url
     payment.qr_url = checkout.qr_url
-    payment.expires_at = payment.created_at + timedelta(seconds=account.order_timeout)
-    if create.state.rank >= State.INIT.rank:
+    if create.state.rank > State.INIT.rank:
         return
-    conclude(
-        sheet,
-        create,
-        State.INIT,
-        posting,
-        message=f"Waiting for the shopper on the payment page until {payment.expires_at:%Y-%m-%d %H:%M} UTC",
-    )
-    note(sheet, create.message or "", posting)
+    message = f"Waiting for the shopper on the payment page until {payment.expires_at:%Y-%m-%d %H:%M} UTC"
+    conclude(sheet, create, State.INIT, posting, message=message)
+    note(sheet, message, posting)
 
 
 async def _recorded(desk: Desk, installation: OpenInstallation, transaction_id: str) -> Sheet:

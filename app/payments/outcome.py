@@ -18,6 +18,7 @@ from app.payments.apply import Posting, conclude, raise_problem
 
 log = structlog.get_logger(__name__)
 
+KEYS_REFUSED = "The gateway refuses the keys of this merchant account: check them, nothing can be paid."
 _NOTHING_HAPPENED = "Nothing was charged or changed"
 
 
@@ -38,11 +39,7 @@ def post_error(sheet: Sheet, operation: Operation, error: GatewayError, posting:
         )
         return
     if isinstance(error, BadCredentials):
-        raise_problem(
-            sheet,
-            "The gateway refuses the keys of this merchant account: check them, nothing can be paid.",
-            posting.now,
-        )
+        raise_problem(sheet, KEYS_REFUSED, posting.now)
     conclude(
         sheet,
         operation,

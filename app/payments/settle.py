@@ -4,17 +4,19 @@ Used by the worker for everything that is due, and by ``process`` for the paymen
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 
 import structlog
 
-from app.gateway.errors import GatewayError
+from app.gateway.errors import BadCredentials, GatewayError
 from app.ledger.sheets import Sheet, load_by_operation
-from app.ledger.tables import Kind, MerchantAccount, Operation, State
-from app.payments.apply import Posting, apply, conclude
+from app.ledger.tables import Kind, MerchantAccount, Operation, Payment, State
+from app.payments.apply import Posting, apply, conclude, raise_problem
 from app.payments.balance import ZERO, balance
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
 from app.payments.mapper import Seen
+from app.payments.outcome import KEYS_REFUSED
 from app.payments.seen import seen_in
 from app.payments.send import send
 
@@ -40,14 +42,14 @@ async def look(desk: Desk, operation_row_id: int, deadline: Deadline, *, answeri
     if due.operation.state is State.WAITING:
         await _take_its_turn(desk, due, deadline)
         return
-    records: tuple[Seen, ...] | None
+    records: tuple[Seen, ...] | GatewayError
     try:
         found = await desk.gateways.client(due.account).order(due.sheet.payment.order_id, timeout=deadline.left)
         language = due.sheet.payment.language
         records = tuple(seen for each in found if (seen := seen_in(each, language)) is not None)
     except GatewayError as error:
         log.warning("look-up failed", order_id=due.sheet.payment.order_id, error=str(error))
-        records = None
+        records = error
     posting = Posting(now=desk.now(), schedule=desk.schedule, answering=operation_row_id if answering else None)
     unpaid = await _post(desk, due, records, posting)
     if unpaid is not None:
@@ -82,7 +84,7 @@ async def _take_its_turn(desk: Desk, due: _Due, deadline: Deadline) -> None:
 
 
 async def _post(
-    desk: Desk, due: _Due, records: tuple[Seen, ...] | None, posting: Posting
+    desk: Desk, due: _Due, records: tuple[Seen, ...] | GatewayError, posting: Posting
 ) -> tuple[Sheet, Operation] | None:
     """Post a look-up. Return a cancellation to be sent, when an unpaid payment page must be closed."""
     cancellation = None
@@ -91,14 +93,14 @@ async def _post(
         operation = sheet.by_id(due.row_id)
         operation.looks += 1
         operation.looked_at = posting.now
-        if records is not None:
+        if isinstance(records, BadCredentials):
+            raise_problem(sheet, KEYS_REFUSED, posting.now)
+        if not isinstance(records, GatewayError):
             apply(sheet, due.account.pos_id, records, posting)
             _conclude_from_silence(sheet, operation, records, posting)
             cancellation = _close_the_page(sheet, operation, posting)
         if not operation.state.final and operation.next_look_at is not None:
-            operation.next_look_at = desk.schedule.next_look(
-                operation.state, operation.looks, posting.now, sheet.payment.expires_at
-            )
+            operation.next_look_at = _next_look(sheet, operation, posting)
         session.add_all([*sheet.operations, *sheet.events])
     return None if cancellation is None else (sheet, cancellation)
 
@@ -113,10 +115,12 @@ def _conclude_from_silence(sheet: Sheet, operation: Operation, records: tuple[Se
         elif operation.state is State.INTENT:
             words = "The outcome is not known yet: we are looking the payment up"
             conclude(sheet, operation, State.UNKNOWN, posting, message=words)
-    elif operation.state is State.INIT and not any(seen.kind is Kind.CREATE for seen in records):
-        expires_at = payment.expires_at
-        if expires_at is not None and schedule.settled_by_silence(expires_at, now):
-            words = "The time to pay is over and the gateway has no trace of a payment"
+    elif operation.state is State.INIT and operation.kind is Kind.CREATE:
+        at_gateway = any(seen.kind is Kind.CREATE for seen in records)
+        not_closed = any(each.kind is Kind.CANCEL and each.state is State.FAILURE for each in sheet.operations)
+        over = payment.expires_at is not None and schedule.settled_by_silence(payment.expires_at, now)
+        if over and (not_closed or not at_gateway):
+            words = "The time to pay is over and the gateway knows of no payment"
             conclude(sheet, operation, State.FAILURE, posting, message=words, inferred=True)
 
 
@@ -129,10 +133,10 @@ def _close_the_page(sheet: Sheet, operation: Operation, posting: Posting) -> Ope
     payment, now = sheet.payment, posting.now
     if operation.kind is not Kind.CREATE or operation.state is not State.INIT:
         return None
-    link_lost = payment.checkout_url is None and payment.qr_url is None
+    lost = _link_is_missing(payment) and now >= posting.schedule.after_intent(payment.created_at)
     over = payment.expires_at is not None and now >= payment.expires_at + posting.schedule.expiry_grace
     closing = any(each.kind is Kind.CANCEL and not each.state.final for each in sheet.operations)
-    if closing or not (link_lost or over):
+    if closing or not (lost or over):
         return None
     cancellation = Operation(
         payment_id=operation.payment_id,
@@ -149,3 +153,16 @@ def _close_the_page(sheet: Sheet, operation: Operation, posting: Posting) -> Ope
     )
     sheet.operations.append(cancellation)
     return cancellation
+
+
+def _link_is_missing(payment: Payment) -> bool:
+    return payment.checkout_url is None and payment.qr_url is None
+
+
+def _next_look(sheet: Sheet, operation: Operation, posting: Posting) -> datetime | None:
+    payment, now = sheet.payment, posting.now
+    # The answer with the link may still be on its way: the gateway's notification can overtake it.
+    link_due = posting.schedule.after_intent(payment.created_at)
+    if operation.state is State.INIT and _link_is_missing(payment) and now < link_due:
+        return link_due
+    return posting.schedule.next_look(operation.state, operation.looks, now, payment.expires_at)
