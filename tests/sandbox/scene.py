@@ -1,0 +1,207 @@
+"""A shop and a sandbox, both over real HTTP on this machine."""
+
+import asyncio
+import base64
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+from urllib.parse import parse_qs
+
+import httpx2
+from starlette.types import Receive, Scope, Send
+
+from app.gateway.signature import verify
+from app.gateway.wire import dumps, loads
+from app.sandbox.control import SandboxControl
+from app.sandbox.sandbox import Sandbox
+from app.sandbox.server import running_sandbox
+from app.sandbox.settings import PointOfSale, SandboxSettings
+from tests.browsing import serving
+from tests.conftest import Clock
+
+POS = PointOfSale()
+FINGERPRINT = dict.fromkeys(
+    [
+        "browserColorDepth",
+        "browserScreenHeight",
+        "browserScreenWidth",
+        "browserJavaEnabled",
+        "browserLanguage",
+        "browserTimeZone",
+        "browserTimeZoneOffset",
+        "browserAcceptHeader",
+        "browserIpAddress",
+        "browserUserAgent",
+    ],
+    "1",
+)
+NO_CARD: dict[str, Any] = dict.fromkeys(("cc_number", "exp_month", "exp_year", "card_cvv"))
+SUCCESS, MASTERCARD, CHALLENGE, NO_MONEY, SLOW = (
+    "4242424242424242",
+    "5454545454545454",
+    "4000000021220001",
+    "4000000040090005",
+    "4000000021190006",
+)
+
+
+@dataclass
+class Shop:
+    """Receives webhooks, and answers them as it is told to."""
+
+    answers: list[int] = field(default_factory=list)
+    raw: list[bytes] = field(default_factory=list)
+    heard: list[dict[str, Any]] = field(default_factory=list)
+    forged: int = 0
+    came: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Take one webhook; what is not rightly signed is counted, not believed."""
+        body = (await receive())["body"]
+        headers = dict(scope["headers"])
+        assert headers[b"content-type"].startswith(b"application/x-www-form-urlencoded")
+        status = self.answers.pop(0) if self.answers else 200
+        await send({"type": "http.response.start", "status": status, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+        form = parse_qs(body.decode(), strict_parsing=True)
+        (data,), (signature,) = form["data"], form["signature"]
+        self.raw.append(body)
+        if verify(data, signature, [POS.api_secret.get_secret_value()]):
+            self.heard.append(loads(base64.urlsafe_b64decode(data + "=" * (-len(data) % 4))))
+        else:
+            self.forged += 1
+        self.came.set()
+
+    def told(self) -> list[tuple[str, str, str]]:
+        """(method, status, code) of each webhook, in the order of their coming."""
+        return [(told["method"], told["status"], told["status_code"]) for told in self.heard]
+
+
+class Merchant:
+    """Speaks to the gateway interface as a shop would."""
+
+    def __init__(self, http: httpx2.AsyncClient, shop_url: str) -> None:
+        self.http = http
+        self.server_url = f"{shop_url}/gateway"
+        self.result_url = f"{shop_url}/thanks?cart=a%2Fb"
+
+    async def post(self, path: str, body: dict[str, Any]) -> httpx2.Response:
+        """A POST with exact numbers."""
+        headers = {"content-type": "application/json"}
+        return await self.http.post(path, content=dumps({"pos_id": str(POS.pos_id)} | body), headers=headers)
+
+    async def pay_hosted(self, order_id: str, amount: str = "100.00", **fields: Any) -> httpx2.Response:
+        """Create a hosted payment."""
+        body = {
+            "mode": "hosted",
+            "method": "purchase",
+            "amount": Decimal(amount),
+            "currency": "UAH",
+            "description": "Three mugs",
+            "order_id": order_id,
+            "order_3ds_bypass": "always",
+            "customer_email": "ann@example.com",
+            "customer_phone": "+380501234567",
+            "server_url": self.server_url,
+            "result_url": self.result_url,
+        }
+        return await self.post("/api/v1/payment", body | fields)
+
+    def direct_body(self, order_id: str, amount: str = "100.00", card: str = SUCCESS) -> dict[str, Any]:
+        """What a direct payment says."""
+        return {
+            "mode": "direct",
+            "method": "purchase",
+            "amount": Decimal(amount),
+            "currency": "UAH",
+            "description": "Three mugs",
+            "order_id": order_id,
+            "order_3ds_bypass": "always",
+            "cc_number": card,
+            "exp_month": 12,
+            "exp_year": 2030,
+            "card_cvv": "123",
+            "customer_fname": "Ann",
+            "customer_lname": "Lee",
+            "customer_email": "ann@example.com",
+            "customer_phone": "+380501234567",
+            "customer_ip": "192.0.2.1",
+            "browser_fingerprint": FINGERPRINT,
+            "server_url": self.server_url,
+        }
+
+    async def pay_direct(
+        self, order_id: str, amount: str = "100.00", card: str = SUCCESS, **fields: Any
+    ) -> httpx2.Response:
+        """Pay with a card. A field that is None is not sent."""
+        body = self.direct_body(order_id, amount, card)
+        wanted = {name: value for name, value in (body | fields).items() if value is not None}
+        return await self.post("/api/v1/payment", wanted)
+
+    async def operate(self, operation: str, order_id: str, **fields: Any) -> httpx2.Response:
+        """Capture, void, refund, or one of the split ones (`split/refund`)."""
+        currency = "currency" if operation == "split/refund" else "order_currency"
+        body = {"order_id": order_id, currency: "UAH", "server_url": self.server_url}
+        return await self.post(f"/api/v1/{operation}", body | fields)
+
+    async def cancel(self, order_id: str) -> httpx2.Response:
+        """Cancel an unpaid hosted payment."""
+        return await self.http.post(f"/api/v1/pos/{POS.pos_id}/order/{order_id}/cancel")
+
+    async def look(self, order_id: str, operation: str = "", **query: str) -> httpx2.Response:
+        """Look an order up, or one operation of it."""
+        path = f"/api/v1/pos/{POS.pos_id}/orders/{order_id}"
+        return await self.http.get(f"{path}/{operation}" if operation else path, params=query)
+
+    async def records(self, order_id: str) -> list[tuple[str, str, str | None]]:
+        """(method, status, code) of each record of an order."""
+        found = read(await self.look(order_id))
+        return [(record["method"], record["status"], record["status_code"]) for record in found]
+
+
+@dataclass
+class Scene:
+    """Everything that a story needs."""
+
+    url: str
+    clock: Clock
+    sandbox: Sandbox
+    control: SandboxControl
+    merchant: Merchant
+    shop: Shop
+
+    async def quiet(self) -> None:
+        """Wait until every webhook has come to its end."""
+        assert await self.control.webhooks_idle()
+
+
+def read(response: httpx2.Response, status: int = 200) -> Any:
+    """The JSON of an answer, numbers exact."""
+    assert response.status_code == status, response.text
+    return loads(response.content)
+
+
+def lines(response: httpx2.Response) -> list[Any]:
+    """The JSON of an answer that holds one object per line."""
+    assert response.status_code == 200, response.text
+    return [loads(line) for line in response.text.splitlines()]
+
+
+@contextlib.asynccontextmanager
+async def a_scene(clock: Clock, **settings: Any) -> AsyncIterator[Scene]:
+    """A sandbox that ticks by the test's clock only, a shop, and a client with the right credentials."""
+    shop = Shop()
+    full = {"port": 0, "seed": "a story", "clock": clock, "tick": 3600.0, "webhook_retries": (0.0, 0.01)}
+    headers = {
+        "x-api-auth": f"CPAY {POS.api_key}:{POS.api_secret.get_secret_value()}",
+        "x-api-key": POS.endpoints_key.get_secret_value(),
+    }
+    async with (
+        serving(shop) as shop_url,
+        running_sandbox(SandboxSettings(**(full | settings))) as (url, app),
+        httpx2.AsyncClient(base_url=url, headers=headers, trust_env=False, timeout=10) as http,
+        SandboxControl(url) as control,
+    ):
+        yield Scene(url, clock, app.state.sandbox, control, Merchant(http, shop_url), shop)

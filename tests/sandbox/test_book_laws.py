@@ -1,0 +1,178 @@
+"""The laws of the gateway's own books, whatever anybody does in whatever order."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from app.sandbox.book import attempts, secondary, shares
+from app.sandbox.book.bodies import HostedPayment, read_body
+from app.sandbox.book.book import Book
+from app.sandbox.book.cards import PLAIN_CARDS, coded_card
+from app.sandbox.book.codes import Status
+from app.sandbox.book.creation import card_on_file, open_hosted
+from app.sandbox.book.passing_time import tick
+from app.sandbox.book.records import Payment, Share
+from app.sandbox.book.refusals import Refusal
+
+POS = UUID(int=1)
+SUB_MERCHANTS = [UUID(int=number) for number in (11, 12, 13)]
+AMOUNTS = st.decimals(Decimal("0.01"), Decimal("60.00"), places=2)
+CARDS = st.sampled_from([*PLAIN_CARDS, *(coded_card(code) for code in ("2122", "2119", "2013", "4009", "4010"))])
+CODES = st.sampled_from(["1000", "4009", "2119", "2122", "5001"])
+RANK = {Status.INIT: 0, Status.PENDING: 1, Status.SUCCESS: 2, Status.FAILURE: 2}
+
+
+class Gateway(RuleBasedStateMachine):
+    """Payers, shops, banks and clocks do what they like; what is refused changes nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.book = Book(seed="laws")
+        self.now = datetime(2026, 11, 21, tzinfo=UTC)
+        self.seen: dict[UUID, Status] = {}
+        self.numbers = 0
+
+    @rule(amount=AMOUNTS, method=st.sampled_from(["purchase", "auth"]), makers=st.integers(0, 3))
+    def open_payment(self, amount: Decimal, method: str, makers: int) -> None:
+        self.numbers += 1
+        split = self._split(amount, makers)
+        body: dict[str, Any] = {
+            "mode": "hosted",
+            "method": method,
+            "amount": amount,
+            "currency": "UAH",
+            "description": "d",
+            "order_id": f"order{self.numbers}",
+            "order_3ds_bypass": "always",
+            "customer_email": "a@example.com",
+            "customer_phone": "1",
+            "split": [share.model_dump() for share in split] or None,
+        }
+        open_hosted(self.book, POS, read_body(HostedPayment, body), "", self.now)
+
+    @rule(which=st.integers(0), card=CARDS)
+    def pay(self, which: int, card: str) -> None:
+        self._try(
+            which, lambda p: attempts.attempt(self.book, p, card_on_file(self.book, POS, card, self.now), self.now)
+        )
+
+    @rule(which=st.integers(0), passed=st.booleans())
+    def answer_challenge(self, which: int, passed: bool) -> None:
+        self._try(which, lambda p: attempts.answer_challenge(self.book, p, self.now, passed=passed))
+
+    @rule(which=st.integers(0))
+    def cancel(self, which: int) -> None:
+        self._try(which, lambda p: attempts.cancel(self.book, p, self.now))
+
+    @rule(which=st.integers(0), code=CODES)
+    def decide(self, which: int, code: str) -> None:
+        self._try(which, lambda p: attempts.settle(self.book, p, code, self.now))
+
+    @rule(which=st.integers(0), code=CODES)
+    def decide_operation(self, which: int, code: str) -> None:
+        operations = list(self.book.operations.values())
+        if operations:
+            operation = operations[which % len(operations)]
+            self._try(0, lambda _: secondary.settle(self.book, operation, code, self.now))
+
+    @rule(which=st.integers(0), amount=st.none() | AMOUNTS, makers=st.integers(0, 3))
+    def capture(self, which: int, amount: Decimal | None, makers: int) -> None:
+        def act(payment: Payment) -> None:
+            split = self._split(amount or payment.amount, makers)
+            secondary.capture(self.book, payment, secondary.Order(amount, split=split), self.now)
+
+        self._try(which, act)
+
+    @rule(which=st.integers(0))
+    def void(self, which: int) -> None:
+        self._try(which, lambda p: secondary.void(self.book, p, secondary.Order(), self.now))
+
+    @rule(which=st.integers(0), amount=st.none() | AMOUNTS, makers=st.integers(0, 3))
+    def refund(self, which: int, amount: Decimal | None, makers: int) -> None:
+        def act(payment: Payment) -> None:
+            split = self._split(amount or payment.amount, makers)
+            order = secondary.Order(amount, split=split, through_split=bool(split))
+            secondary.refund(self.book, payment, order, self.now)
+
+        self._try(which, act)
+
+    @rule(minutes=st.integers(1, 90))
+    def wait(self, minutes: int) -> None:
+        self.now += timedelta(minutes=minutes)
+        tick(self.book, self.now)
+
+    def _split(self, amount: Decimal, makers: int) -> list[Share]:
+        if makers == 0:
+            return []
+        each = (amount / makers).quantize(Decimal("0.01"), "ROUND_DOWN")
+        rest = amount - each * (makers - 1)
+        parts = [each] * (makers - 1) + [rest]
+        if min(parts) <= 0:
+            return []
+        return [Share(sub_merchant_id=who, amount=part) for who, part in zip(SUB_MERCHANTS, parts, strict=False)]
+
+    def _try(self, which: int, act: Any) -> None:
+        payments = list(self.book.payments.values())
+        if not payments:
+            return
+        before = self.book.model_dump_json()
+        try:
+            act(payments[which % len(payments)])
+        except Refusal:
+            after = self.book.model_dump_json()
+            assert _without_cards(after) == _without_cards(before)
+
+    @invariant()
+    def statuses_only_move_forward(self) -> None:
+        entries = self.book.payments | self.book.operations
+        for identifier, entry in entries.items():
+            before = self.seen.get(identifier, Status.INIT)
+            assert RANK[entry.status] >= RANK[before]
+            if RANK[before] == 2:
+                assert entry.status is before
+            self.seen[identifier] = entry.status
+
+    @invariant()
+    def no_money_comes_from_nowhere(self) -> None:
+        expected = self.book.behaviour(POS).opening_balance
+        for payment in self.book.payments.values():
+            taken = secondary.taken_amount(self.book, payment)
+            given = [e for e in self.book.living(payment, "refund") if e.status is Status.SUCCESS]
+            fees = (
+                [payment.fee] if payment.method == "purchase" else [e.fee for e in self.book.living(payment, "capture")]
+            )
+            expected += taken - sum(e.amount for e in given) - sum(fee.total for fee in fees if fee)
+        assert self.book.account(POS, "UAH").available == expected
+
+    @invariant()
+    def nothing_is_taken_or_given_twice(self) -> None:
+        for payment in self.book.payments.values():
+            captures, voids = self.book.living(payment, "capture"), self.book.living(payment, "void")
+            assert len(captures) + len(voids) <= 1
+            assert sum(entry.amount for entry in captures) <= payment.amount
+            assert secondary.refunded_amount(self.book, payment) <= secondary.taken_amount(self.book, payment)
+            assert all(left >= 0 for left in shares.left(self.book, payment).values())
+
+    @invariant()
+    def the_shop_hears_of_every_change(self) -> None:
+        told = {}
+        for entry in self.book.news:
+            told[getattr(entry, "operation_id", entry.payment_id)] = entry.status
+        entries = self.book.payments | self.book.operations
+        moved = {identifier: entry.status for identifier, entry in entries.items() if entry.status is not Status.INIT}
+        assert told == moved
+
+
+def _without_cards(book: str) -> Any:
+    """A refused attempt may have met a new card, which took identifiers; nothing else may change."""
+    read = Book.model_validate_json(book)
+    return read.model_dump(exclude={"cards", "counter"})
+
+
+Gateway.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestGateway = Gateway.TestCase

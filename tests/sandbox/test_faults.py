@@ -1,0 +1,85 @@
+"""A broken network, to order: what a shop's client sees, and what really happened at the gateway."""
+
+import httpx2
+import pytest
+
+from app.sandbox.scripting import FaultRule
+from tests.sandbox.scene import Scene, read
+
+
+@pytest.mark.parametrize(("moment", "paid"), [("before", False), ("after", True)])
+async def test_a_dropped_connection_is_no_answer(scene: Scene, moment: str, paid: bool) -> None:
+    await scene.control.fault(FaultRule.model_validate({"effect": "drop", "moment": moment}))
+    with pytest.raises((httpx2.RemoteProtocolError, httpx2.ReadError)):
+        await scene.merchant.pay_direct("mugs")
+    assert (await scene.merchant.look("mugs")).status_code == (200 if paid else 404)
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+async def test_an_answer_cut_in_the_middle(scene: Scene, moment: str) -> None:
+    await scene.control.fault(FaultRule.model_validate({"effect": "truncate", "moment": moment}))
+    with pytest.raises(httpx2.RemoteProtocolError):
+        await scene.merchant.pay_direct("mugs")
+
+
+@pytest.mark.parametrize(("moment", "paid"), [("before", False), ("after", True)])
+@pytest.mark.parametrize("status", [429, 500, 503])
+async def test_an_error_whatever_was_done(scene: Scene, moment: str, paid: bool, status: int) -> None:
+    rule = {"effect": "status", "moment": moment, "status": status, "headers": {"Retry-After": "3"}}
+    await scene.control.fault(FaultRule.model_validate(rule))
+    answer = await scene.merchant.pay_direct("mugs")
+    assert answer.status_code == status
+    assert answer.headers["retry-after"] == "3"
+    assert (await scene.merchant.look("mugs")).status_code == (200 if paid else 404)
+
+
+async def test_garbage_is_no_json(scene: Scene) -> None:
+    await scene.control.fault(FaultRule(effect="garbage"))
+    answer = await scene.merchant.pay_direct("mugs")
+    assert answer.status_code == 200
+    with pytest.raises(ValueError, match=r"JSON|Unterminated|Expecting"):
+        answer.json()
+    await scene.control.fault(FaultRule(effect="garbage", body="<html>maintenance</html>"))
+    assert (await scene.merchant.pay_direct("more")).text == "<html>maintenance</html>"
+
+
+@pytest.mark.parametrize(("moment", "paid"), [("before", False), ("after", True)])
+async def test_an_answer_that_comes_too_late(scene: Scene, moment: str, paid: bool) -> None:
+    await scene.control.fault(FaultRule.model_validate({"effect": "latency", "moment": moment, "seconds": 0.5}))
+    scene.merchant.http.timeout = 0.1
+    with pytest.raises(httpx2.ReadTimeout):
+        await scene.merchant.pay_direct("mugs")
+    scene.merchant.http.timeout = 10
+    assert (await scene.merchant.look("mugs")).status_code == (200 if paid else 404)
+
+
+async def test_latency_alone_changes_nothing(scene: Scene) -> None:
+    await scene.control.fault(FaultRule(effect="latency", seconds=0.01))
+    await scene.control.fault(FaultRule(effect="latency", seconds=0.01, moment="after"))
+    read(await scene.merchant.pay_direct("a"))
+    read(await scene.merchant.pay_direct("b"))
+
+
+async def test_rules_are_for_the_calls_they_name_and_are_used_up(scene: Scene) -> None:
+    await scene.control.fault(FaultRule(effect="status", order_id="chosen", http_method="POST"))
+    await scene.control.fault(FaultRule(effect="status", path="/api/v1/void", times=2))
+    await scene.control.fault(FaultRule(effect="status", order_id="looked", http_method="GET"))
+    await scene.control.fault(FaultRule(effect="status", order_id="cancelled"))
+
+    assert (await scene.merchant.pay_hosted("other")).status_code == 303
+    assert (await scene.merchant.pay_hosted("chosen")).status_code == 500
+    assert (await scene.merchant.pay_hosted("chosen")).status_code == 303
+    for expected in (500, 500, 400):
+        assert (await scene.merchant.operate("void", "chosen")).status_code == expected
+    for expected in (500, 404):
+        assert (await scene.merchant.look("looked")).status_code == expected
+    for expected in (500, 404):
+        assert (await scene.merchant.cancel("cancelled")).status_code == expected
+
+
+async def test_the_payers_pages_are_spared_unless_named(scene: Scene) -> None:
+    location = (await scene.merchant.pay_hosted("mugs")).headers["location"]
+    await scene.control.fault(FaultRule(effect="status", status=503))
+    assert (await scene.merchant.http.get(location)).status_code == 200
+    await scene.control.fault(FaultRule(effect="status", status=503, path="/api/v1/checkout/*"))
+    assert (await scene.merchant.http.get(location)).status_code == 503

@@ -1,0 +1,79 @@
+"""What a restart keeps, and what a seed repeats."""
+
+import json
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from app.sandbox.settings import SandboxSettings
+from tests.conftest import Clock
+from tests.sandbox.scene import Scene, a_scene, read
+
+
+async def test_a_restart_forgets_nothing(clock: Clock, tmp_path: Path) -> None:
+    file = tmp_path / "sandbox.json"
+    async with a_scene(clock, state=file) as scene:
+        await scene.merchant.pay_hosted("mugs", method="auth")
+        await scene.control.pay("mugs")
+        await scene.merchant.operate("capture", "mugs")
+        await scene.control.options(settle_after="PT5S")
+        await scene.control.advance(timedelta(days=1))
+        before = read(await scene.merchant.look("mugs"))
+        await scene.quiet()
+    async with a_scene(clock, state=file) as scene:
+        after = read(await scene.merchant.look("mugs"))
+        assert after == before
+        assert (await scene.merchant.pay_hosted("mugs")).status_code == 400
+        assert (await scene.control.options()).settle_after == timedelta(seconds=5)
+        assert await scene.control.now() == clock() + timedelta(days=1)
+        assert {d.state for d in await scene.control.webhooks()} == {"delivered"}
+        assert (await scene.merchant.operate("refund", "mugs")).status_code == 200
+    assert os.listdir(tmp_path) == ["sandbox.json"]  # noqa: PTH208 - a look at a folder, after everything
+
+
+async def test_a_webhook_that_was_under_way_is_sent_after_a_restart(clock: Clock, tmp_path: Path) -> None:
+    file = tmp_path / "sandbox.json"
+    async with a_scene(clock, state=file) as scene:
+        await scene.merchant.pay_hosted("mugs")
+        await scene.control.pay("mugs")
+        await scene.quiet()
+    state = json.loads(file.read_bytes())
+    assert len(state["deliveries"]) == 2
+    async with a_scene(clock) as shop_of_later:
+        for delivery in state["deliveries"]:
+            delivery["state"] = "waiting"
+            delivery["url"] = shop_of_later.merchant.server_url
+        file.write_text(json.dumps(state))
+        async with a_scene(clock, state=file) as scene:
+            await scene.quiet()
+        assert [told[1] for told in shop_of_later.shop.told()] == ["pending", "success"]
+
+
+async def test_the_same_seed_gives_the_same_identifiers(clock: Clock) -> None:
+    async def story(scene: Scene) -> list[dict[str, str]]:
+        await scene.merchant.pay_hosted("mugs", method="auth")
+        await scene.control.pay("mugs")
+        await scene.merchant.operate("void", "mugs")
+        names = ("payment_id", "operation_id", "transaction_id", "cc_token", "gateway_order_id")
+        return [{n: record[n] for n in names if n in record} for record in read(await scene.merchant.look("mugs"))]
+
+    told = []
+    for seed in ("one", "one", "two"):
+        async with a_scene(clock, seed=seed) as scene:
+            told.append(await story(scene))
+    assert told[0] == told[1]
+    assert told[0] != told[2]
+
+
+async def test_a_reset_begins_anew(scene: Scene) -> None:
+    await scene.merchant.pay_hosted("mugs")
+    await scene.control.reset()
+    assert await scene.control.payments() == []
+    assert (await scene.merchant.pay_hosted("mugs")).status_code == 303
+
+
+def test_a_misspelt_setting_is_refused() -> None:
+    with pytest.raises(ValueError, match="clokc"):
+        SandboxSettings.model_validate({"clokc": 1})

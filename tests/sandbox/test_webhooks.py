@@ -1,0 +1,193 @@
+"""Webhooks on their way: order, repetitions, retries, and everything that can go wrong with them."""
+
+import base64
+from decimal import Decimal
+
+import pytest
+
+from app.sandbox.control import SandboxRefused
+from app.sandbox.deliveries import is_loopback
+from app.sandbox.scripting import WebhookRule
+from tests.conftest import Clock
+from tests.sandbox.scene import Scene, a_scene, read
+
+PENDING, PAID = ("purchase", "pending", "2119"), ("purchase", "success", "1000")
+
+
+async def test_a_shop_that_stumbles_is_told_again(scene: Scene) -> None:
+    scene.shop.answers = [503, 200, 500, 500, 500]
+    await scene.control.options(pending_webhook=False)
+    await scene.merchant.pay_hosted("stumbles")
+    await scene.control.pay("stumbles")
+    await scene.quiet()
+    (delivery,) = await scene.control.webhooks("stumbles")
+    assert delivery.state == "delivered"
+    assert [tried.http_status for tried in delivery.tries] == [503, 200]
+
+    await scene.merchant.pay_hosted("falls")
+    await scene.control.pay("falls")
+    await scene.quiet()
+    (delivery,) = await scene.control.webhooks("falls")
+    assert delivery.state == "failed"
+    assert len(delivery.tries) == 3
+
+
+async def test_a_shop_that_is_not_there(scene: Scene) -> None:
+    await scene.merchant.pay_hosted("nobody", server_url="http://127.0.0.1:9/gateway")
+    await scene.control.pay("nobody")
+    await scene.quiet()
+    assert {(d.state, d.tries[-1].problem) for d in await scene.control.webhooks()} == {("failed", "ConnectError")}
+
+
+async def test_held_webhooks_are_released_the_other_way_round(scene: Scene) -> None:
+    await scene.control.hold_webhooks("mugs")
+    await scene.merchant.pay_hosted("mugs")
+    await scene.control.pay("mugs")
+    await scene.quiet()
+    assert scene.shop.heard == []
+    assert [d.state for d in await scene.control.webhooks("mugs")] == ["held", "held"]
+
+    await scene.control.release_webhooks("mugs", newest_first=True)
+    await scene.quiet()
+    assert scene.shop.told() == [PAID, PENDING]
+    await scene.merchant.operate("refund", "mugs")
+    await scene.quiet()
+    assert scene.shop.told()[-1] == ("refund", "success", "1004")
+
+
+async def test_releasing_one_order_keeps_the_others_held(scene: Scene) -> None:
+    await scene.control.hold_webhooks()
+    for order_id in ("a", "b"):
+        await scene.merchant.pay_hosted(order_id)
+        await scene.control.pay(order_id)
+    assert [d.order_id for d in await scene.control.release_webhooks("a")] == ["a", "a"]
+    await scene.quiet()
+    assert {told["order_id"] for told in scene.shop.heard} == {"a"}
+
+
+async def test_duplicates_are_the_very_same(scene: Scene) -> None:
+    await scene.control.webhook_rule(WebhookRule(effect="duplicate", status="success", copies=2))
+    await scene.merchant.pay_hosted("mugs")
+    await scene.control.pay("mugs")
+    await scene.quiet()
+    assert scene.shop.told() == [PENDING, PAID, PAID, PAID]
+    assert len(set(scene.shop.raw[1:])) == 1
+
+
+async def test_lost_and_forged_webhooks(scene: Scene) -> None:
+    await scene.control.webhook_rule(WebhookRule(effect="drop", status="pending", times=1))
+    await scene.control.webhook_rule(WebhookRule(effect="forge", status="success", times=1))
+    await scene.merchant.pay_hosted("mugs")
+    await scene.control.pay("mugs")
+    await scene.quiet()
+    assert (scene.shop.heard, scene.shop.forged) == ([], 1)
+
+
+async def test_a_delayed_webhook_is_overtaken(scene: Scene) -> None:
+    await scene.control.webhook_rule(WebhookRule(effect="delay", status="pending", seconds=0.2))
+    await scene.merchant.pay_hosted("mugs")
+    await scene.control.pay("mugs")
+    await scene.quiet()
+    assert scene.shop.told() == [PAID, PENDING]
+
+
+async def test_rules_can_be_taken_back(scene: Scene) -> None:
+    await scene.control.webhook_rule(WebhookRule(effect="drop"))
+    await scene.control.outcome("4009")
+    await scene.control.clear_rules()
+    await scene.merchant.pay_hosted("mugs")
+    await scene.control.pay("mugs")
+    await scene.quiet()
+    assert scene.shop.told() == [PENDING, PAID]
+
+
+async def test_a_person_fires_a_webhook_with_a_lie_in_it(scene: Scene) -> None:
+    await scene.merchant.pay_hosted("mugs")
+    await scene.control.fire_webhook("mugs", changes={"status": "success", "amount": "1.00"})
+    await scene.control.fire_webhook("mugs", secret="somebody else's")
+    await scene.quiet()
+    assert [(told["status"], told["amount"]) for told in scene.shop.heard] == [("success", "1.00")]
+    assert scene.shop.forged == 1
+
+
+async def test_a_webhook_is_sent_again_when_the_shop_asks(scene: Scene) -> None:
+    await scene.merchant.pay_hosted("mugs")
+    await scene.control.pay("mugs")
+    refund = read(await scene.merchant.operate("refund", "mugs", refund_amount=Decimal("1.00")))
+    await scene.quiet()
+    before = len(scene.shop.heard)
+    record = read(await scene.merchant.look("mugs", "refund", callback="true"))
+    assert record["operation_id"] == refund["operation_id"]
+    await scene.quiet()
+    assert scene.shop.heard[before]["operation_id"] == refund["operation_id"]
+    assert (await scene.merchant.look("mugs", "refund", callback="false")).status_code == 400
+    (first, *_) = await scene.control.webhooks("mugs")
+    await scene.control.repeat_webhook(first.delivery_id)
+    await scene.quiet()
+    assert scene.shop.raw[-1] == scene.shop.raw[0]
+
+
+async def test_data_without_padding_is_signed_as_it_is_sent(scene: Scene) -> None:
+    await scene.control.options(pad_webhook_data=False)
+    for number in range(3):
+        await scene.merchant.pay_hosted(f"mugs{'x' * number}")
+        await scene.control.pay(f"mugs{'x' * number}")
+    await scene.quiet()
+    assert scene.shop.forged == 0
+    assert len(scene.shop.heard) == 6
+    assert not any(delivery.data.endswith("=") for delivery in await scene.control.webhooks())
+
+
+async def test_nothing_is_told_when_no_address_was_given(scene: Scene) -> None:
+    await scene.merchant.pay_hosted("silent", server_url=None)
+    await scene.control.pay("silent")
+    assert await scene.control.webhooks() == []
+    with pytest.raises(SandboxRefused):
+        await scene.control.fire_webhook("silent")
+
+
+async def test_webhooks_stay_on_this_machine_unless_told_otherwise(clock: Clock, scene: Scene) -> None:
+    await scene.merchant.pay_hosted("far", server_url="http://192.0.2.1/gateway")
+    await scene.control.pay("far")
+    assert {d.state for d in await scene.control.webhooks()} == {"refused"}
+    async with a_scene(clock, allow_remote_webhooks=True, webhook_retries=(), webhook_timeout=0.01) as brave:
+        await brave.merchant.pay_hosted("far", server_url="http://localhost:9/gateway")
+        await brave.control.pay("far")
+        await brave.quiet()
+        assert {d.state for d in await brave.control.webhooks()} == {"failed"}
+
+
+@pytest.mark.parametrize(
+    ("address", "here"),
+    [
+        ("http://127.0.0.1/a", True),
+        ("http://127.9.9.9:8443/a", True),
+        ("https://[::1]/a", True),
+        ("http://localhost/a", True),
+        ("http://localhost.example.com/a", False),
+        ("http://127.0.0.1.example.com/a", False),
+        ("http://127.0.0.1@example.com/a", False),
+        ("http://0.0.0.0/a", False),
+        ("http://10.0.0.1/a", False),
+        ("http://[::1", False),
+        ("http:///a", False),
+    ],
+)
+def test_what_counts_as_this_machine(address: str, here: bool) -> None:
+    assert is_loopback(address) is here
+
+
+async def test_webhook_fields_are_those_of_the_interface(scene: Scene) -> None:
+    await scene.merchant.pay_hosted("mugs")
+    await scene.control.pay("mugs")
+    await scene.merchant.operate("refund", "mugs", comment="broken")
+    await scene.quiet()
+    paid, refund = scene.shop.heard[-2:]
+    assert {"payment_id", "order_id", "pos_id", "mode", "method", "amount", "currency", "status"} <= paid.keys()
+    assert {"result_url", "user_action_required", "description"}.isdisjoint(paid)
+    assert refund.keys() == {
+        *("operation_id", "payment_id", "order_id", "transaction_id", "pos_id", "mode", "method", "amount"),
+        *("currency", "status", "status_code", "status_description", "created_at", "processed_at", "receipt_url"),
+    }
+    raw = (await scene.control.webhooks())[-1].data
+    assert b'"amount":100.00' in base64.urlsafe_b64decode(raw)
