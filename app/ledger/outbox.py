@@ -47,7 +47,7 @@ async def event_for_update(session: AsyncSession, event_id: int) -> SaleorEvent:
     return (await session.exec(select(SaleorEvent).where(SaleorEvent.id == event_id).with_for_update())).one()
 
 
-async def later_event_exists(session: AsyncSession, event: SaleorEvent) -> bool:
-    """Return True when the payment has a newer event than this one."""
-    query = select(exists().where(col(SaleorEvent.payment_id) == event.payment_id, col(SaleorEvent.id) > event.id))
-    return bool((await session.exec(query)).one())
+async def later_events(session: AsyncSession, event: SaleorEvent) -> Sequence[SaleorEvent]:
+    """Return the events of the same payment that are newer than this one, oldest first."""
+    query = select(SaleorEvent).where(SaleorEvent.payment_id == event.payment_id, col(SaleorEvent.id) > event.id)
+    return (await session.exec(query.order_by(col(SaleorEvent.id)))).all()

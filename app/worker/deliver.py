@@ -3,8 +3,9 @@
 from datetime import datetime, timedelta
 
 import structlog
+from pydantic import ValidationError
 
-from app.ledger.outbox import event_for_update, later_event_exists
+from app.ledger.outbox import event_for_update, later_events
 from app.ledger.sheets import payment_of
 from app.ledger.tables import EventState, Payment, SaleorEvent
 from app.payments.desk import Desk
@@ -27,26 +28,40 @@ async def deliver(desk: Desk, saleor: SaleorClient, event_id: int) -> None:
         if event.state is not EventState.WAITING:
             return
         payment = await payment_of(session, event.payment_id)
-        if _only_informative(event) and await later_event_exists(session, event):
+        stale = _is_note(event) and any(_says_what_is_possible(each) for each in await later_events(session, event))
+        if stale:
             event.state = EventState.SUPERSEDED
             event.next_attempt_at = None
-            return
-    installation = await desk.installations.get(payment.installation_id)
-    error: SaleorError | None = None
-    try:
-        await saleor.report(installation, _report(payment, event))
-    except SaleorError as exc:
-        error = exc
-    async with desk.database.transaction() as session:
-        event = await event_for_update(session, event_id)
-        payment = await payment_of(session, event.payment_id)
-        _post(event, payment, error, desk.now())
+    if not stale:
+        error = await _tell(desk, saleor, payment, event)
+        async with desk.database.transaction() as session:
+            event = await event_for_update(session, event_id)
+            payment = await payment_of(session, event.payment_id)
+            # It can have taken so long that another worker has delivered it meanwhile.
+            if event.state is EventState.WAITING:
+                _post(event, payment, error, desk.now())
     desk.wake()
 
 
-def _only_informative(event: SaleorEvent) -> bool:
-    """Return True for a note about where a payment stands, which is stale as soon as anything happens."""
-    return event.type == EventType.INFO and event.available_actions is not None
+async def _tell(desk: Desk, saleor: SaleorClient, payment: Payment, event: SaleorEvent) -> SaleorError | None:
+    installation = await desk.installations.get(payment.installation_id)
+    try:
+        await saleor.report(installation, _report(payment, event))
+    except SaleorError as error:
+        return error
+    except ValidationError as error:  # Saleor would refuse it as well, now and tomorrow
+        fields = ", ".join(str(each["loc"][0]) for each in error.errors(include_input=False) if each["loc"])
+        return SaleorRefused("INVALID", fields or None, "it cannot be said in the form that Saleor takes")
+    return None
+
+
+def _is_note(event: SaleorEvent) -> bool:
+    """Return True for a note about where a payment stands, which is stale as soon as something newer is told."""
+    return event.type == EventType.INFO and _says_what_is_possible(event)
+
+
+def _says_what_is_possible(event: SaleorEvent) -> bool:
+    return event.available_actions is not None
 
 
 def _report(payment: Payment, event: SaleorEvent) -> EventReport:
