@@ -12,7 +12,9 @@ from pydantic.alias_generators import to_camel
 from app.payments.refusal import Refusal, RefusalCode
 
 _CARD_FIELD = re.compile(
-    r"(card|cc|pan)[_-]?(number|num|no)?|cvv2?|cvc2?|card[_-]?cvv|(exp|expiry|expiration)[_-]?(month|year|date)",
+    r"((credit|debit|bank|payment)[_-]?)?(card|cc|pan)[_-]?(number|num|no)?"
+    r"|(card[_-]?)?(cvv2?|cvc2?|security[_-]?code)([_-]?code)?"
+    r"|((card|cc)[_-]?)?(exp|expiry|expiration)[_-]?(month|year|date)",
     re.IGNORECASE,
 )
 _Name = Annotated[str, StringConstraints(strip_whitespace=True, max_length=100)]
@@ -90,7 +92,7 @@ def allowed_return_url(url: str | None, storefront_origins: Sequence[str]) -> st
 
 def origin_of(url: str) -> str | None:
     """Return scheme, host and port of an absolute http(s) address, in lower case; None for anything else."""
-    if any(character.isspace() or character == "\\" for character in url):
+    if " " in url or "\\" in url or not url.isprintable():  # browsers read these otherwise than we do
         return None
     try:
         parts = urlsplit(url)
