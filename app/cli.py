@@ -1,31 +1,32 @@
 """The command line, ``saleor-gateway``."""
 
-import sys
-
 import typer
-from rich.console import Console
 
-from app.commands import serve
-from app.settings import SettingsError
+from app.commands import accounts, channels, installations, payments, serve
+from app.commands.group import OperatorGroup
+from app.logs import configure_logs
 
 cli = typer.Typer(
     name="saleor-gateway",
     help="The payment app for Saleor stores whose money goes through this gateway.",
+    cls=OperatorGroup,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 cli.command("run")(serve.run)
 cli.command("migrate")(serve.migrate_database)
+cli.add_typer(installations.commands, name="installation")
+cli.add_typer(accounts.commands, name="account")
+cli.add_typer(channels.commands, name="channel")
+cli.add_typer(payments.commands, name="payment")
 
 
 def main() -> None:
-    """Run a command. What an operator can mend is said in one line on standard error, with exit status 2."""
-    try:
-        cli()
-    except SettingsError as exc:
-        Console(stderr=True).print(f"[bold red]{exc}[/]", soft_wrap=True, highlight=False)
-        sys.exit(2)
+    """Run a command. Whatever it logs goes to standard error: standard output is for what was asked (``run`` sets
+    its logs up again, as the settings say)."""
+    configure_logs("console", "warning")
+    cli()
 
 
 if __name__ == "__main__":

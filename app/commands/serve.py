@@ -4,11 +4,12 @@ import asyncio
 
 import uvicorn
 
+from app.commands.opening import require_newest
 from app.ledger.database import is_sqlite
-from app.ledger.migrate import current_revision, migrate, newest_revision
+from app.ledger.migrate import migrate
 from app.logs import configure_logs
 from app.main import create_app
-from app.settings import PREFIX, Settings, SettingsError, read_settings
+from app.settings import Settings, read_settings
 
 
 def run() -> None:
@@ -40,12 +41,4 @@ async def _prepare_database(settings: Settings) -> None:
     if is_sqlite(settings.database):
         await migrate(settings.database)
         return
-    try:
-        revision = await current_revision(settings.database)
-    except Exception as exc:
-        raise SettingsError(f"{PREFIX}DATABASE_URL: the database does not answer ({type(exc).__name__})") from exc
-    if revision != newest_revision():
-        raise SettingsError(
-            f"{PREFIX}DATABASE_URL: the database stands at {revision or 'nothing'}, not at {newest_revision()}: "
-            "run `saleor-gateway migrate`"
-        )
+    await require_newest(settings)

@@ -4,6 +4,8 @@ import re
 import shlex
 from dataclasses import dataclass
 
+from app.gateway.hosts import PRESETS
+
 # Nothing that a shell could take for anything but an address: these words end up in somebody's terminal.
 _SALEOR_API_URL = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]{1,5})?/graphql/")
 
@@ -23,14 +25,16 @@ class Step:
 FIRST_STEPS: tuple[Step, ...] = (
     Step(
         "Add your merchant account",
-        "The point of sale and its keys, as the gateway's merchant portal shows them. "
-        "The command asks for the keys, so that they stay out of your shell's history, and tries them out.",
-        f"saleor-gateway account add --saleor {SALEOR} --pos-id YOUR-POS-ID",
+        "The point of sale and its keys, as the gateway's merchant portal shows them. The command asks for the keys, "
+        "so that they stay out of your shell's history, and tries them out. "
+        f"A gateway is {' or '.join(PRESETS)}; any other is named by --base-url instead.",
+        f"saleor-gateway account add --saleor {SALEOR} --gateway YOUR-GATEWAY --pos-id YOUR-POS-ID",
     ),
     Step(
         "Say which channels use it",
-        "A channel without an account of its own is not offered the payment method.",
-        f"saleor-gateway route add --saleor {SALEOR} --channel YOUR-CHANNEL --account YOUR-ACCOUNT",
+        "A channel without an account of its own is not offered the payment method. The account's id is what the first "
+        "command says at its end.",
+        "saleor-gateway channel map YOUR-CHANNEL YOUR-ACCOUNT",
     ),
 )
 

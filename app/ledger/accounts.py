@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from sqlalchemy import exists
+from sqlalchemy import exists, or_
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.ledger.database import Database
-from app.ledger.tables import ChannelRoute, MerchantAccount, Payment
+from app.ledger.tables import ChannelRoute, MerchantAccount, Notification, Payment
 from app.ledger.vault import Vault
 
 _ID_ALPHABET = string.ascii_lowercase + string.digits
@@ -137,9 +137,10 @@ class AccountBook:
         return row
 
     async def remove(self, account_id: str) -> bool:
-        """Delete an account that no payment refers to (True), else disable it (False); its routes go in any case.
+        """Delete an account that nothing refers to (True), else disable it (False); its routes go in any case.
 
-        Raises AccountError when there is no such account.
+        Payments refer to their account, and so do notifications, also those about payments that are not ours. Raises
+        AccountError when there is no such account.
         """
         async with self._database.transaction() as session:
             row = await _required(session, account_id)
@@ -147,7 +148,9 @@ class AccountBook:
             for route in routes.all():
                 await session.delete(route)
             await session.flush()
-            used = (await session.exec(select(exists().where(col(Payment.account_id) == account_id)))).one()
+            paid = exists().where(col(Payment.account_id) == account_id)
+            notified = exists().where(col(Notification.account_id) == account_id)
+            used = (await session.exec(select(or_(paid, notified)))).one()
             if used:
                 row.enabled = False
                 row.updated_at = self._now()
@@ -169,6 +172,17 @@ class AccountBook:
                 )
             else:
                 route.account_id = account_id
+
+    async def unmap_channel(self, installation_id: int, channel: str) -> bool:
+        """Offer payments in ``channel`` no longer; False when it had no account."""
+        query = select(ChannelRoute).where(
+            ChannelRoute.installation_id == installation_id, ChannelRoute.channel == channel
+        )
+        async with self._database.transaction() as session:
+            route = (await session.exec(query.with_for_update())).first()
+            if route is not None:
+                await session.delete(route)
+        return route is not None
 
     async def for_channel(self, installation_id: int, channel: str) -> MerchantAccount | None:
         """Return the account that takes the money of that channel, or None."""

@@ -1,0 +1,97 @@
+"""How an account is shown: everything but its secrets."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rich.table import Table
+from rich.text import Text
+
+from app.commands.terminal import fact, fact_sheet, moment, plain, table
+from app.ledger.tables import MerchantAccount
+from app.payments.desk import Desk
+
+
+@dataclass(frozen=True, slots=True)
+class AccountView:
+    """An account with what belongs to it. ``saleor`` is an API address, ``channels`` are slugs."""
+
+    account: MerchantAccount
+    saleor: str
+    channels: tuple[str, ...]
+    notification_address: str
+
+    def to_json(self) -> dict[str, object]:
+        """Return it for scripts; ``order_timeout`` in seconds."""
+        account = self.account
+        return {
+            "id": account.id,
+            "name": account.name,
+            "saleor": self.saleor,
+            "pos_id": account.pos_id,
+            "base_url": account.base_url,
+            "scheme_word": account.scheme_word,
+            "currencies": account.currencies,
+            "storefronts": account.storefront_origins,
+            "channels": list(self.channels),
+            "order_timeout": account.order_timeout,
+            "names_required": account.names_required,
+            "enabled": account.enabled,
+            "notification_address": self.notification_address,
+            "created_at": moment(account.created_at),
+            "updated_at": moment(account.updated_at),
+        }
+
+
+async def views(desk: Desk, accounts: Sequence[MerchantAccount] | None = None) -> list[AccountView]:
+    """Return the views of ``accounts``, of all by default."""
+    saleors = {each.id: each.saleor_api_url for each in await desk.installations.all()}
+    routes = await desk.accounts.routes()
+    return [
+        AccountView(
+            account=account,
+            saleor=saleors[account.installation_id],
+            channels=tuple(route.channel for route in routes if route.account_id == account.id),
+            notification_address=desk.addresses.notifications(account.id),
+        )
+        for account in (await desk.accounts.all() if accounts is None else accounts)
+    ]
+
+
+async def view(desk: Desk, account: MerchantAccount) -> AccountView:
+    """Return the view of one account."""
+    return (await views(desk, [account]))[0]
+
+
+def as_table(shown: Iterable[AccountView]) -> Table:
+    """Return the accounts of one Saleor as a table."""
+    accounts = table("Account", "Point of sale, gateway", "Takes", "Channels")
+    for each in shown:
+        account = each.account
+        name = Text(plain(account.name), "bold")
+        if not account.enabled:
+            name.append(" (switched off)", "yellow")
+        accounts.add_row(
+            Text.assemble(name, "\n", account.id),
+            Text(plain(f"{account.pos_id}") + "\n" + plain(account.base_url)),
+            " ".join(account.currencies),
+            Text("\n".join(map(plain, each.channels))) if each.channels else Text("none", "yellow"),
+        )
+    return accounts
+
+
+def as_facts(each: AccountView) -> Table:
+    """Return everything about one account, a line each."""
+    account = each.account
+    facts = fact_sheet()
+    fact(facts, "account", f"{account.name} ({account.id})", "bold")
+    fact(facts, "state", "switched on" if account.enabled else "switched off")
+    fact(facts, "Saleor", each.saleor)
+    fact(facts, "channels", ", ".join(each.channels) or "none")
+    fact(facts, "point of sale", account.pos_id)
+    fact(facts, "gateway", f"{account.base_url} ({account.scheme_word})")
+    fact(facts, "takes", ", ".join(account.currencies))
+    fact(facts, "storefronts", ", ".join(account.storefront_origins) or "none")
+    fact(facts, "time to pay", f"{account.order_timeout} seconds")
+    fact(facts, "names", "required" if account.names_required else "optional")
+    fact(facts, "notified at", f"{each.notification_address} (we tell the gateway with each payment)")
+    return facts

@@ -1,0 +1,105 @@
+"""``account``: the points of sale at the gateway, with their keys."""
+
+from typing import Annotated
+
+import typer
+
+from app.commands import account_options as options
+from app.commands.account_add import add
+from app.commands.account_check import Finding, check
+from app.commands.account_set import change
+from app.commands.account_view import AccountView, as_facts, as_table, views
+from app.commands.failure import CommandFailed
+from app.commands.finding import find_account
+from app.commands.opening import at_desk
+from app.commands.terminal import AsJson, complain, confirm, require_somebody_to_ask, say, show, show_json, warn
+from app.payments.desk import Desk
+
+commands = typer.Typer(help="Merchant accounts: points of sale at the gateway, with their keys.", no_args_is_help=True)
+commands.command("add")(add)
+commands.command("set")(change)
+
+
+@commands.command("list")
+def show_accounts(as_json: AsJson = False) -> None:
+    """Show all merchant accounts."""
+    found = at_desk(views)
+    if as_json:
+        show_json([each.to_json() for each in found])
+        return
+    if not found:
+        say("There is no merchant account yet: saleor-gateway account add --help")
+    for number, saleor in enumerate(dict.fromkeys(each.saleor for each in found)):
+        if number:
+            say("")
+        say(saleor, "bold")
+        show(as_table(each for each in found if each.saleor == saleor))
+
+
+@commands.command("check")
+def check_accounts(
+    account: Annotated[
+        str | None,
+        typer.Argument(metavar="[ACCOUNT]", help="Its id or its name; all that are switched on, if left out."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Try accounts out at the gateway, harmlessly. The exit status is 1 when something is wrong."""
+
+    async def look(desk: Desk) -> list[Finding]:
+        rows = (
+            [await find_account(desk, account)]
+            if account
+            else [row for row in await desk.accounts.all() if row.enabled]
+        )
+        return [await check(desk.gateways.client(each.account), each) for each in await views(desk, rows)]
+
+    findings = at_desk(look)
+    if not findings:
+        raise CommandFailed("there is no merchant account that is switched on: saleor-gateway account add --help")
+    if as_json:
+        show_json([each.to_json() for each in findings])
+    else:
+        for finding in findings:
+            _tell(finding)
+    if any(finding.wrong for finding in findings):
+        raise typer.Exit(1)
+
+
+@commands.command("remove")
+def remove(
+    account: options.Account,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether you are sure.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete an account with its keys. One that payments refer to is kept for them, and switched off."""
+
+    async def find(desk: Desk) -> AccountView:
+        return (await views(desk, [await find_account(desk, account)]))[0]
+
+    found = at_desk(find)
+    row = found.account
+    if not yes:
+        require_somebody_to_ask("confirm with --yes")
+        show(as_facts(found))
+        confirm(f"Remove the merchant account {row.name!r}?")
+    deleted = at_desk(lambda desk: desk.accounts.remove(row.id))
+    if as_json:
+        show_json({"id": row.id, "outcome": "deleted" if deleted else "disabled", "unmapped": list(found.channels)})
+        return
+    if deleted:
+        say(f"The merchant account {row.name!r} is deleted, with its keys.")
+    else:
+        say(f"The merchant account {row.name!r} is switched off. It is kept for the payments that refer to it.")
+    if found.channels:
+        warn(f"payments are no longer offered in: {', '.join(found.channels)}")
+
+
+def _tell(finding: Finding) -> None:
+    row = finding.view.account
+    if finding.wrong:
+        complain(f"{row.name} ({row.id}): {finding.wrong}")
+    else:
+        say(f"{row.name} ({row.id}): the gateway takes its keys", "green")
+    for words in finding.warnings:
+        warn(words)

@@ -1,0 +1,122 @@
+"""``channel``: which merchant account takes the money of which sales channel."""
+
+import re
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from app.commands import account_options as options
+from app.commands.account_view import views
+from app.commands.failure import CommandFailed
+from app.commands.finding import find_account, find_installation
+from app.commands.opening import at_desk
+from app.commands.terminal import AsJson, plain, say, show, show_json, table, warn
+from app.payments.desk import Desk
+
+commands = typer.Typer(help="Which merchant account takes the money of which sales channel.", no_args_is_help=True)
+
+Channel = Annotated[
+    str,
+    typer.Argument(metavar="CHANNEL", help="The channel's slug, as the Saleor Dashboard shows it.", show_default=False),
+]
+_SLUG = re.compile(r"[-a-zA-Z0-9_]{1,255}")
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A channel of a Saleor, and the account that takes its money."""
+
+    saleor: str
+    channel: str
+    account: str
+    account_name: str
+    enabled: bool
+
+    def to_json(self) -> dict[str, object]:
+        """Return it for scripts."""
+        return {
+            "saleor": self.saleor,
+            "channel": self.channel,
+            "account": self.account,
+            "account_name": self.account_name,
+            "account_enabled": self.enabled,
+        }
+
+
+@commands.command("map")
+def map_channel(channel: Channel, account: options.Account, as_json: AsJson = False) -> None:
+    """Let an account take the money of a channel, instead of the one that did if there is one."""
+    if not _SLUG.fullmatch(channel):
+        raise typer.BadParameter(
+            f"{channel!r} is no slug of a channel: letters, digits, hyphens and underscores, like default-channel",
+            param_hint="CHANNEL",
+        )
+
+    async def do(desk: Desk) -> tuple[Route, Route | None]:
+        row = await find_account(desk, account)
+        before = await _routes(desk)
+        await desk.accounts.map_channel(channel, row.id)
+        mapped = next(each for each in await _routes(desk) if each.channel == channel and each.account == row.id)
+        return mapped, next(
+            (each for each in before if (each.saleor, each.channel) == (mapped.saleor, mapped.channel)), None
+        )
+
+    mapped, before = at_desk(do)
+    if as_json:
+        show_json({**mapped.to_json(), "instead_of": before.account if before else None})
+        return
+    instead = f", instead of {before.account_name!r}" if before and before.account != mapped.account else ""
+    say(f"The money of {mapped.channel} ({mapped.saleor}) goes to {mapped.account_name!r}{instead}.")
+    if not mapped.enabled:
+        warn(f"that account is switched off: saleor-gateway account set {mapped.account} --enable")
+
+
+@commands.command("list")
+def show_channels(as_json: AsJson = False) -> None:
+    """Show which channels have an account. Payments are offered in no other."""
+    routes = at_desk(_routes)
+    if as_json:
+        show_json([each.to_json() for each in routes])
+        return
+    if not routes:
+        say("No channel has an account yet: saleor-gateway channel map CHANNEL ACCOUNT")
+        return
+    shown = table("Channel", "Account", "Saleor")
+    for each in routes:
+        off = "" if each.enabled else " (switched off)"
+        shown.add_row(each.channel, f"{plain(each.account_name)}{off}\n{each.account}", each.saleor)
+    show(shown)
+
+
+@commands.command("unmap")
+def unmap_channel(channel: Channel, saleor: options.Saleor = None, as_json: AsJson = False) -> None:
+    """Offer payments in a channel no longer. Payments that were begun are finished."""
+
+    async def do(desk: Desk) -> Route:
+        only = None if saleor is None else (await find_installation(desk, saleor)).saleor_api_url
+        meant = [each for each in await _routes(desk) if each.channel == channel and only in {None, each.saleor}]
+        if not meant:
+            raise CommandFailed(
+                f"the channel {channel!r} has no merchant account: `saleor-gateway channel list` shows those that have"
+            )
+        if len(meant) > 1:
+            known = ", ".join(each.saleor for each in meant)
+            raise CommandFailed(f"several Saleors have a channel {channel!r}: say which with --saleor ({known})")
+        installation = await find_installation(desk, meant[0].saleor)
+        await desk.accounts.unmap_channel(installation.id, channel)
+        return meant[0]
+
+    unmapped = at_desk(do)
+    if as_json:
+        show_json(unmapped.to_json())
+        return
+    say(f"The channel {unmapped.channel} ({unmapped.saleor}) has no merchant account any more.")
+
+
+async def _routes(desk: Desk) -> list[Route]:
+    return [
+        Route(each.saleor, channel, each.account.id, each.account.name, each.account.enabled)
+        for each in await views(desk)
+        for channel in each.channels
+    ]

@@ -1,0 +1,69 @@
+"""Every command but ``run`` and ``migrate`` works at a desk of its own, beside the running app if there is one.
+
+A command never makes what the app makes at its first start (the data folder, the key file, the tables): in the wrong
+folder, or with other settings than the app's, it would seal secrets with a key that the app does not have.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+from sqlalchemy import make_url
+from sqlalchemy.exc import DBAPIError
+
+from app.commands.failure import CommandFailed
+from app.ledger.accounts import AccountError
+from app.ledger.database import is_sqlite
+from app.ledger.migrate import current_revision, newest_revision
+from app.ledger.vault import VaultError
+from app.main import open_desk
+from app.payments.desk import Desk
+from app.settings import PREFIX, Settings, SettingsError, read_settings
+
+T = TypeVar("T")
+
+_SAME_AS_THE_APP = "start the app once, and give this command the same settings and the same working directory"
+
+
+def at_desk(work: Callable[[Desk], Awaitable[T]]) -> T:
+    """Do ``work`` at a desk with the settings of the environment. Raises SettingsError and CommandFailed."""
+    settings = read_settings()
+    _require_what_the_app_made(settings)
+    return asyncio.run(_at_desk(settings, work))
+
+
+async def require_newest(settings: Settings) -> None:
+    """Raise SettingsError unless the database answers and stands at the migration that this program knows."""
+    try:
+        revision = await current_revision(settings.database)
+    except DBAPIError as exc:
+        raise SettingsError(f"{PREFIX}DATABASE_URL: the database does not answer ({type(exc.orig).__name__})") from exc
+    if revision != newest_revision():
+        raise SettingsError(
+            f"{PREFIX}DATABASE_URL: the database stands at {revision or 'nothing'}, not at {newest_revision()}: "
+            "run `saleor-gateway migrate`"
+        )
+
+
+def _require_what_the_app_made(settings: Settings) -> None:
+    if is_sqlite(settings.database):
+        file = Path(make_url(settings.database).database or "")
+        if not file.is_file():
+            raise SettingsError(f"there is no database {file.absolute()}: {_SAME_AS_THE_APP}")
+    if not settings.key_file.is_file():
+        raise SettingsError(f"there is no secret key file {settings.key_file.absolute()}: {_SAME_AS_THE_APP}")
+
+
+async def _at_desk(settings: Settings, work: Callable[[Desk], Awaitable[T]]) -> T:
+    await require_newest(settings)
+    try:
+        async with open_desk(settings) as desk:
+            return await work(desk)
+    except AccountError as exc:
+        raise CommandFailed(str(exc)) from exc
+    except VaultError as exc:
+        raise CommandFailed(f"{exc} ({settings.key_file.absolute()})") from exc
+    except DBAPIError as exc:
+        # Its own words would quote the statement with all that it writes.
+        raise CommandFailed(f"the database did not do it ({type(exc.orig).__name__}): nothing was changed") from exc
