@@ -1,0 +1,151 @@
+"""What the documentation tells of the code is so: codes, fields, messages, commands, tables. Nothing is left out."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from sqlmodel import SQLModel
+from typer.core import TyperGroup
+
+from app.cli import cli
+from app.gateway.statuses import TABLE, Kind, Status
+from app.ledger.tables import State
+from app.payments.answers import CREATION_UNKNOWN, DECLINED
+from app.payments.language import _PAGE_LANGUAGES
+from app.payments.refusal import RefusalCode
+from app.payments.storefront import StorefrontData
+from app.settings import PREFIX, Settings
+from tests.conftest import REPOSITORY
+from tests.docs.pages import (
+    ARCHITECTURE,
+    DOCS,
+    README,
+    STORE_OWNERS,
+    STOREFRONT,
+    blocks,
+    in_code,
+    pages,
+    prose,
+    rows,
+    section,
+)
+
+APP_ERROR = "APP_ERROR"
+
+
+def test_every_error_code_is_told_once_and_no_other() -> None:
+    text = section(STOREFRONT, "## Error codes")
+    told = [in_code(row[0])[0] for row in rows(text.partition("###")[0])]
+    assert sorted(told) == sorted([*RefusalCode, CREATION_UNKNOWN, DECLINED, APP_ERROR])
+
+
+def test_the_app_says_app_error_where_the_page_says_so() -> None:
+    assert f'"{APP_ERROR}"' in (REPOSITORY / "app" / "saleor" / "webhook_definition.py").read_text()
+
+
+def test_every_code_of_the_gateway_that_ends_a_payment_is_told_with_the_right_advice() -> None:
+    told = {in_code(row[0])[0]: row[2] for row in rows(section(STOREFRONT, "### Codes of the gateway"))}
+    assert set(told) == {code for code, row in TABLE.items() if row.status is Status.FAILURE}
+    for code, advice in told.items():
+        assert advice.startswith("no" if TABLE[code].kind is Kind.FINAL else "yes"), code
+
+
+def test_every_field_of_data_is_told() -> None:
+    told = {name for row in rows(section(STOREFRONT, "## What you pass in `data`")) for name in in_code(row[0])}
+    fields = {field.alias for name, field in StorefrontData.model_fields.items() if name != "customer"}
+    customer = {f"customer.{field.alias}" for field in type(StorefrontData().customer).model_fields.values()}
+    assert told == fields | customer
+
+
+def test_the_languages_of_the_payment_page_are_told() -> None:
+    said = STOREFRONT.read_text().partition("<!-- languages -->")[2].partition("<!-- /languages -->")[0]
+    assert re.findall(r"[A-Z]{2}", said) == sorted(_PAGE_LANGUAGES)
+
+
+def sentences(*folders: Path) -> str:
+    """Every text in the code of these folders, f-strings with ``…`` for what varies, one a line."""
+    found: list[str] = []
+    for path in (path for folder in folders for path in folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.JoinedStr(values=values):
+                    parts = (part.value if isinstance(part, ast.Constant) else "…" for part in values)
+                    found.append("".join(map(str, parts)))
+                case ast.Constant(value=str(text)):
+                    found.append(text)
+    # "… …" is an amount with its currency. The last is a sentence that the code keeps apart because it says it often.
+    return "\n".join(found).replace("… …", "…").replace("…: try again", "Nothing was charged or changed: try again")
+
+
+def test_every_message_that_staff_are_told_of_is_said_by_the_app() -> None:
+    said = sentences(REPOSITORY / "app" / "payments")
+    told = [in_code(row[0])[0] for row in rows(section(STORE_OWNERS, "## What the messages mean"))]
+    assert len(told) > 10
+    for message in told:
+        assert message in said, message
+
+
+def test_every_message_of_the_installation_is_said_by_the_app_or_by_saleor() -> None:
+    said = sentences(REPOSITORY / "app" / "saleor")
+    recorded = "".join(path.read_text() for path in (REPOSITORY / "cassettes" / "saleor" / "install").glob("*.json"))
+    told = [in_code(row[0])[0] for row in rows(section(STORE_OWNERS, "### When installing fails"))]
+    assert len(told) > 5
+    for message in told:
+        assert message in said or message in recorded, message
+
+
+def commands_told() -> Iterator[tuple[str, str]]:
+    for page in pages():
+        text = "\n".join([*in_code(prose(page)), *(block.code for block in blocks("sh", "console", among=[page]))])
+        for line in re.findall(r"^(?:\$ )?saleor-gateway ([^\n]+)", text, re.MULTILINE):
+            yield page.name, line
+
+
+@pytest.mark.parametrize(("page", "line"), sorted(set(commands_told())))
+def test_every_command_that_is_told_of_exists(page: str, line: str) -> None:
+    command = typer.main.get_command(cli)
+    words = line.split()
+    while isinstance(command, TyperGroup):
+        assert words, f"{page}: {line!r} is only a group of commands"
+        assert words[0] in command.commands, f"{page}: there is no {line!r}"
+        command = command.commands[words.pop(0)]
+    options = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    for word in words:
+        assert not word.startswith("--") or word.partition("=")[0] in options, f"{page}: {word} in {line!r}"
+
+
+def test_every_setting_that_is_named_exists() -> None:
+    known = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
+    for page in pages():
+        named = set(re.findall(rf"`({PREFIX}[A-Z_]+)`", page.read_text())) - {APP_ERROR}
+        assert named <= known, page.name
+
+
+def test_every_table_state_and_room_stands_in_the_architecture() -> None:
+    text = ARCHITECTURE.read_text()
+    for table in SQLModel.__subclasses__():
+        assert f"| `{table.__name__}` |" in text, table.__name__
+    for state in State:
+        assert re.search(rf"\b{state.value}\b", section(ARCHITECTURE, "## How far an operation is")), state
+    rooms = [path.name for path in (REPOSITORY / "app").iterdir() if (path / "__init__.py").exists()]
+    assert len(rooms) > 5
+    for room in rooms:
+        assert f"\n  {room}/ " in text, room
+
+
+def test_every_decision_is_listed_and_says_what_one_wants_to_know() -> None:
+    records = sorted((DOCS / "decisions").glob("[0-9]*.md"))
+    listed = rows((DOCS / "decisions" / "README.md").read_text())
+    assert [row[0] for row in listed] == [f"[{record.name[:4]}]({record.name})" for record in records]
+    for record in records:
+        for part in ("Context", "Decision", "Consequences", "Alternatives"):
+            assert f"\n**{part}.**" in record.read_text(), (record.name, part)
+
+
+def test_the_readme_leads_everywhere() -> None:
+    text = README.read_text()
+    for page in DOCS.glob("*.md"):
+        assert f"(docs/{page.name})" in text, page.name
