@@ -1,12 +1,13 @@
 """Apps come and go as in the recorded 24 installations."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
-from app.saleor.testing import FakeSaleor, Serving
+from app.saleor.testing import FakeSaleor, SaleorSettings, Serving, serving
 from tests.saleor_testing.recordings import recording
 from tests.saleor_testing.stub import Asked, Stub, Told
 
@@ -164,3 +165,66 @@ async def test_app_without_permission_gets_no_webhooks(saleor: FakeSaleor, stub:
 
     assert [error.code for error in session.errors] == ["NOT_FOUND"]
     assert stub.asked_for("transaction_initialize_session") == []
+
+
+async def test_subscription_must_fit_the_schema_of_this_saleor(stub: Stub, tmp_path: Path) -> None:
+    schema = tmp_path / "schema.graphql"
+    schema.write_text(
+        """
+        type Query { shop: String }
+        type Subscription { event: Event }
+        interface Event { version: String }
+        type TransactionInitializeSession implements Event { version: String merchantReference: String! }
+        """
+    )
+    query = "subscription {{ event {{ ... on TransactionInitializeSession {{ version {field} }} }} }}"
+    [hook] = [hook for hook in stub.manifest["webhooks"] if hook["name"] == "transaction_initialize_session"]
+    stub.manifest["webhooks"] = [hook]
+    async with serving(SaleorSettings(schema_path=schema)) as running:
+        hook["query"] = query.format(field="nope")
+        refused = await running.saleor.install(stub.manifest_url)
+        hook["query"] = query.format(field="merchantReference")
+        installed = await running.saleor.install(stub.manifest_url)
+
+    real = CASES["bad-query"]
+    assert (refused.status, refused.message) == (real["result"]["status"], real["result"]["message"])
+    assert [error.model_dump() for error in refused.fetch_errors] == real["fetchManifest"]["errors"]
+    assert installed.status == "INSTALLED"
+
+
+@pytest.mark.parametrize("query", ["", "oops {", "{ shop }", "subscription { event { id } } subscription B { x }"])
+async def test_subscription_must_be_one(query: str, saleor: FakeSaleor, stub: Stub) -> None:
+    stub.manifest["webhooks"][0]["query"] = query
+    refused = await saleor.install(stub.manifest_url)
+    assert refused.status == "FAILED"
+    assert "Subscription query is not valid" in (refused.message or "")
+
+
+async def test_identity_of_the_app_is_required(saleor: FakeSaleor, stub: Stub) -> None:
+    del stub.manifest["name"]
+    refused = await saleor.install(stub.manifest_url)
+    assert refused.message == "name: ['Field required']"
+    stub.manifest.update(name="Capture payment", permissions=["MANAGE_APPS"])
+    assert (await saleor.install(stub.manifest_url)).status == "FAILED"
+    stub.manifest.update(permissions=[], tokenTargetUrl="/register")
+    assert (await saleor.install(stub.manifest_url)).status == "FAILED"
+
+
+async def test_nobody_at_the_manifest_address(saleor: FakeSaleor) -> None:
+    refused = await saleor.install("http://127.0.0.1:9/manifest")
+    assert (refused.status, refused.message) == (
+        "FAILED",
+        "Failed to connect to app. Try later or contact with app support.",
+    )
+
+
+async def test_app_that_wants_no_token_gets_none(saleor: FakeSaleor, stub: Stub) -> None:
+    del stub.manifest["tokenTargetUrl"]
+    assert (await saleor.install(stub.manifest_url)).status == CASES["no-tokenTargetUrl"]["result"]
+    assert stub.asked_for("/register") == []
+
+
+async def test_stopped_app_is_not_asked(saleor: FakeSaleor, installed: Stub) -> None:
+    await saleor.deactivate()
+    checkout = await saleor.new_checkout()
+    assert [error.code for error in (await saleor.initialize(checkout.id)).errors] == ["NOT_FOUND"]

@@ -1,7 +1,6 @@
 """Saleor's door: GraphQL, keys, and the control API, as an ASGI app."""
 
 import json
-import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -13,6 +12,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from app.saleor.testing.client import certificates
 from app.saleor.testing.control import control_routes
 from app.saleor.testing.engine import Saleor
 from app.saleor.testing.settings import Nuisances, SaleorSettings
@@ -34,8 +34,8 @@ def create_saleor(settings: SaleorSettings | None = None, clock: Callable[[], da
 
     @asynccontextmanager
     async def open_shop(app: FastAPI) -> AsyncIterator[None]:
-        # One client for all requests to apps; certificates are looked at as in Saleor, proxies of this machine are not.
-        async with httpx2.AsyncClient(verify=ssl.create_default_context(), trust_env=False) as http:
+        # One client for all requests to apps; the proxies of this machine are none of Saleor's business.
+        async with httpx2.AsyncClient(verify=certificates(), trust_env=False) as http:
             saleor = Saleor(chosen, http, clock)
             app.state.saleor = saleor
             yield

@@ -92,4 +92,6 @@ def _check_query(query: str, settings: SaleorSettings) -> None:
         message = "Subscription query is not valid: it must be one subscription { event { ... } }."
         raise ManifestRefused(("webhooks", "INVALID", message)) from exc
     if errors:
-        raise ManifestRefused(("webhooks", "INVALID", f"Subscription query is not valid: {errors[0].message}"))
+        # The library of Saleor puts names into double quotes, ours into single ones.
+        complaint = errors[0].message.replace("'", '"')
+        raise ManifestRefused(("webhooks", "INVALID", f"Subscription query is not valid: {complaint}"))

@@ -233,8 +233,8 @@ def schema(minor: tuple[int, int]) -> GraphQLSchema:
 def _teach(scalar: GraphQLScalarType, parse: Any) -> None:
     """Let a scalar of the SDL read values in variables and in documents the same way."""
 
-    def from_document(node: ValueNode, variables: dict[str, Any] | None = None) -> Any:
-        return parse(value_from_ast_untyped(node, variables))
+    def from_document(node: ValueNode) -> Any:
+        return parse(value_from_ast_untyped(node))
 
-    scalar.parse_value = parse  # type: ignore[method-assign] # graphql-core's way to give an SDL scalar its meaning
-    scalar.parse_literal = from_document  # type: ignore[method-assign] # as above
+    scalar.coerce_input_value = parse
+    scalar.coerce_input_literal = from_document

@@ -21,8 +21,10 @@ from graphql import (
     value_from_ast_untyped,
 )
 
-# Interfaces that payloads implement without naming them.
-_INTERFACES = frozenset({"Event", "Node", "ObjectWithMetadata", "OrderOrCheckout"})
+# Interfaces and unions that payloads belong to without naming them.
+_ABSTRACT = frozenset(
+    {"Event", "Node", "ObjectWithMetadata", "OrderOrCheckout", "PaymentMethodDetails", "UserOrApp", "IssuingPrincipal"}
+)
 _METAFIELDS = {
     "metafield": "metadata",
     "privateMetafield": "privateMetadata",
@@ -66,7 +68,7 @@ def event_types(query: str) -> set[str]:
     document = parse(query)
     root = _field(_operation(document).selection_set, "event")
     named = {node.type_condition.name.value for node in _inline(root.selection_set, _fragments(document))}
-    return named - _INTERFACES
+    return named - _ABSTRACT
 
 
 def _operation(document: DocumentNode) -> OperationDefinitionNode:
@@ -131,7 +133,7 @@ class _Selection:
                 yield node
             else:
                 condition, selections = self._fragment(node)
-                if condition in _INTERFACES or condition == value.get("__typename", condition):
+                if condition in _ABSTRACT or condition == value.get("__typename", condition):
                     yield from self._nodes(selections.selections, value)
 
     def _fragment(self, node: SelectionNode) -> tuple[str | None, SelectionSetNode]:

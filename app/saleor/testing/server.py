@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
+import typer
 import uvicorn
 from fastapi import FastAPI
 
@@ -27,6 +28,21 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self.ready = threading.Event()
         self._ready_here = asyncio.Event()
+        self._leaving = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def main_loop(self) -> None:
+        """Wait until somebody says leave; uvicorn itself would look ten times a second, and leave that much later."""
+        self._loop = asyncio.get_running_loop()
+        await self.on_tick(0)
+        if not self.should_exit:
+            await self._leaving.wait()
+
+    def leave(self) -> None:
+        """Stop serving; from any thread."""
+        self.should_exit = True
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._leaving.set)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, or fail to; either way the waiting is over."""
@@ -74,7 +90,7 @@ async def serving(
             async with FakeSaleor(url) as person:
                 yield Serving(url, person, app.state.saleor)
         finally:
-            server.should_exit = True
+            server.leave()
             await task
 
 
@@ -92,7 +108,7 @@ def serving_in_thread(
             server.must_have_started()
             yield url
         finally:
-            server.should_exit = True
+            server.leave()
             thread.join(_STARTING_TAKES_AT_MOST)
 
 
@@ -100,7 +116,9 @@ def serve_forever(settings: SaleorSettings | None = None, *, port: int = 8000) -
     """Serve a Saleor until the process is interrupted."""
     with _listening(port) as (listener, url):
         chosen = (settings or SaleorSettings()).model_copy(update={"public_url": url})
-        config = uvicorn.Config(create_saleor(chosen), log_level="info", timeout_graceful_shutdown=1)
+        # For whoever started the process and waits for it: with port 0 nobody else knows.
+        typer.echo(f"Saleor on {url}")
+        config = uvicorn.Config(create_saleor(chosen), log_level="warning", timeout_graceful_shutdown=1)
         uvicorn.Server(config).run(sockets=[listener])
 
 
@@ -110,6 +128,8 @@ def _listening(port: int) -> Iterator[tuple[socket.socket, str]]:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((HOST, port))
+        # From here on whoever calls is put on hold instead of being turned away.
+        listener.listen()
         yield listener, f"http://{HOST}:{listener.getsockname()[1]}"
 
 

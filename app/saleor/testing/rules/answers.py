@@ -50,7 +50,7 @@ def shortened(message: str) -> str:
 
 def _known_actions(value: Any) -> Any:
     # An unknown action is skipped; something that is no list refuses the whole answer, so it is left for pydantic.
-    return [item for item in value if item in set(Action)] if isinstance(value, list) else value
+    return [item for item in value if item in list(Action)] if isinstance(value, list) else value
 
 
 class _CardDetails(BaseModel):
@@ -170,7 +170,7 @@ def read_action_answer(answer: Mapping[str, Any], action: Action) -> Answer | Pe
             code = "DataError"
             raise SaleorCrashed(code)
         return pending
-    if result not in {success, failure}:
+    if result not in [success, failure]:
         raise AnswerRefused(_wrong_result(result, [success, failure]))
     return _read(_ActionAnswerWithReference if result == success else Answer, answer).within_columns()
 

@@ -1,0 +1,253 @@
+"""The app tells and asks: GraphQL with a token, and what can go wrong with it."""
+
+from collections.abc import AsyncIterator
+from decimal import Decimal
+from typing import Any
+
+import httpx2
+import pytest
+
+from app.saleor.testing import FakeSaleor, SaleorSettings, serving
+from app.saleor.testing.vocabulary import WebhookEvent
+from tests.saleor_testing.recordings import recording
+from tests.saleor_testing.stub import Stub, Told
+
+REAL: dict[str, Any] = recording("scenarios/event_report")
+DOCUMENT = """
+mutation Report($id: ID, $token: UUID, $type: TransactionEventTypeEnum!, $pspReference: String!,
+    $amount: PositiveDecimal, $time: DateTime, $actions: [TransactionActionEnum!], $metadata: [MetadataInput!]) {
+  transactionEventReport(id: $id, token: $token, type: $type, pspReference: $pspReference, amount: $amount,
+      time: $time, availableActions: $actions, transactionMetadata: $metadata) {
+    alreadyProcessed
+    transaction { id actions chargedAmount { amount currency } metadata { key value } }
+    transactionEvent { id createdAt type amount { amount } }
+    errors { field code message }
+  }
+}
+"""
+
+
+class Teller:
+    """An app with a token that reports on one transaction."""
+
+    def __init__(self, http: httpx2.AsyncClient, url: str, token: str, transaction_id: str) -> None:
+        self._http = http
+        self._url = url
+        self.token = token
+        self.transaction_id = transaction_id
+
+    async def post(self, query: str, variables: dict[str, Any] | None = None) -> httpx2.Response:
+        headers = {"Authorization": f"Bearer {self.token}"}
+        return await self._http.post(self._url, json={"query": query, "variables": variables or {}}, headers=headers)
+
+    async def report(self, **variables: Any) -> httpx2.Response:
+        asked = {"id": self.transaction_id, "type": "INFO", "pspReference": "m", **variables}
+        return await self.post(DOCUMENT, asked)
+
+    async def told(self, **variables: Any) -> Any:
+        answer = await self.report(**variables)
+        assert answer.status_code == 200
+        return answer.json()["data"]["transactionEventReport"]
+
+
+@pytest.fixture
+async def teller(saleor: FakeSaleor, installed: Stub) -> AsyncIterator[Teller]:
+    """An installed app with a transaction that waits for the shopper."""
+    answer = {"result": "CHARGE_ACTION_REQUIRED", "pspReference": "p-1"}
+    installed.answer(WebhookEvent.TRANSACTION_INITIALIZE_SESSION, Told(answer))
+    checkout = await saleor.new_checkout()
+    session = await saleor.initialize(checkout.id)
+    [app] = await saleor.apps()
+    async with httpx2.AsyncClient() as http:
+        yield Teller(http, saleor.api_url, app.token, session.paid_for.id)
+
+
+async def test_report_is_booked_and_remembered(saleor: FakeSaleor, teller: Teller) -> None:
+    told = await teller.told(
+        type="CHARGE_SUCCESS",
+        pspReference="p-1",
+        amount=569.5,
+        actions=["REFUND"],
+        metadata=[{"key": "k", "value": "v"}],
+    )
+
+    assert told["errors"] == []
+    assert told["alreadyProcessed"] is False
+    assert told["transaction"] == {
+        "id": teller.transaction_id,
+        "actions": ["REFUND"],
+        "chargedAmount": {"amount": 569.5, "currency": "UAH"},
+        "metadata": [{"key": "k", "value": "v"}],
+    }
+    [report] = await saleor.reports()
+    assert report.arguments["amount"] == "569.5"
+    assert report.event is not None
+    assert report.event.amount == Decimal("569.50")
+    assert (await teller.told(type="CHARGE_SUCCESS", pspReference="p-1", amount="569.50"))["alreadyProcessed"] is True
+
+
+async def test_report_by_token_instead_of_id(saleor: FakeSaleor, teller: Teller) -> None:
+    transaction = await saleor.transaction(teller.transaction_id)
+    told = await teller.told(id=None, token=transaction.token, time="2026-11-20T10:00:00")
+    assert told["transactionEvent"]["createdAt"] == "2026-11-20T10:00:00+00:00"
+
+
+async def test_refused_report_is_remembered_with_its_errors(saleor: FakeSaleor, teller: Teller) -> None:
+    await teller.told(type="CHARGE_SUCCESS", pspReference="p-1", amount=10)
+
+    told = await teller.told(type="CHARGE_SUCCESS", pspReference="p-1", amount=20)
+
+    real = REAL["charge-success-other-amount"]["result"]["data"]["transactionEventReport"]
+    assert told["errors"] == real["errors"]
+    assert (told["transaction"], told["transactionEvent"], told["alreadyProcessed"]) == (None, None, None)
+    _, refused = await saleor.reports()
+    assert [error.code for error in refused.errors] == ["INCORRECT_DETAILS"]
+    assert (await saleor.transaction(teller.transaction_id)).types()[-1] == "CHARGE_FAILURE"
+
+
+async def test_transaction_that_is_not_there(teller: Teller) -> None:
+    told = await teller.told(id="VHJhbnNhY3Rpb25JdGVtOjAwMDAwMDAwLTAwMDAtNDAwMC04MDAwLTAwMDAwMDAwMDAwMA==")
+    assert told["errors"] == REAL["unknown-tx"]["data"]["transactionEventReport"]["errors"]
+
+
+def denial(answer: dict[str, Any]) -> Any:
+    """Return what of an error answer does not depend on the document."""
+    return [(error["message"], error["path"], error["extensions"]) for error in answer["errors"]], answer["data"]
+
+
+async def test_garbage_id_is_an_error_at_top_level(teller: Teller) -> None:
+    answer = await teller.report(id="garbage")
+    assert answer.status_code == 200
+    assert denial(answer.json()) == denial(REAL["garbage-id"])
+
+
+async def test_dead_token_is_denied_with_status_200(saleor: FakeSaleor, teller: Teller) -> None:
+    wrong = Teller(teller._http, saleor.api_url, "wrong", teller.transaction_id)
+    answer = await wrong.report()
+    assert answer.status_code == 200
+    assert denial(answer.json()) == denial(REAL["no-token"]["result"])
+
+    await saleor.go_wrong(refuse_token=True)
+    assert denial((await teller.report()).json()) == denial(REAL["no-token"]["result"])
+    assert await saleor.reports() == []
+
+
+async def test_other_apps_transaction_is_denied(saleor: FakeSaleor, teller: Teller, stub: Stub) -> None:
+    await saleor.uninstall()
+    stub.manifest["id"] = "another.app"
+    await saleor.install(stub.manifest_url)
+    [app] = await saleor.apps()
+    other = Teller(teller._http, saleor.api_url, app.token, teller.transaction_id)
+
+    assert denial((await other.report()).json()) == denial(REAL["staff-token"]["result"])
+
+
+@pytest.mark.parametrize("variables", [{"amount": -5}, {"time": "yesterday"}, {"type": "PAID"}, {"pspReference": None}])
+async def test_bad_variables_are_http_400(variables: dict[str, Any], teller: Teller) -> None:
+    answer = await teller.report(**variables)
+    assert answer.status_code == REAL["amount-neg"]["result"]["http"] == 400
+    assert "data" not in answer.json()
+    assert answer.json()["errors"][0]["extensions"] == {"exception": {"code": "GraphQLError"}}
+
+
+@pytest.mark.parametrize("query", ["{ nope }", "{ app { ", "mutation { transactionEventReport { errors { code } } }"])
+async def test_bad_document_is_http_400(query: str, teller: Teller) -> None:
+    assert (await teller.post(query)).status_code == 400
+
+
+async def test_request_that_is_no_graphql_is_http_400(saleor: FakeSaleor) -> None:
+    async with httpx2.AsyncClient() as http:
+        assert (await http.post(saleor.api_url, content=b"oops")).status_code == 400
+        assert (await http.post(saleor.api_url, json=[])).status_code == 400
+
+
+async def test_name_of_a_transaction_can_be_set(teller: Teller, saleor: FakeSaleor) -> None:
+    query = """mutation($id: ID!) {
+      transactionUpdate(id: $id, transaction: {name: "Visa ****4242"}) { transaction { name } errors { code } }
+    }"""
+    answer = await teller.post(query, {"id": teller.transaction_id})
+    assert answer.json()["data"]["transactionUpdate"] == {"transaction": {"name": "Visa ****4242"}, "errors": []}
+    assert (await saleor.transaction(teller.transaction_id)).name == "Visa ****4242"
+
+
+async def test_app_problems_are_counted_and_dismissed(teller: Teller, saleor: FakeSaleor) -> None:
+    create = """mutation {
+      appProblemCreate(input: {key: "keys:1", message: "No keys", criticalThreshold: 2}) {
+        appProblem { count isCritical } errors { code }
+      }
+    }"""
+    await teller.post(create)
+    twice = (await teller.post(create)).json()["data"]["appProblemCreate"]
+    assert twice == {"appProblem": {"count": 2, "isCritical": True}, "errors": []}
+    [app] = await saleor.apps()
+    assert [problem["key"] for problem in app.problems] == ["keys:1"]
+
+    await teller.post('mutation { appProblemDismiss(input: {byApp: {keys: ["keys:1"]}}) { errors { code } } }')
+    [app] = await saleor.apps()
+    assert app.problems == []
+
+
+async def test_older_saleor_knows_no_payment_method_details(stub: Stub) -> None:
+    query = """mutation($id: ID!) {
+      transactionEventReport(id: $id, type: INFO, pspReference: "i", paymentMethodDetails: {other: {name: "Bank"}}) {
+        errors { code }
+      }
+    }"""
+    for version, status in {"3.21.69": 400, "3.22.67": 200}.items():
+        async with serving(SaleorSettings(version=version)) as running, httpx2.AsyncClient() as http:
+            done = await running.saleor.install(stub.manifest_url)
+            teller = Teller(http, running.saleor.api_url, done.token or "", "garbage")
+            assert (await teller.post(query, {"id": "garbage"})).status_code == status
+
+
+async def test_poisoned_transaction_is_unreadable_until_actions_are_reported(
+    saleor: FakeSaleor, teller: Teller, installed: Stub
+) -> None:
+    installed.answer(WebhookEvent.TRANSACTION_CHARGE_REQUESTED, Told({"pspReference": "c-1", "actions": ["CHARGE"]}))
+    await saleor.charge(teller.transaction_id, Decimal(5))
+    await saleor.background_done()
+
+    broken = (await teller.report()).json()
+    assert broken["data"]["transactionEventReport"]["transaction"] is None
+    assert broken["errors"][0]["message"].endswith('"TransactionActionEnum" but received: CHARGE')
+    healed = await teller.told(actions=["CANCEL"])
+    assert healed["transaction"]["actions"] == ["CANCEL"]
+
+
+async def test_saleor_is_down_for_a_while(saleor: FakeSaleor, teller: Teller) -> None:
+    await saleor.go_wrong(graphql_status=503, graphql_times=2)
+
+    statuses = [(await teller.report()).status_code for _ in range(3)]
+
+    assert statuses == [503, 503, 200]
+    assert len(await saleor.reports()) == 1
+
+
+async def test_saleor_fails_inside(saleor: FakeSaleor, teller: Teller) -> None:
+    await saleor.go_wrong(graphql_internal_error=True)
+    answer = (await teller.report()).json()
+    assert (answer["errors"][0]["message"], answer["data"]) == ("Internal Server Error", None)
+    await saleor.put_right()
+    assert (await teller.told())["errors"] == []
+
+
+async def test_answer_is_lost_after_the_work_is_done(saleor: FakeSaleor, teller: Teller) -> None:
+    await saleor.go_wrong(graphql_answer_lost=True, graphql_times=1)
+    with pytest.raises(httpx2.RemoteProtocolError):
+        await teller.report(type="CHARGE_SUCCESS", pspReference="p-1", amount=569.5)
+
+    again = await teller.told(type="CHARGE_SUCCESS", pspReference="p-1", amount=569.5)
+
+    assert again["alreadyProcessed"] is True
+
+
+async def test_saleor_is_slow(saleor: FakeSaleor, teller: Teller) -> None:
+    await saleor.go_wrong(graphql_delay=5)
+    with pytest.raises(httpx2.ReadTimeout):
+        await teller._http.post(saleor.api_url, json={"query": "{ shop { version } }"}, timeout=0.2)
+
+
+async def test_keys_are_not_to_be_had(saleor: FakeSaleor) -> None:
+    await saleor.go_wrong(jwks_status=500)
+    async with httpx2.AsyncClient() as http:
+        assert (await http.get(f"{saleor.url}/.well-known/jwks.json")).status_code == 500

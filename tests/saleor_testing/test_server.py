@@ -1,0 +1,51 @@
+"""The same Saleor in a thread, and as a process of its own."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from app.saleor.testing import FakeSaleor, SaleorSettings, serving, serving_in_thread
+from tests.saleor_testing.stub import Stub
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+async def test_in_a_thread(stub: Stub) -> None:
+    with serving_in_thread() as url:
+        async with FakeSaleor(url) as saleor:
+            done = await saleor.install(stub.manifest_url)
+            assert done.status == "INSTALLED"
+            assert saleor.api_url == f"{url}/graphql/"
+    with pytest.raises(httpx2.ConnectError):
+        httpx2.get(url, trust_env=False)
+
+
+async def test_as_a_process(stub: Stub) -> None:
+    command = (sys.executable, "-m", "app.saleor.testing", "--port", "0")
+    process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, stdout=asyncio.subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        url = (await process.stdout.readline()).decode().split()[-1]
+        async with FakeSaleor(url) as saleor:
+            assert (await saleor.install(stub.manifest_url)).status == "INSTALLED"
+    finally:
+        process.terminate()
+        await process.communicate()
+
+
+async def test_unfinished_business_does_not_keep_it_from_closing(stub: Stub) -> None:
+    async with serving(SaleorSettings()) as running:
+        session = await running.saleor.new_checkout()
+        assert session.total > 0
+
+
+async def test_unknown_ids_are_lookup_errors(saleor: FakeSaleor) -> None:
+    with pytest.raises(LookupError, match="no transaction"):
+        await saleor.transaction("VHJhbnNhY3Rpb25JdGVtOjE=")
+    with pytest.raises(LookupError, match="no checkout or order"):
+        await saleor.initialize("nope")
+    with pytest.raises(LookupError, match="no app"):
+        await saleor.uninstall("nope")

@@ -1,0 +1,217 @@
+"""A shopper pays: what a storefront is told, over real HTTP."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from app.saleor.testing import FakeSaleor, Flow, NewCheckout, NewLine, storefront
+from app.saleor.testing.vocabulary import WebhookEvent
+from tests.saleor_testing.recordings import recording
+from tests.saleor_testing.stub import Asked, Stub, Told
+
+MISC: dict[str, Any] = recording("scenarios/misc")
+INITIALIZE = WebhookEvent.TRANSACTION_INITIALIZE_SESSION
+PROCESS = WebhookEvent.TRANSACTION_PROCESS_SESSION
+TOTAL = Decimal("569.50")
+
+
+def says(result: str, reference: str, **more: Any) -> Told:
+    return Told({"result": result, "pspReference": reference, **more})
+
+
+GATEWAY_ANSWERS = {
+    "gw_500": Told({"data": {}}, status=500),
+    "gw_400": Told({"data": {}}, status=400),
+    "gw_nonjson": Told("oops"),
+    "gw_no data key": Told({"foo": 1}),
+    "gw_data null": Told({"data": None}),
+    "gw_data string": Told({"data": "x"}),
+    "gw_list": Told([1]),
+    "gw_timeout": Told({"data": {}}, delay=0.6),
+    "gw_error body": Told({"data": {"errors": [{"code": "NOT_CONFIGURED"}]}}),
+}
+
+
+@pytest.mark.parametrize("case", GATEWAY_ANSWERS)
+async def test_gateway_config_reaches_the_storefront_as_in_saleor(
+    case: str, saleor: FakeSaleor, installed: Stub
+) -> None:
+    installed.answer(WebhookEvent.PAYMENT_GATEWAY_INITIALIZE_SESSION, GATEWAY_ANSWERS[case])
+    checkout = await saleor.new_checkout()
+
+    config = await saleor.gateway_initialize(checkout.id)
+
+    [real] = MISC[case]["data"]["paymentGatewayInitialize"]["gatewayConfigs"]
+    assert config.data == real["data"]
+    # The last line of the complaint is an address that names the version of pydantic.
+    assert [(error.field, error.code, error.message.partition("    For")[0]) for error in config.errors] == [
+        (error["field"], error["code"], error["message"].partition("    For")[0]) for error in real["errors"]
+    ]
+
+
+async def test_shopper_comes_back_and_the_order_is_placed(saleor: FakeSaleor, installed: Stub) -> None:
+    installed.answer(INITIALIZE, says("CHARGE_ACTION_REQUIRED", "p-1", data={"url": "https://pay.test"}))
+    installed.answer(PROCESS, says("CHARGE_SUCCESS", "p-1", actions=["REFUND"]))
+    checkout = await saleor.new_checkout()
+
+    opened = await saleor.initialize(checkout.id, data={"returnUrl": "https://shop.test"}, customer_ip="203.0.113.7")
+    assert opened.data == {"url": "https://pay.test"}
+    refused = await saleor.complete(checkout.id)
+    real = recording("scenarios/event_report")["complete-partial"]["data"]["checkoutComplete"]["errors"]
+    assert [error.model_dump() for error in refused.errors] == real
+
+    paid = await saleor.process(opened.paid_for.id)
+    assert paid.paid_for.amounts.charged == TOTAL
+    done = await saleor.complete(checkout.id)
+    assert done.order is not None
+    assert (done.order.charge_status, done.order.total_charged) == ("FULL", TOTAL)
+    after = await saleor.transaction(opened.paid_for.id)
+    assert (after.checkout_id, after.order_id, after.actions) == (None, done.order.id, ["REFUND"])
+    [asked] = installed.asked_for(INITIALIZE.value)
+    assert (asked.json["customerIpAddress"], asked.json["data"]) == ("203.0.113.7", {"returnUrl": "https://shop.test"})
+
+
+async def test_pending_payment_makes_an_order_that_nobody_has_paid_yet(saleor: FakeSaleor, installed: Stub) -> None:
+    installed.answer(INITIALIZE, says("CHARGE_REQUEST", "p-1"))
+    checkout = await saleor.new_checkout()
+    await saleor.initialize(checkout.id)
+    assert (await saleor.checkout(checkout.id)).charge_status == "FULL"
+
+    done = await saleor.complete(checkout.id)
+
+    real = MISC["pending_complete_then_failure"]["complete"]["data"]["checkoutComplete"]["order"]
+    assert done.order is not None
+    assert (done.order.status, done.order.charge_status, done.order.authorize_status) == (
+        real["status"],
+        real["chargeStatus"],
+        real["authorizeStatus"],
+    )
+    with pytest.raises(LookupError):
+        await saleor.checkout(checkout.id)
+
+
+async def test_same_idempotency_key_asks_the_app_again(saleor: FakeSaleor, installed: Stub) -> None:
+    installed.answer(INITIALIZE, says("CHARGE_ACTION_REQUIRED", "p-1"), says("CHARGE_ACTION_REQUIRED", "p-2"))
+    checkout, other = await saleor.new_checkout(), await saleor.new_checkout()
+
+    first = await saleor.initialize(checkout.id, idempotency_key="key")
+    again = await saleor.initialize(checkout.id, idempotency_key="key")
+    other_amount = await saleor.initialize(checkout.id, idempotency_key="key", amount=Decimal(10))
+    other_checkout = await saleor.initialize(other.id, idempotency_key="key")
+
+    assert again.paid_for.id == first.paid_for.id
+    assert again.paid_for.psp_reference == "p-2"
+    real = [kind["type"] for kind in reversed(MISC["idem_same"]["tx"]["events"])]
+    assert again.paid_for.types() == real
+    keys = [asked.json["idempotencyKey"] for asked in installed.asked_for(INITIALIZE.value)]
+    assert keys == ["key", "key"]
+    for refused, case in ((other_amount, "idem_other_amount"), (other_checkout, "idem_other_checkout")):
+        errors = MISC[case]["data"]["transactionInitialize"]["errors"]
+        assert [error.model_dump() for error in refused.errors] == errors
+
+
+async def test_paid_checkout_is_still_asked_about_with_nothing_to_pay(saleor: FakeSaleor, installed: Stub) -> None:
+    installed.answer(INITIALIZE, says("CHARGE_SUCCESS", "p-1"), says("CHARGE_ACTION_REQUIRED", "p-2"))
+    checkout = await saleor.new_checkout()
+    await saleor.initialize(checkout.id)
+
+    session = await saleor.initialize(checkout.id)
+
+    assert session.event is not None
+    assert session.event.amount == 0
+    assert installed.asked_for(INITIALIZE.value)[1].json["action"]["amount"] == 0.0
+
+
+async def test_saleors_own_failures_end_nothing_and_the_apps_do(saleor: FakeSaleor, installed: Stub) -> None:
+    """The recording ``process_failure``: two failed deliveries, then the app declines."""
+    installed.answer(INITIALIZE, says("CHARGE_ACTION_REQUIRED", "init"))
+    installed.answer(
+        PROCESS,
+        says("CHARGE_ACTION_REQUIRED", "new"),
+        Told({}, status=500),
+        Told("oops"),
+        says("CHARGE_FAILURE", "fin", message="declined"),
+    )
+    checkout = await saleor.new_checkout()
+    opened = await saleor.initialize(checkout.id)
+    for _ in range(4):
+        await saleor.process(opened.paid_for.id)
+    ended = await saleor.process(opened.paid_for.id)
+
+    real = MISC["process_failure_tx"]["events"]
+    assert [(event.type, event.message) for event in ended.paid_for.events] == [
+        (event["type"], event["message"]) for event in real
+    ]
+    assert [event.psp_reference for event in ended.paid_for.events] == ["fin", "new", "new", "new", "init", "fin"]
+    assert ended.event is not None
+    assert (ended.event.type, ended.data) == ("CHARGE_FAILURE", None)
+    assert len(installed.asked_for(PROCESS.value)) == 4
+
+
+async def test_slow_app_is_a_failure_that_the_app_knows_nothing_of(saleor: FakeSaleor, installed: Stub) -> None:
+    installed.answer(INITIALIZE, Told({"result": "CHARGE_SUCCESS", "pspReference": "p-1"}, delay=0.6))
+    checkout = await saleor.new_checkout()
+
+    session = await saleor.initialize(checkout.id)
+
+    told = recording("scenarios/retries_and_timeouts")["init_timeout"]["mutation"]["data"]["transactionInitialize"]
+    assert session.event is not None
+    assert (session.event.type, session.event.message) == (
+        told["transactionEvent"]["type"],
+        told["transactionEvent"]["message"],
+    )
+
+
+async def test_answer_that_is_a_list_brings_saleor_down(saleor: FakeSaleor, installed: Stub) -> None:
+    installed.answer(INITIALIZE, Told([1]))
+    checkout = await saleor.new_checkout()
+
+    session = await saleor.initialize(checkout.id)
+
+    assert (session.internal_error, session.transaction) == ("AttributeError", None)
+
+
+async def test_webhook_may_be_delivered_twice(saleor: FakeSaleor, installed: Stub) -> None:
+    installed.answer(INITIALIZE, says("CHARGE_SUCCESS", "p-1"))
+    await saleor.go_wrong(webhooks_twice=True)
+    checkout = await saleor.new_checkout()
+
+    session = await saleor.initialize(checkout.id)
+
+    first, second = installed.asked_for(INITIALIZE.value)
+    assert first.body == second.body
+    assert session.paid_for.types() == ["CHARGE_REQUEST", "CHARGE_SUCCESS"]
+
+
+async def test_basket_of_ones_own(saleor: FakeSaleor, installed: Stub) -> None:
+    def look(asked: Asked) -> Told:
+        assert asked.json["sourceObject"]["billingAddress"]["phone"] == "+380670000000"
+        return says("AUTHORIZATION_SUCCESS", "a-1")
+
+    installed.answer(INITIALIZE, look)
+    lines = [NewLine(unit_price=Decimal("10.05"), quantity=3), NewLine(product_name="Cup", unit_price=Decimal(1))]
+    checkout = await saleor.new_checkout(
+        NewCheckout(lines=lines, shipping_price=Decimal(0), address={"phone": "+380670000000"})
+    )
+
+    session = await saleor.initialize(checkout.id, action=Flow.AUTHORIZATION)
+
+    assert checkout.total == Decimal("31.15")
+    assert session.paid_for.amounts.authorized == Decimal("31.15")
+    assert (await saleor.checkout(checkout.id)).authorize_status == "FULL"
+
+
+async def test_transactions_of_a_checkout_are_limited(
+    saleor: FakeSaleor, installed: Stub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert storefront.TRANSACTIONS_LIMIT == 100
+    monkeypatch.setattr(storefront, "TRANSACTIONS_LIMIT", 1)
+    installed.answer(INITIALIZE, says("CHARGE_ACTION_REQUIRED", "p-1"))
+    checkout = await saleor.new_checkout()
+    await saleor.initialize(checkout.id)
+
+    refused = await saleor.initialize(checkout.id)
+
+    assert [error.code for error in refused.errors] == ["INVALID"]
+    assert len(await saleor.transactions()) == 1
