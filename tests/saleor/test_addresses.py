@@ -108,6 +108,9 @@ def test_without_a_list_only_this_machine(url: str) -> None:
         "http://169.254.169.254/graphql/",
         "http://127.1/graphql/",
         "http://2130706433/graphql/",
+        "http://127.0.0.1:8000/admin/",
+        "http://127.0.0.1:8000/graphql/?query=x",
+        "ftp://127.0.0.1/graphql/",
     ],
 )
 def test_without_a_list_nobody_else(url: str) -> None:

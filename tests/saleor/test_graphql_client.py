@@ -211,6 +211,13 @@ async def test_another_day_it_may_work(client: SaleorClient, api: Api, here: Row
         await client.report(here, REPORT)
 
 
+async def test_a_token_never_follows_a_redirect(client: SaleorClient, api: Api, here: Row) -> None:
+    api.says = RedirectResponse("/graphql/?elsewhere", 307)
+    with pytest.raises(SaleorUnreachable):
+        await client.report(here, REPORT)
+    assert len(api.bodies) == 1
+
+
 async def test_nobody_listens(client: SaleorClient) -> None:
     async with misbehaving(asyncio.sleep) as address:  # type: ignore[arg-type] # nobody will connect
         pass

@@ -51,6 +51,16 @@ async def test_garbage_makes_us_knock_at_saleors_door_at_most_once_a_minute(
     assert door.saleor.key_fetches == 2
 
 
+async def test_the_minute_counts_from_a_fetch_that_failed_as_well(door: Door, installed: Row, clock: Clock) -> None:
+    door.saleor.key, door.saleor.jwks = signing_key("second"), Response(status_code=503)
+    for _ in range(5):
+        assert (await door.knock(refund_body())).status_code == 401
+    assert door.saleor.key_fetches == 1
+    door.saleor.jwks = None
+    clock.forward(minutes=1)
+    assert (await door.knock(refund_body())).status_code == 200
+
+
 async def test_a_wrong_signature_in_the_name_of_the_known_key_fetches_nothing(door: Door, installed: Row) -> None:
     body = json.dumps(refund_body()).encode()
     answer = await door.knock(body, Saleor_Signature=signing_key("second").sign(body, kid="first"))
@@ -85,9 +95,10 @@ async def test_one_tenants_garbage_does_not_keep_another_from_changing_its_key(
 @pytest.mark.parametrize(
     "answer",
     [
-        Response(status_code=500),
+        JSONResponse({"keys": [signing_key("second").public]}, 500),
+        JSONResponse({"keys": [signing_key("second").public]}, 203),
         Response("not JSON"),
-        RedirectResponse("https://evil.example.com/jwks.json"),
+        RedirectResponse("https://evil.example.com/.well-known/jwks.json"),
         JSONResponse({"keys": []}),
         JSONResponse([]),
         Response(b"[" * (70 * 1024)),

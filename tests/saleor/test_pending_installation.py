@@ -81,3 +81,5 @@ async def test_an_installation_of_which_nothing_is_known_but_its_address(
 ) -> None:
     store.put(replace(installed, token="", app_id=None))
     await refused(door, "WRONG_RECIPIENT")
+    store.put(replace(installed, token=""))
+    await refused(door, "WRONG_RECIPIENT")
