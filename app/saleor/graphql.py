@@ -131,7 +131,8 @@ class SaleorClient:
 
     async def _session(self, saleor_api_url: str) -> _Session:
         if saleor_api_url not in self._sessions:
-            client = Client(transport=_SharedTransport(saleor_api_url, self._http))
+            # gql has a time limit of its own; the deadline here is the only one that counts.
+            client = Client(transport=_SharedTransport(saleor_api_url, self._http), execute_timeout=None)
             session: _Session = await client.connect_async()  # type: ignore[no-untyped-call] # gql does not say
             self._sessions[saleor_api_url] = session
         return self._sessions[saleor_api_url]
