@@ -2,13 +2,15 @@
 
 import asyncio
 import sys
+import time
 from pathlib import Path
 
 import httpx2
 import pytest
 
 from app.saleor.testing import FakeSaleor, SaleorSettings, serving, serving_in_thread
-from tests.saleor_testing.stub import Stub
+from app.saleor.testing.vocabulary import WebhookEvent
+from tests.saleor_testing.stub import Stub, Told
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -37,9 +39,15 @@ async def test_as_a_process(stub: Stub) -> None:
 
 
 async def test_unfinished_business_does_not_keep_it_from_closing(stub: Stub) -> None:
-    async with serving(SaleorSettings()) as running:
-        session = await running.saleor.new_checkout()
-        assert session.total > 0
+    stub.answer(WebhookEvent.TRANSACTION_INITIALIZE_SESSION, Told({"result": "CHARGE_SUCCESS", "pspReference": "p"}))
+    stub.answer(WebhookEvent.TRANSACTION_REFUND_REQUESTED, Told({}, status=500))
+    started = time.monotonic()
+    async with serving(SaleorSettings(retry_delays=(60,))) as running:
+        await running.saleor.install(stub.manifest_url)
+        checkout = await running.saleor.new_checkout()
+        session = await running.saleor.initialize(checkout.id)
+        await running.saleor.refund(session.paid_for.id)
+    assert time.monotonic() - started < 30
 
 
 async def test_unknown_ids_are_lookup_errors(saleor: FakeSaleor) -> None:

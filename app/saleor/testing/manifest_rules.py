@@ -41,12 +41,12 @@ def check_manifest(manifest: Any, settings: SaleorSettings) -> tuple[Webhook, ..
     missing = [name for name in ("id", "name", "version") if not manifest.get(name)]
     if missing:
         raise ManifestRefused(*((name, "REQUIRED", "Field required") for name in missing))
-    if "MANAGE_APPS" in manifest.get("permissions", ()):
+    if "MANAGE_APPS" in (manifest.get("permissions") or ()):
         raise ManifestRefused(("permissions", "INVALID_PERMISSION", "Given permissions don't exist."))
     for name in ("tokenTargetUrl", "appUrl", "homepageUrl", "supportUrl", "dataPrivacyUrl"):
         if manifest.get(name) and not _is_absolute(manifest[name]):
             raise ManifestRefused((name, "INVALID_URL_FORMAT", "Incorrect format."))
-    return tuple(hook for raw in manifest.get("webhooks", ()) for hook in _webhooks(raw, settings))
+    return tuple(hook for raw in manifest.get("webhooks") or () for hook in _webhooks(raw, settings))
 
 
 def check_version(manifest: Mapping[str, Any], settings: SaleorSettings) -> None:
