@@ -6,8 +6,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TypeVar
@@ -17,7 +17,6 @@ from sqlalchemy import ColumnElement
 from sqlmodel import col, select
 
 from app.ledger.accounts import AccountKeys, NewAccount
-from app.ledger.migrate import migrate
 from app.ledger.tables import EventState, SaleorEvent
 from app.main import open_desk
 from app.saleor.testing.client import FakeSaleor
@@ -156,40 +155,57 @@ def free_port() -> int:
     return port
 
 
+@contextmanager
+def the_neighbours(folder: Path) -> Iterator[tuple[str, str]]:
+    """Start a Saleor and a gateway, each a process of its own, for many stories; give their addresses."""
+    python, ports = sys.executable, (free_port(), free_port())
+    saleor_url, gateway_url = (f"http://127.0.0.1:{port}" for port in ports)
+    with ExitStack() as stack:
+        logs = [stack.enter_context((folder / f"{name}.log").open("wb")) for name in ("saleor", "gateway")]
+        saleor = Resident(
+            "saleor",
+            [python, "-m", "app.saleor.testing", "--port", str(ports[0]), "--delay-factor", "0.01"],
+            saleor_url,
+            "/.well-known/jwks.json",
+            logs[0],
+        )
+        gateway = Resident("gateway", [python, "-m", "app.sandbox", "--port", str(ports[1])], gateway_url, "/", logs[1])
+
+        async def start() -> None:
+            await asyncio.gather(saleor.start(), gateway.start())
+
+        try:
+            asyncio.run(start())
+            yield saleor_url, gateway_url
+        finally:
+            asyncio.run(saleor.stop())
+            asyncio.run(gateway.stop())
+
+
 @asynccontextmanager
-async def a_town(database_url: str, folder: Path) -> AsyncIterator[Town]:
-    """Start the three processes with an empty database; end them afterwards. Their logs are in ``folder``."""
-    saleor_port, gateway_port, app_port = free_port(), free_port(), free_port()
-    saleor_url, gateway_url, app_url = (f"http://127.0.0.1:{port}" for port in (saleor_port, gateway_port, app_port))
+async def a_town(database_url: str, folder: Path, neighbours: tuple[str, str]) -> AsyncIterator[Town]:
+    """Start the app with an empty database beside its neighbours, who begin anew too. Its log is in ``folder``."""
+    saleor_url, gateway_url = neighbours
+    port = free_port()
+    app_url = f"http://127.0.0.1:{port}"
     environment = PATIENCE | {
         "APP_BASE_URL": app_url,
-        "APP_PORT": str(app_port),
+        "APP_PORT": str(port),
         "APP_DATA_DIR": str(folder / "data"),
         "APP_DATABASE_URL": database_url,
     }
-    logs = {name: (folder / f"{name}.log").open("wb") for name in ("saleor", "gateway", "app")}
-    python = sys.executable
-    residents = [
-        Resident(
-            "saleor",
-            [python, "-m", "app.saleor.testing", "--port", str(saleor_port), "--delay-factor", "0.01"],
-            saleor_url,
-            "/.well-known/jwks.json",
-            logs["saleor"],
-        ),
-        Resident(
-            "gateway", [python, "-m", "app.sandbox", "--port", str(gateway_port)], gateway_url, "/", logs["gateway"]
-        ),
-        Resident("app", [python, "-m", "app.cli", "run"], app_url, "/health", logs["app"], environment),
-    ]
-    await migrate(database_url)
     settings = Settings(data_dir=folder / "data", database_url=database_url, base_url=app_url)
     settings.open_vault()
-    try:
-        await asyncio.gather(*(resident.start() for resident in residents))
+    with (folder / "app.log").open("wb") as log:
+        app = Resident("app", [sys.executable, "-m", "app.cli", "run"], app_url, "/health", log, environment)
         async with FakeSaleor(saleor_url) as saleor, SandboxControl(gateway_url) as gateway:
-            yield Town(saleor=saleor, gateway=gateway, app=residents[2], settings=settings, gateway_url=gateway_url)
-    finally:
-        await asyncio.gather(*(resident.stop() for resident in residents))
-        for log in logs.values():
-            log.close()
+            await gateway.reset()
+            await gateway.options(hosted_answer="redirect")
+            await saleor.put_right()
+            for installed in await saleor.apps():
+                await saleor.uninstall(installed.identifier)
+            try:
+                await app.start()
+                yield Town(saleor=saleor, gateway=gateway, app=app, settings=settings, gateway_url=gateway_url)
+            finally:
+                await app.stop()
