@@ -1,0 +1,46 @@
+"""The sandbox as a process of its own, as a shop's developer starts it."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import httpx2
+from typer.testing import CliRunner
+
+from app.sandbox.command import sandbox
+from app.sandbox.control import SandboxControl
+
+
+async def test_it_starts_says_where_it_is_and_stops(tmp_path: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "app.sandbox", "--port", "0", "--seed", "1"),
+        *("--state", str(tmp_path / "state.json"), "--pos-id", "00000000-0000-4000-8000-000000000007"),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    try:
+        first = (await asyncio.wait_for(process.stdout.readline(), 30)).decode()
+        assert first.startswith("Sandbox gateway on http://127.0.0.1:")
+        address = first.split()[-1]
+        async with httpx2.AsyncClient(base_url=address, trust_env=False) as http, SandboxControl(address) as control:
+            headers = {"x-api-auth": "CPAY sandbox-api-key:sandbox-api-secret", "x-api-key": "sandbox-endpoints-key"}
+            path = "/api/v1/pos/00000000-0000-4000-8000-000000000007/orders/0"
+            assert (await http.get(path, headers=headers)).status_code == 404
+            assert await control.payments() == []
+    finally:
+        process.terminate()
+        rest, _ = await process.communicate()
+    said = rest.decode()
+    assert "00000000-0000-4000-8000-000000000007" in said
+    assert "sandbox-api-secret" in said
+    assert (tmp_path / "state.json").exists()
+
+
+def test_a_wrong_option_is_explained() -> None:
+    import typer
+
+    app = typer.Typer()
+    app.command()(sandbox)
+    result = CliRunner().invoke(app, ["--pos-id", "not-a-uuid"])
+    assert result.exit_code == 2
+    assert "--pos-id" in result.output

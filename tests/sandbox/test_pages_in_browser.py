@@ -1,0 +1,92 @@
+"""A shopper with a real browser: pays, is declined, is asked by the bank, scans a code; with and without JavaScript."""
+
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.browsing import chromium
+from tests.sandbox.scene import Scene
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(params=[False, True], ids=["no-javascript", "javascript"])
+async def page(request: pytest.FixtureRequest) -> AsyncIterator[Page]:
+    async with chromium() as browser:
+        context = await browser.new_context(java_script_enabled=request.param)
+        yield await context.new_page()
+
+
+@pytest.fixture
+async def address(scene: Scene) -> str:
+    # The overview stands in for the shop's thank-you page: a page of the same machine that a browser can open.
+    created = await scene.merchant.pay_hosted("mugs", "249.90", result_url=f"{scene.url}/?cart=7")
+    location: str = created.headers["location"]
+    return location
+
+
+async def test_success(page: Page, address: str, scene: Scene) -> None:
+    await page.goto(address)
+    await page.get_by_label("Card number").fill("5454 5454 5454 5454")
+    await page.get_by_role("button", name=re.compile("^Pay")).click()
+    await expect(page).to_have_url(f"{scene.url}/?cart=7&order_id=mugs&status=success")
+    assert await scene.merchant.records("mugs") == [("purchase", "success", "1000")]
+
+
+async def test_decline(page: Page, address: str, scene: Scene) -> None:
+    await page.goto(address)
+    await page.get_by_role("button", name="Not enough money").click()
+    await expect(page).to_have_url(f"{scene.url}/?cart=7&order_id=mugs&status=rejected")
+    await page.goto(address)
+    await expect(page.get_by_role("heading", name="Not paid")).to_be_visible()
+
+
+async def test_3ds(page: Page, address: str, scene: Scene) -> None:
+    await page.goto(address)
+    await page.get_by_role("button", name="Code by SMS").click()
+    await page.get_by_label("Code from the SMS").fill("000000")
+    await page.get_by_role("button", name="Confirm").click()
+    await expect(page.get_by_role("alert")).to_be_visible()
+    await page.get_by_label("Code from the SMS").fill("123456")
+    await page.get_by_role("button", name="Confirm").click()
+    await expect(page).to_have_url(f"{scene.url}/?cart=7&order_id=mugs&status=success")
+
+
+async def test_qr(page: Page, address: str, scene: Scene) -> None:
+    await page.goto(address.removesuffix("form") + "qr")
+    code = page.get_by_role("img", name="QR code of the payment page").locator("svg")
+    box = await code.bounding_box()
+    assert box is not None
+    assert box["width"] > 200
+    await page.get_by_role("link", name="Pay on this device instead").click()
+    await expect(page).to_have_url(address)
+
+
+async def test_nothing_is_loaded_from_elsewhere_and_nothing_is_blocked(page: Page, address: str, scene: Scene) -> None:
+    asked: list[str] = []
+    problems: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: problems.append(message.text))
+    for place in (address, address.removesuffix("form") + "qr", scene.url):
+        await page.goto(place, wait_until="networkidle")
+    assert [url for url in asked if not url.startswith((scene.url, "data:"))] == []
+    assert problems == []
+
+
+async def test_a_phone_shows_all_without_scrolling_sideways(page: Page, address: str, scene: Scene) -> None:
+    await page.set_viewport_size({"width": 320, "height": 640})
+    for place in (address, address.removesuffix("form") + "qr", scene.url):
+        await page.goto(place)
+        root = page.locator("html")
+        assert await root.evaluate("element => element.scrollWidth") <= 320
+
+
+async def test_the_overview_renews_itself(scene: Scene) -> None:
+    async with chromium() as browser:
+        page = await browser.new_page()
+        await page.goto(scene.url)
+        await page.get_by_text("Address and credentials").click()
+        await scene.merchant.pay_hosted("mugs")
+        await expect(page.get_by_role("heading", name="mugs")).to_be_visible(timeout=10_000)
