@@ -94,6 +94,7 @@ def test_exactly_one_means_to_pay_and_never_a_word_of_it_in_the_error(changes: d
     with pytest.raises(InvalidRequest) as caught:
         direct(**changes)
     assert caught.value.field == field
+    assert caught.value.given in {"(not shown)", "nothing", "both"}
     words = f"{caught.value!r} {vars(caught.value)} {caught.value.__context__!r}"
     for value in ("4242", "٤٢", "123"):
         assert value not in words
