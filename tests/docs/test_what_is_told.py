@@ -15,8 +15,8 @@ from app.gateway.statuses import TABLE, Kind, Status
 from app.ledger.tables import State
 from app.payments.answers import CREATION_UNKNOWN, DECLINED
 from app.payments.language import _PAGE_LANGUAGES
-from app.payments.refusal import RefusalCode
-from app.payments.storefront import StorefrontData
+from app.payments.refusal import Refusal, RefusalCode
+from app.payments.storefront import StorefrontData, read_data
 from app.settings import PREFIX, Settings
 from tests.conftest import REPOSITORY
 from tests.docs.pages import (
@@ -58,6 +58,15 @@ def test_every_field_of_data_is_told() -> None:
     fields = {field.alias for name, field in StorefrontData.model_fields.items() if name != "customer"}
     customer = {f"customer.{field.alias}" for field in type(StorefrontData().customer).model_fields.values()}
     assert told == fields | customer
+
+
+def test_every_card_field_that_is_named_is_refused() -> None:
+    names = in_code(STOREFRONT.read_text().partition("refused by the names of the fields alone (")[2].partition(")")[0])
+    assert len(names) > 3
+    for name in names:
+        with pytest.raises(Refusal) as refusal:
+            read_data({"customer": {name: "anything"}})
+        assert refusal.value.code is RefusalCode.CARD_DATA_REFUSED, name
 
 
 def test_the_languages_of_the_payment_page_are_told() -> None:
