@@ -118,6 +118,9 @@ class Postman:
             delivered = await self._post(delivery)
         finally:
             started.set()
+            key = (delivery.pos_id, delivery.order_id)
+            if self._last_of_order.get(key) is started:
+                del self._last_of_order[key]
         for pause in self._retries:
             if delivered:
                 break

@@ -42,6 +42,8 @@ class Sandbox:
         state = _load(settings.state) or self._fresh()
         self.book = state.book
         self.deliveries = state.deliveries
+        for pos in settings.points_of_sale:  # one that the state file does not know yet
+            self.book.behaviours.setdefault(pos.pos_id, pos.behaviour.model_copy())
 
     def _fresh(self) -> State:
         book = Book(seed=self.settings.seed if self.settings.seed is not None else secrets.token_hex(16))
@@ -94,8 +96,8 @@ class Sandbox:
                 postman.take(delivery)
 
     def _tell(self, entry: Payment | Operation) -> None:
-        if entry.server_url is None:
-            return
+        if entry.server_url is None or entry.pos_id not in self.points_of_sale:
+            return  # the state file may know points of sale that this run does not serve
         rule = self.rules.take_webhook(entry)
         effect = rule.effect if rule else None
         secret = _FORGER if effect == "forge" else None

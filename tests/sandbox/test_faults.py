@@ -3,7 +3,10 @@
 import httpx2
 import pytest
 
+from app.sandbox.application import create_sandbox
+from app.sandbox.faults import CallDropped
 from app.sandbox.scripting import FaultRule
+from app.sandbox.settings import SandboxSettings
 from tests.sandbox.scene import Scene, read
 
 
@@ -83,3 +86,11 @@ async def test_the_payers_pages_are_spared_unless_named(scene: Scene) -> None:
     assert (await scene.merchant.http.get(location)).status_code == 200
     await scene.control.fault(FaultRule(effect="status", status=503, path="/api/v1/checkout/*"))
     assert (await scene.merchant.http.get(location)).status_code == 503
+
+
+async def test_without_a_server_of_ours_a_dropped_call_ends_all_the_same() -> None:
+    app = create_sandbox(SandboxSettings())
+    app.state.sandbox.rules.faults.append(FaultRule(effect="drop"))
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://sandbox.test") as http:
+        with pytest.raises(CallDropped):
+            await http.get("/api/v1/pos/1/orders/0")

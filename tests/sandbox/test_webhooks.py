@@ -103,10 +103,10 @@ async def test_rules_can_be_taken_back(scene: Scene) -> None:
 
 async def test_a_person_fires_a_webhook_with_a_lie_in_it(scene: Scene) -> None:
     await scene.merchant.pay_hosted("mugs")
-    await scene.control.fire_webhook("mugs", changes={"status": "success", "amount": "1.00"})
+    await scene.control.fire_webhook("mugs", changes={"status": "success", "amount": Decimal("1.00")})
     await scene.control.fire_webhook("mugs", secret="somebody else's")
     await scene.quiet()
-    assert [(told["status"], told["amount"]) for told in scene.shop.heard] == [("success", "1.00")]
+    assert [(told["status"], told["amount"]) for told in scene.shop.heard] == [("success", Decimal("1.00"))]
     assert scene.shop.forged == 1
 
 

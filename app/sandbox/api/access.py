@@ -39,7 +39,7 @@ def sandbox_of(request: Request) -> Sandbox:
 
 def base_url(request: Request) -> str:
     """Where links to this sandbox begin."""
-    return sandbox_of(request).settings.public_url or str(request.base_url).rstrip("/")
+    return (sandbox_of(request).settings.public_url or str(request.base_url)).rstrip("/")
 
 
 async def json_object(request: Request) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import httpx2
 from pydantic import BaseModel
 from pydantic_core import to_json
 
+from app.gateway.wire import dumps
 from app.sandbox.book.book import Script
 from app.sandbox.book.records import Share
 from app.sandbox.control import views
@@ -148,8 +149,9 @@ class SandboxControl:
         secret: str | None = None,
     ) -> Delivery:
         """Send a fresh webhook about how things are. `changes` overwrite fields; `secret` signs with another one."""
-        ask = views.Fire(operation=operation, changes=dict(changes or {}), secret=secret)
-        return await self._ask("POST", f"/payments/{quote(order_id)}/webhook", Delivery, ask)
+        ask = {"operation": operation, "changes": dict(changes or {}), "secret": secret}
+        answer = await self._send("POST", f"/payments/{quote(order_id)}/webhook", dumps(ask))
+        return Delivery.model_validate_json(answer)
 
     async def repeat_webhook(self, delivery_id: UUID) -> Delivery:
         """Send the very same webhook once more."""

@@ -9,8 +9,9 @@ from fastapi import APIRouter, Body, Depends, Query, Request
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
-from app.sandbox.api.access import TheSandbox, sandbox_of
+from app.sandbox.api.access import JsonObject, TheSandbox, sandbox_of
 from app.sandbox.book import attempts, secondary
+from app.sandbox.book.bodies import read_body
 from app.sandbox.book.book import Script
 from app.sandbox.book.cards import coded_card
 from app.sandbox.book.creation import card_on_file
@@ -138,8 +139,9 @@ async def portal(sandbox: TheSandbox, payment: ThePayment, ask: Portal) -> Payme
 
 
 @router.post("/payments/{order_id}/webhook")
-async def fire(sandbox: TheSandbox, payment: ThePayment, ask: Fire) -> Delivery:
-    """Send a fresh webhook about how things are now."""
+async def fire(sandbox: TheSandbox, payment: ThePayment, body: JsonObject) -> Delivery:
+    """Send a fresh webhook about how things are now. Numbers in `changes` are sent exactly as given."""
+    ask = read_body(Fire, body)
     entries = sandbox.book.records_of(payment.pos_id, payment.order_id)
     wanted = [e for e in entries if ask.operation in {None, e.method}]
     entry: Payment | Operation = payment if ask.operation is None else _last(wanted)

@@ -1,6 +1,7 @@
 """The first page: every payment with its operations and webhooks, and buttons to play bank, portal and postman."""
 
 import contextlib
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Annotated
 from uuid import UUID
@@ -53,11 +54,14 @@ class Row:
 async def overview(request: Request, sandbox: TheSandbox) -> Response:
     """What there is."""
     sandbox.catch_up()
+    deliveries = defaultdict[UUID, list[Delivery]](list)
+    for delivery in reversed(sandbox.deliveries):
+        deliveries[delivery.payment_id].append(delivery)
     newest = list(sandbox.book.payments.values())[: -SHOWN - 1 : -1]
     return page(
         request,
         "overview.html",
-        rows=[_row(sandbox, payment) for payment in newest],
+        rows=[_row(sandbox, payment, deliveries[payment.payment_id]) for payment in newest],
         total=len(sandbox.book.payments),
         points_of_sale=sandbox.settings.points_of_sale,
         standard=PointOfSale(),
@@ -120,14 +124,14 @@ def _act(sandbox: Sandbox, payment: Payment, name: str) -> None:
             sandbox.send(sandbox.write_webhook(payment, payment.server_url))
 
 
-def _row(sandbox: Sandbox, payment: Payment) -> Row:
+def _row(sandbox: Sandbox, payment: Payment, deliveries: list[Delivery]) -> Row:
     book = sandbox.book
     operations = book.operations_of(payment)
     return Row(
         payment=payment,
         amount=money(payment.paid_amount, payment.currency, "en"),
         operations=[(entry, money(entry.amount, entry.currency, "en")) for entry in reversed(operations)],
-        deliveries=[d for d in reversed(sandbox.deliveries) if d.payment_id == payment.payment_id],
+        deliveries=deliveries,
         links=_links(payment),
         acts=_acts(book, payment, operations),
     )
