@@ -18,6 +18,7 @@ from app.dashboard.framing import ANY_DASHBOARD
 from app.dashboard.router import create_dashboard_router
 from app.ledger.accounts import AccountBook
 from app.ledger.database import Database, create_engine
+from app.ledger.inbox import Inbox
 from app.ledger.installations import InstallationBook
 from app.payments.desk import Addresses, Desk, Gateways
 from app.payments.notify import Receipt, receive
@@ -73,6 +74,7 @@ async def open_desk(settings: Settings, now: Callable[[], datetime] = utc_now) -
             database=database,
             installations=InstallationBook(database, vault, now),
             accounts=accounts,
+            inbox=Inbox(database, vault),
             gateways=Gateways(http, accounts),
             addresses=Addresses(settings.base_url),
             now=now,
@@ -103,6 +105,7 @@ def create_app(settings: Settings, now: Callable[[], datetime] = utc_now) -> Fas
         title=DISTRIBUTION,
         version=version(DISTRIBUTION),
         lifespan=lifespan,
+        redirect_slashes=False,  # Saleor takes a redirect for success and follows none
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
@@ -111,7 +114,13 @@ def create_app(settings: Settings, now: Callable[[], datetime] = utc_now) -> Fas
 
 def _mount(app: FastAPI, settings: Settings, desk: Desk, http: httpx2.AsyncClient, client: SaleorClient) -> None:
     info = AppInfo.read(MANIFEST, version=version(DISTRIBUTION))
-    info = replace(info, id=settings.id, name=settings.name or info.name)
+    info = replace(
+        info,
+        id=settings.id,
+        name=settings.name or info.name,
+        support_url=settings.support_url or info.support_url,
+        privacy_url=settings.privacy_url or info.privacy_url,
+    )
     saleor = SaleorApp(
         info=info,
         manifest_folder=MANIFEST,

@@ -31,6 +31,8 @@ class Settings(BaseSettings):
     iframe_base_url: str | None = None
     id: str = Field(default="gateway.payments.app", min_length=1, max_length=256, pattern=r"^[A-Za-z0-9._-]+$")
     name: str | None = None
+    support_url: str | None = None
+    privacy_url: str | None = None
     data_dir: Path = Path("data")
     database_url: str | None = None
     secret_key_file: Path | None = None
@@ -48,7 +50,7 @@ class Settings(BaseSettings):
     first_settle: float = Field(default=3, gt=0)
     first_poll: float = Field(default=60, gt=0)
 
-    @field_validator("base_url", "iframe_base_url")
+    @field_validator("base_url", "iframe_base_url", "support_url", "privacy_url")
     @classmethod
     def _is_an_address(cls, value: str | None) -> str | None:
         if value is None:

@@ -15,9 +15,9 @@ from app.commands.opening import at_desk
 from app.commands.standing import standing
 from app.commands.terminal import AsJson, fact, fact_sheet, moment, plain, say, show, show_json, table
 from app.commands.timeline import Entry, Expected, Tone, expectations, timeline
-from app.ledger import inbox
+from app.ledger.inbox import Kept
 from app.ledger.sheets import Sheet, find_by_order, recent
-from app.ledger.tables import MerchantAccount, Notification
+from app.ledger.tables import MerchantAccount
 from app.payments.balance import balance
 from app.payments.desk import Desk
 from app.payments.references import order_id_of
@@ -80,13 +80,13 @@ def show_payment(
 ) -> None:
     """Show the timeline of a payment: what was asked and answered, what Saleor was told, what is being waited for."""
 
-    async def read(desk: Desk) -> tuple[Sheet, MerchantAccount, str, Sequence[Notification]]:
+    async def read(desk: Desk) -> tuple[Sheet, MerchantAccount, str, Sequence[Kept]]:
         async with desk.database.transaction() as session:
             sheet = await _find(session, payment.strip())
         account = await desk.accounts.find(sheet.payment.account_id)
         assert account is not None  # noqa: S101 - an account with payments is never deleted
         saleor = (await desk.installations.get(sheet.payment.installation_id)).saleor_api_url
-        return sheet, account, saleor, await inbox.of_order(desk.database, account.id, sheet.payment.order_id)
+        return sheet, account, saleor, await desk.inbox.of_order(account.id, sheet.payment.order_id)
 
     sheet, account, saleor, notifications = at_desk(read)
     entries, expected = timeline(sheet, notifications), expectations(sheet, notifications)

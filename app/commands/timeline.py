@@ -13,8 +13,9 @@ from typing import TypeAlias
 from app.commands.terminal import moment
 from app.gateway.errors import UnreadableNotification
 from app.gateway.notification import read_data
+from app.ledger.inbox import Kept
 from app.ledger.sheets import Sheet
-from app.ledger.tables import EventState, Flow, Kind, Notification, Operation, SaleorEvent, State
+from app.ledger.tables import EventState, Flow, Kind, Operation, SaleorEvent, State
 from app.payments.mapper import Seen
 from app.payments.seen import seen_in
 
@@ -85,7 +86,7 @@ _STATES = {
 _TONES = {State.SUCCESS: Tone.GOOD, State.FAILURE: Tone.BAD}
 
 
-def timeline(sheet: Sheet, notifications: Sequence[Notification]) -> list[Entry]:
+def timeline(sheet: Sheet, notifications: Sequence[Kept]) -> list[Entry]:
     """Return what happened, oldest first."""
     said = [(row, _seen(row)) for row in notifications]
     notified = [(row.received_at, seen) for row, seen in said if seen is not None]
@@ -97,7 +98,7 @@ def timeline(sheet: Sheet, notifications: Sequence[Notification]) -> list[Entry]
     return sorted(entries, key=lambda entry: entry.at)
 
 
-def expectations(sheet: Sheet, notifications: Sequence[Notification]) -> list[Expected]:
+def expectations(sheet: Sheet, notifications: Sequence[Kept]) -> list[Expected]:
     """Return what is being waited for, soonest first."""
     return sorted(
         [*_of_the_shopper(sheet), *_of_the_worker(sheet, notifications)],
@@ -172,14 +173,14 @@ def _outcome(operation: Operation, name: str, notified: Sequence[tuple[datetime,
     return Who.GATEWAY, "answered", f"answers that the {name} {_STATES[operation.state]}{said}"
 
 
-def _seen(row: Notification) -> Seen | None:
+def _seen(row: Kept) -> Seen | None:
     try:
         return seen_in(read_data(row.data), "en")
     except UnreadableNotification:
         return None
 
 
-def _of_notification(row: Notification, seen: Seen | None, flow: Flow) -> Entry:
+def _of_notification(row: Kept, seen: Seen | None, flow: Flow) -> Entry:
     said = "something that is no record of this payment"
     if seen is not None:
         said = f"{_name(seen.kind, flow)} {_STATES[seen.state]}, {seen.amount} {seen.currency}"
@@ -242,7 +243,7 @@ def _of_the_shopper(sheet: Sheet) -> Iterator[Expected]:
         yield Expected("the shopper has until then to pay", sheet.payment.expires_at)
 
 
-def _of_the_worker(sheet: Sheet, notifications: Sequence[Notification]) -> Iterator[Expected]:
+def _of_the_worker(sheet: Sheet, notifications: Sequence[Kept]) -> Iterator[Expected]:
     for operation in sheet.operations:
         name = _name(operation.kind, sheet.payment.flow)
         if operation.state is State.WAITING:

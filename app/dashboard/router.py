@@ -1,6 +1,6 @@
-"""The app's page in the Dashboard: `GET /`.
+"""The app's pages: `/` in the Dashboard, and `/support` and `/privacy`, which its manifest names.
 
-The page is the same for everybody and shows nothing of any store, so nobody has to prove who they are.
+They are the same for everybody and show nothing of any store, so nobody has to prove who they are.
 """
 
 from pathlib import Path
@@ -53,6 +53,16 @@ def create_dashboard_router(
             steps=addressed_to(saleor_api_url, steps),
             theme=theme if theme in _THEMES else None,
         )
+        return HTMLResponse(html, headers=headers)
+
+    @router.get("/support")
+    async def support() -> HTMLResponse:
+        html = _template("support.html").render(title="Support", app_name=app_name, app_version=app_version)
+        return HTMLResponse(html, headers=headers)
+
+    @router.get("/privacy")
+    async def privacy() -> HTMLResponse:
+        html = _template("privacy.html").render(title="Privacy", app_name=app_name, app_version=app_version)
         return HTMLResponse(html, headers=headers)
 
     return router

@@ -1,6 +1,10 @@
-"""The inbox: verified notifications of the gateway, kept before anything is made of them."""
+"""The inbox: verified notifications of the gateway, kept before anything is made of them (laws of money, 6).
+
+They are kept sealed: a notification can hold a card's token, and always holds what a shopper did.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -10,72 +14,119 @@ from sqlmodel import col, select
 
 from app.ledger.database import Database
 from app.ledger.tables import Notification
+from app.ledger.vault import Vault
 
 
-async def keep(database: Database, *, account_id: str, digest: str, data: str, order_id: str, now: datetime) -> bool:
-    """Store a verified notification, durably. Return False when it is a repeat of one that we have.
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A notification as it was received. ``data`` is the signed text, ``attempts`` counts tries to process it."""
 
-    A repeat is counted, not stored again, and is not processed again: its content is the same, so is its effect.
-    """
-    row = Notification(
-        account_id=account_id, digest=digest, data=data, order_id=order_id, next_attempt_at=now, received_at=now
-    )
-    try:
-        async with database.transaction() as session:
-            session.add(row)
-    except IntegrityError:
-        repeat = (
-            update(Notification)
-            .where(col(Notification.account_id) == account_id, col(Notification.digest) == digest)
-            .values(deliveries=col(Notification.deliveries) + 1)
+    id: int
+    account_id: str
+    order_id: str
+    data: str
+    deliveries: int
+    attempts: int
+    outcome: str | None
+    received_at: datetime
+    processed_at: datetime | None
+    next_attempt_at: datetime | None
+
+    def __repr__(self) -> str:
+        return f"<Kept {self.id} order={self.order_id}>"
+
+
+class Inbox:
+    """Keeps notifications, and hands each to one worker at a time."""
+
+    def __init__(self, database: Database, vault: Vault) -> None:
+        self._database = database
+        self._vault = vault
+
+    async def keep(self, *, account_id: str, digest: str, data: str, order_id: str, now: datetime) -> bool:
+        """Store a verified notification, durably. Return False when it is a repeat of one that we have.
+
+        A repeat is counted, not stored again, and is not processed again: its content is the same, so is its effect.
+        """
+        row = Notification(
+            account_id=account_id,
+            digest=digest,
+            data_sealed=self._vault.seal(data, _place(account_id, digest)),
+            order_id=order_id,
+            next_attempt_at=now,
+            received_at=now,
         )
-        async with database.transaction() as session:
-            await session.exec(repeat)
-        return False
-    return True
+        try:
+            async with self._database.transaction() as session:
+                session.add(row)
+        except IntegrityError:
+            repeat = (
+                update(Notification)
+                .where(col(Notification.account_id) == account_id, col(Notification.digest) == digest)
+                .values(deliveries=col(Notification.deliveries) + 1)
+            )
+            async with self._database.transaction() as session:
+                await session.exec(repeat)
+            return False
+        return True
+
+    async def claim(self, now: datetime, lease: timedelta, most: int) -> Sequence[Kept]:
+        """Claim notifications that wait to be processed, for ``lease``, oldest first."""
+        due = (
+            select(Notification.id)
+            .where(col(Notification.next_attempt_at) <= now)
+            .order_by(col(Notification.id))
+            .limit(most)
+            .with_for_update(skip_locked=True)
+        )
+        claiming: Any = (
+            update(Notification)
+            .where(col(Notification.id).in_(due))
+            .values(next_attempt_at=now + lease, attempts=col(Notification.attempts) + 1)
+            .returning(Notification)
+        )
+        async with self._database.transaction() as session:
+            claimed = (await session.exec(claiming)).scalars().all()
+        return sorted((self._open(row) for row in claimed), key=lambda kept: kept.id)
+
+    async def settle(self, notification_id: int, *, outcome: str, now: datetime) -> None:
+        """Mark a notification as processed and say what came of it."""
+        await self._set(notification_id, outcome=outcome, processed_at=now, next_attempt_at=None)
+
+    async def postpone(self, notification_id: int, *, reason: str, until: datetime) -> None:
+        """Keep a notification whose processing failed, to be tried again."""
+        await self._set(notification_id, outcome=reason, next_attempt_at=until)
+
+    async def of_order(self, account_id: str, order_id: str) -> Sequence[Kept]:
+        """Return the notifications about an order, oldest first."""
+        query = (
+            select(Notification)
+            .where(Notification.account_id == account_id, Notification.order_id == order_id)
+            .order_by(col(Notification.id))
+        )
+        async with self._database.transaction() as session:
+            rows = (await session.exec(query)).all()
+        return [self._open(row) for row in rows]
+
+    def _open(self, row: Notification) -> Kept:
+        assert row.id is not None  # noqa: S101 - a row that was read has its id
+        return Kept(
+            id=row.id,
+            account_id=row.account_id,
+            order_id=row.order_id,
+            data=self._vault.open(row.data_sealed, _place(row.account_id, row.digest)),
+            deliveries=row.deliveries,
+            attempts=row.attempts,
+            outcome=row.outcome,
+            received_at=row.received_at,
+            processed_at=row.processed_at,
+            next_attempt_at=row.next_attempt_at,
+        )
+
+    async def _set(self, notification_id: int, **columns: object) -> None:
+        async with self._database.transaction() as session:
+            await session.exec(update(Notification).where(col(Notification.id) == notification_id).values(**columns))
 
 
-async def claim(database: Database, now: datetime, lease: timedelta, most: int) -> Sequence[Notification]:
-    """Claim notifications that wait to be processed, for ``lease``, oldest first."""
-    due = (
-        select(Notification.id)
-        .where(col(Notification.next_attempt_at) <= now)
-        .order_by(col(Notification.id))
-        .limit(most)
-        .with_for_update(skip_locked=True)
-    )
-    claiming: Any = (
-        update(Notification)
-        .where(col(Notification.id).in_(due))
-        .values(next_attempt_at=now + lease, attempts=col(Notification.attempts) + 1)
-        .returning(Notification)
-    )
-    async with database.transaction() as session:
-        claimed = (await session.exec(claiming)).scalars().all()
-    return sorted(claimed, key=lambda row: row.id or 0)
-
-
-async def settle(database: Database, row: Notification, *, outcome: str, now: datetime) -> None:
-    """Mark a notification as processed and say what came of it."""
-    await _set(database, row, outcome=outcome, processed_at=now, next_attempt_at=None)
-
-
-async def postpone(database: Database, row: Notification, *, reason: str, until: datetime) -> None:
-    """Keep a notification whose processing failed, to be tried again."""
-    await _set(database, row, outcome=reason, next_attempt_at=until)
-
-
-async def of_order(database: Database, account_id: str, order_id: str) -> Sequence[Notification]:
-    """Return the notifications about an order, oldest first."""
-    query = (
-        select(Notification)
-        .where(Notification.account_id == account_id, Notification.order_id == order_id)
-        .order_by(col(Notification.id))
-    )
-    async with database.transaction() as session:
-        return (await session.exec(query)).all()
-
-
-async def _set(database: Database, row: Notification, **columns: object) -> None:
-    async with database.transaction() as session:
-        await session.exec(update(Notification).where(col(Notification.id) == row.id).values(**columns))
+def _place(account_id: str, digest: str) -> str:
+    return f"notification/{account_id}/{digest}"

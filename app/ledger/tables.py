@@ -195,7 +195,10 @@ class Operation(SQLModel, table=True):
 
 
 class Notification(SQLModel, table=True):
-    """One verified notification of the gateway, as received. Its content is its identity: a repeat is the same row."""
+    """One verified notification of the gateway, as received, sealed. Its content is its identity: repeats make no row.
+
+    ``next_attempt_at`` is None once it is processed.
+    """
 
     __tablename__: ClassVar[Any] = "notification"
     __table_args__ = (
@@ -211,7 +214,7 @@ class Notification(SQLModel, table=True):
     id: int | None = Field(default=None, primary_key=True)
     account_id: str = Field(foreign_key="merchant_account.id", max_length=32)
     digest: str = Field(max_length=64)  # sha-256 of data, hexadecimal
-    data: str = Field(sa_type=Text)
+    data_sealed: str = Field(sa_type=Text)
     order_id: str = Field(max_length=256, index=True)
     deliveries: int = Field(default=1)
     outcome: str | None = Field(default=None, sa_type=Text)

@@ -10,6 +10,7 @@ from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
 from app.ledger.accounts import AccountBook
 from app.ledger.database import Database
+from app.ledger.inbox import Inbox
 from app.ledger.installations import InstallationBook
 from app.ledger.tables import MerchantAccount
 from app.payments.schedule import Schedule
@@ -67,6 +68,7 @@ class Desk:
     database: Database
     installations: InstallationBook
     accounts: AccountBook
+    inbox: Inbox
     gateways: Gateways
     addresses: Addresses
     now: Callable[[], datetime]

@@ -6,11 +6,9 @@ from enum import Enum, auto
 import structlog
 
 from app.gateway.errors import ForgedNotification, UnreadableNotification
-from app.gateway.models import read_record
-from app.gateway.notification import decode, read_notification
-from app.ledger import inbox
+from app.gateway.notification import read_data, read_notification
+from app.ledger.inbox import Kept
 from app.ledger.sheets import load_by_order
-from app.ledger.tables import Notification
 from app.payments.apply import Posting, apply
 from app.payments.desk import Desk
 from app.payments.seen import seen_in
@@ -43,8 +41,7 @@ async def receive(desk: Desk, account_id: str, form: bytes) -> Receipt:
     except UnreadableNotification as error:
         log.error("unreadable notification", account=account_id, error=str(error))  # noqa: TRY400 - the words suffice
         return Receipt.UNREADABLE
-    fresh = await inbox.keep(
-        desk.database,
+    fresh = await desk.inbox.keep(
         account_id=account_id,
         digest=notification.digest,
         data=notification.data,
@@ -55,21 +52,21 @@ async def receive(desk: Desk, account_id: str, form: bytes) -> Receipt:
     return Receipt.KEPT if fresh else Receipt.REPEATED
 
 
-async def digest(desk: Desk, notification: Notification) -> None:
+async def digest(desk: Desk, notification: Kept) -> None:
     """Post a kept notification to its payment's sheet. If that fails it is kept, and tried again later."""
     try:
         outcome = await _post(desk, notification)
     except Exception as error:
         log.exception("notification not processed", notification=notification.id, order_id=notification.order_id)
         pause = min(timedelta(seconds=2) * (1 << min(notification.attempts, 20)), _LONGEST_PAUSE)
-        await inbox.postpone(desk.database, notification, reason=type(error).__name__, until=desk.now() + pause)
+        await desk.inbox.postpone(notification.id, reason=type(error).__name__, until=desk.now() + pause)
         return
-    await inbox.settle(desk.database, notification, outcome=outcome, now=desk.now())
+    await desk.inbox.settle(notification.id, outcome=outcome, now=desk.now())
     desk.wake()
 
 
-async def _post(desk: Desk, notification: Notification) -> str:
-    record = read_record(decode(notification.data))
+async def _post(desk: Desk, notification: Kept) -> str:
+    record = read_data(notification.data)
     account = await desk.accounts.find(notification.account_id)
     assert account is not None  # noqa: S101 - a notification refers to its account
     async with desk.database.transaction() as session:

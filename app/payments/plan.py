@@ -3,7 +3,6 @@
 Everything is checked before any row is written and before any call is made.
 """
 
-from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -139,10 +138,4 @@ def _attributes(transaction_id: str, source_id: str, order_number: str | None, c
         "saleor_order": order_number,
         "saleor_channel": channel,
     }
-    attributes = []
-    for key, value in found.items():
-        if value:
-            # What the gateway would not take is left out: no payment is worth less than a search word.
-            with suppress(InvalidRequest):
-                attributes.append(Attribute(key=key, value=value))
-    return attributes
+    return [Attribute.fitting(key, value) for key, value in found.items() if value]

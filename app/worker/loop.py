@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import structlog
 
-from app.ledger import inbox
 from app.ledger.outbox import claim_events
 from app.ledger.sheets import claim_looks
 from app.payments.deadline import Deadline
@@ -53,7 +52,7 @@ class Worker:
     async def work_once(self, desk: Desk) -> int:
         """Claim and do what is due now; return how many jobs that were."""
         now = desk.now()
-        notifications = await inbox.claim(desk.database, now, _LEASE, _MOST)
+        notifications = await desk.inbox.claim(now, _LEASE, _MOST)
         async with desk.database.transaction() as session:
             looks = await claim_looks(session, now, _LEASE, _MOST)
             events = await claim_events(session, now, _LEASE, _MOST)

@@ -76,7 +76,7 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("account_id", sa.String(length=32), nullable=False),
         sa.Column("digest", sa.String(length=64), nullable=False),
-        sa.Column("data", sa.Text(), nullable=False),
+        sa.Column("data_sealed", sa.Text(), nullable=False),
         sa.Column("order_id", sa.String(length=256), nullable=False),
         sa.Column("deliveries", sa.Integer(), nullable=False),
         sa.Column("outcome", sa.Text(), nullable=True),

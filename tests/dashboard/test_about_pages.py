@@ -1,0 +1,22 @@
+"""The pages that the manifest names beside the app's own."""
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+
+from app.dashboard.router import create_dashboard_router
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [("/support", "saleor-gateway payment show"), ("/privacy", "never kept")],
+)
+async def test_support_and_privacy_are_real_pages(path: str, words: str) -> None:
+    app = FastAPI()
+    app.include_router(create_dashboard_router(app_name="Payments", app_version="1.2.3"))
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://app.test") as browser:
+        page = await browser.get(path)
+    assert page.status_code == 200
+    assert words in page.text
+    assert "1.2.3" in page.text
+    assert "frame-ancestors" in page.headers["content-security-policy"]
