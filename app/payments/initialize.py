@@ -18,6 +18,7 @@ from app.payments.answers import refused_session, session_answer
 from app.payments.apply import Posting, apply, conclude, note
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
+from app.payments.insist import insist
 from app.payments.outcome import post_error
 from app.payments.plan import HostedPlan, plan_hosted
 from app.payments.refusal import Refusal
@@ -119,7 +120,11 @@ async def _create(
     """Ask the gateway, then commit what came of it."""
     outcome: Checkout | PaymentRecord | GatewayError
     try:
-        outcome = await client.create_hosted(plan.request, qr=plan.data.qr, timeout=deadline.left)
+        outcome = await insist(
+            lambda seconds: client.create_hosted(plan.request, qr=plan.data.qr, timeout=seconds),
+            deadline,
+            desk.schedule,
+        )
     except GatewayError as error:
         outcome = error
     posting = Posting(now=desk.now(), schedule=desk.schedule, answering=operation_id)

@@ -17,6 +17,7 @@ class Schedule:
     ``answer_window``: how long Saleor may take to read our answer; an event that the answer already carried is
     reported only after it.
     ``expiry_grace``: how long after its last minute an unpaid payment is cancelled at the gateway.
+    ``pauses_before_resending``: between tries of a call that provably was not sent.
     """
 
     settling: timedelta = timedelta(minutes=15)
@@ -26,6 +27,7 @@ class Schedule:
     budget: timedelta = timedelta(seconds=12)
     answer_window: timedelta = timedelta(seconds=25)
     expiry_grace: timedelta = timedelta(minutes=2)
+    pauses_before_resending: tuple[timedelta, ...] = (timedelta(milliseconds=200), timedelta(milliseconds=800))
 
     def after_intent(self, now: datetime) -> datetime:
         """Return when an intent that nobody has concluded is taken for a crash: once its own call must be over."""

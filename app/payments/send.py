@@ -12,6 +12,7 @@ from app.ledger.tables import Kind, MerchantAccount, Operation
 from app.payments.apply import Posting, apply
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
+from app.payments.insist import insist
 from app.payments.outcome import post_error
 from app.payments.references import new_reference
 from app.payments.seen import seen_in
@@ -27,7 +28,7 @@ async def send(
     assert operation.id is not None  # noqa: S101 - an intent is committed before it is sent
     outcome: PaymentRecord | OperationRecord | GatewayError
     try:
-        outcome = await _call(desk, account, sheet, operation, deadline.left)
+        outcome = await insist(lambda seconds: _call(desk, account, sheet, operation, seconds), deadline, desk.schedule)
     except GatewayError as error:
         outcome = error
     posting = Posting(now=desk.now(), schedule=desk.schedule, answering=operation.id if answering else None)

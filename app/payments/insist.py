@@ -1,0 +1,27 @@
+"""Repeats a call that provably never left this machine: the one case in which repeating cannot move money twice."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from app.gateway.errors import NotSent
+from app.payments.deadline import Deadline
+from app.payments.schedule import Schedule
+
+T = TypeVar("T")
+
+
+async def insist(call: Callable[[float], Awaitable[T]], deadline: Deadline, schedule: Schedule) -> T:
+    """Return what ``call`` returns; it is given the seconds that are left of the budget.
+
+    After ``NotSent`` it is made again, a few times and as long as the budget allows; the last ``NotSent`` is raised.
+    Any other error is raised at once: what may have arrived is never repeated (laws of money, 2).
+    """
+    for pause in schedule.pauses_before_resending:
+        try:
+            return await call(deadline.left)
+        except NotSent:
+            if deadline.left <= pause.total_seconds():
+                raise
+        await asyncio.sleep(pause.total_seconds())
+    return await call(deadline.left)
