@@ -10,6 +10,7 @@ from fastapi.staticfiles import StaticFiles
 
 from app.sandbox.api import balances, lookups, operations, payments, registers, subscriptions
 from app.sandbox.api.answers import say_no_like_the_gateway
+from app.sandbox.calls import Overhear
 from app.sandbox.connections import Connections
 from app.sandbox.control import routes as control
 from app.sandbox.deliveries import Postman
@@ -66,6 +67,7 @@ def create_sandbox(settings: SandboxSettings, connections: Connections | None = 
         app.include_router(router)
     say_no_like_the_gateway(app)
     app.add_middleware(Faults, sandbox=sandbox, connections=connections or Connections())
+    app.add_middleware(Overhear, book=sandbox.calls, clock=settings.clock)
     return app
 
 

@@ -16,6 +16,7 @@ from app.sandbox.book.book import Book
 from app.sandbox.book.passing_time import tick
 from app.sandbox.book.records import Operation, Payment
 from app.sandbox.book.refusals import UnknownRecord
+from app.sandbox.calls import CallBook
 from app.sandbox.deliveries import Delivery, Postman
 from app.sandbox.render import encode_data, webhook_fields
 from app.sandbox.scripting import Rules
@@ -38,6 +39,7 @@ class Sandbox:
         self.settings = settings
         self.points_of_sale = {pos.pos_id: pos for pos in settings.points_of_sale}
         self.rules = Rules()
+        self.calls = CallBook()
         self.postman: Postman | None = None
         state = _load(settings.state) or self._fresh()
         self.book = state.book
@@ -55,6 +57,7 @@ class Sandbox:
         """Forget everything but the settings."""
         state = self._fresh()
         self.book, self.deliveries, self.rules = state.book, state.deliveries, Rules()
+        self.calls.calls.clear()
 
     def now(self) -> datetime:
         """The sandbox's time: the clock's, and what it was moved forward by."""

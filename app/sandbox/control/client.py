@@ -15,6 +15,7 @@ from pydantic_core import to_json
 from app.gateway.wire import dumps
 from app.sandbox.book.book import Script
 from app.sandbox.book.records import Share
+from app.sandbox.calls import Call
 from app.sandbox.control import views
 from app.sandbox.control.views import PaymentView
 from app.sandbox.deliveries import Delivery
@@ -187,6 +188,10 @@ class SandboxControl:
             return await self._ask("GET", f"/options{query}", Behaviour)
         answer = await self._send("PATCH", f"/options{query}", to_json(changes).decode())
         return Behaviour.model_validate_json(answer)
+
+    async def calls(self) -> list[Call]:
+        """The newest calls to the gateway's own paths, oldest first; payer's pages among them."""
+        return (await self._ask("GET", "/calls", views.TakenCalls)).calls
 
     async def reset(self) -> None:
         """Forget everything."""

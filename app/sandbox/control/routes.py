@@ -32,6 +32,7 @@ from app.sandbox.control.views import (
     Portal,
     Release,
     Settle,
+    TakenCalls,
     payment_view,
 )
 from app.sandbox.deliveries import Delivery
@@ -267,6 +268,12 @@ async def advance(sandbox: TheSandbox, ask: Advance) -> Clock:
     sandbox.catch_up()
     sandbox.save()
     return Clock(now=sandbox.now())
+
+
+@router.get("/calls")
+async def calls(sandbox: TheSandbox) -> TakenCalls:
+    """The newest calls to the gateway's own paths, payer's pages among them."""
+    return TakenCalls(calls=list(sandbox.calls.calls))
 
 
 @router.post("/reset")

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.sandbox.book.book import Book
 from app.sandbox.book.codes import INSUFFICIENT_FUNDS, OK, Status
 from app.sandbox.book.records import Operation, Payment, Share
+from app.sandbox.calls import Call
 from app.sandbox.deliveries import Delivery
 from app.sandbox.render import checkout_url
 
@@ -176,3 +177,9 @@ class Payments(BaseModel):
     """Payments, oldest first."""
 
     payments: list[PaymentView]
+
+
+class TakenCalls(BaseModel):
+    """Calls to the gateway, oldest first."""
+
+    calls: list[Call]
