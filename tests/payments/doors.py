@@ -1,0 +1,23 @@
+"""Fixtures that open a shop; the conftests of all rooms that tell stories of payments take them from here."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from app.ledger.database import Database
+from app.ledger.vault import Vault
+from tests.conftest import Clock
+from tests.payments.shop import Shop, open_shop
+from tests.payments.till import Till, open_till
+
+
+@pytest.fixture
+async def till() -> AsyncIterator[Till]:
+    async with open_till() as till:
+        yield till
+
+
+@pytest.fixture
+async def shop(database: Database, vault: Vault, clock: Clock, till: Till) -> AsyncIterator[Shop]:
+    async with open_shop(database, vault, clock, till) as shop:
+        yield shop

@@ -1,0 +1,290 @@
+"""A shop: one Saleor, one gateway over loopback, and the desk between them. What stories are told with."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx2
+from sqlalchemy import func
+from sqlmodel import col, select
+
+from app.gateway import notification
+from app.gateway.signature import sign
+from app.ledger.accounts import AccountBook, AccountKeys, NewAccount
+from app.ledger.database import Database
+from app.ledger.inbox import Inbox
+from app.ledger.installations import InstallationBook, OpenInstallation
+from app.ledger.sheets import Sheet, load_by_transaction
+from app.ledger.tables import Kind, MerchantAccount, Notification, Operation, SaleorEvent
+from app.ledger.vault import Vault
+from app.payments.act import act
+from app.payments.desk import Addresses, Desk, Gateways
+from app.payments.initialize import initialize
+from app.payments.notify import Receipt, receive
+from app.payments.process import process
+from app.payments.references import order_id_of
+from app.saleor.answers import ActionAnswer, SessionAnswer
+from app.saleor.events import (
+    RequestedAction,
+    TransactionCancelationRequested,
+    TransactionChargeRequested,
+    TransactionInitializeSession,
+    TransactionProcessSession,
+    TransactionRefundRequested,
+)
+from app.saleor.testing.state import Amounts, Transaction
+from app.worker.loop import Worker
+from tests.conftest import Clock
+from tests.payments.books import Books
+from tests.payments.till import POS_ID, Till, operation, payment
+
+SALEOR = "https://shop.example.com/graphql/"
+SECRET = "the-api-secret"
+TOTAL = "569.50"
+CUSTOMER = {"email": "taras@example.com", "phone": "+380501234567", "firstName": "Тарас", "lastName": "Шевченко"}
+_EVENTS: dict[str, type[RequestedAction]] = {
+    "CHARGE": TransactionChargeRequested,
+    "REFUND": TransactionRefundRequested,
+    "CANCEL": TransactionCancelationRequested,
+}
+
+
+def source(**changed: Any) -> dict[str, Any]:
+    """Return the checkout that is paid, as events describe it."""
+    return {
+        "__typename": "Checkout",
+        "id": "Q2hlY2tvdXQ6MQ==",
+        "channel": {"slug": "uah", "currencyCode": "UAH"},
+        "email": "taras@example.com",
+        "languageCode": "UK_UA",
+        "billingAddress": {
+            "firstName": "Тарас",
+            "lastName": "Шевченко",
+            "phone": "+380501234567",
+            "country": {"code": "UA"},
+        },
+    } | changed
+
+
+def session_event(
+    transaction_id: str,
+    *,
+    flow: str = "CHARGE",
+    amount: object = TOTAL,
+    currency: str = "UAH",
+    data: Any = None,
+    **changed: Any,
+) -> dict[str, Any]:
+    """Return the members of an initialize or process event."""
+    return {
+        "issuedAt": "2026-11-21T12:00:00+00:00",
+        "version": "3.23.28",
+        "recipient": {"id": "QXBwOjE=", "identifier": "gateway.payments.app"},
+        "transaction": {"id": transaction_id},
+        "sourceObject": source(),
+        "action": {"actionType": flow, "amount": Decimal(str(amount)), "currency": currency},
+        "data": data,
+        "idempotencyKey": "key-of-the-session",
+    } | changed
+
+
+def action_event(
+    transaction_id: str, action: str, amount: object, key: str | None, *, currency: str = "UAH"
+) -> RequestedAction:
+    """Return the event of an action that staff ask for; ``key`` None: Saleor names no request."""
+    request = {
+        "id": "RXZlbnQ6MQ==",
+        "type": f"{action}_REQUEST",
+        "pspReference": "",
+        "idempotencyKey": key,
+        "createdAt": "2026-11-21T12:00:00+00:00",
+    }
+    return _EVENTS[action].model_validate(
+        {
+            "issuedAt": "2026-11-21T12:00:00+00:00",
+            "version": "3.23.28",
+            "recipient": {"id": "QXBwOjE=", "identifier": "gateway.payments.app"},
+            "transaction": {"id": transaction_id, "events": [request] if key else []},
+            "action": {"actionType": action, "amount": Decimal(str(amount)), "currency": currency},
+        }
+    )
+
+
+def signed(record: dict[str, Any], secret: str = SECRET) -> bytes:
+    """Return a notification of the gateway, as it is posted."""
+    data = notification.encode(record)
+    return urlencode({"data": data, "signature": sign(data, secret)}).encode()
+
+
+@dataclass
+class Shop:
+    """A shop with one transaction. Answers are booked by its Saleor, as the real one would book them."""
+
+    desk: Desk
+    clock: Clock
+    till: Till
+    books: Books
+    installation: OpenInstallation
+    account: MerchantAccount
+    transaction: Transaction
+
+    @property
+    def order_id(self) -> str:
+        """What the gateway calls the transaction."""
+        return order_id_of(self.transaction.id)
+
+    @property
+    def amounts(self) -> Amounts:
+        """What Saleor believes."""
+        return self.transaction.amounts
+
+    def impatient(self, budget: float = 0.2) -> None:
+        """Leave webhooks only so many seconds for calls of the gateway."""
+        self.desk = replace(self.desk, schedule=replace(self.desk.schedule, budget=timedelta(seconds=budget)))
+
+    async def begin(self, **said: Any) -> SessionAnswer:
+        """A shopper begins to pay."""
+        event = TransactionInitializeSession.model_validate(session_event(self.transaction.id, **said))
+        flow = event.action.action_type.value
+        request = self.books.open(self.transaction, flow, event.action.amount, "key-of-the-session")
+        answer = await initialize(self.desk, event, self.installation)
+        self.books.book_session(self.transaction, request, answer)
+        return answer
+
+    async def come_back(self, **said: Any) -> SessionAnswer:
+        """The shopper comes back, and the storefront asks how it stands."""
+        event = TransactionProcessSession.model_validate(session_event(self.transaction.id, **said))
+        flow = event.action.action_type.value
+        request = self.books.open(self.transaction, flow, event.action.amount, "")
+        answer = await process(self.desk, event, self.installation)
+        self.books.book_session(self.transaction, request, answer)
+        return answer
+
+    async def staff(self, action: str, amount: object = 0, key: str = "key-1", *, booked: bool = True) -> ActionAnswer:
+        """Staff ask to charge, refund or cancel. ``booked`` False: the answer does not reach Saleor."""
+        request = self.books.open(self.transaction, action, Decimal(str(amount)), key)
+        answer = await act(self.desk, action_event(self.transaction.id, action, amount, key), self.installation)
+        if booked:
+            self.books.book_action(self.transaction, request, action, answer)
+        return answer
+
+    async def notify(self, record: dict[str, Any]) -> Receipt:
+        """The gateway notifies us, and its own book says the same from now on."""
+        records = self.till.book.setdefault(record["order_id"], [])
+        name = "operation_id" if "operation_id" in record else "payment_id"
+        records[:] = [each for each in records if each.get(name) != record[name] or each["method"] != record["method"]]
+        records.append(record)
+        return await receive(self.desk, self.account.id, signed(record))
+
+    async def work(self) -> int:
+        """Let a worker do all that is due; return how many jobs that were."""
+        worker, done = Worker(self.books), 0
+        while jobs := await worker.work_once(self.desk):
+            done += jobs
+            assert done < 1000, "the worker finds no end"
+        return done
+
+    async def later(self, **span: float) -> int:
+        """Let time pass, and a worker do everything in that time at the moment when it is due."""
+        until = self.clock.now + timedelta(**span)
+        done = await self.work()
+        while (due := await self._next_due()) is not None and due <= until:
+            self.clock.now = due
+            done += await self.work()
+        self.clock.now = until
+        return done
+
+    async def _next_due(self) -> datetime | None:
+        """Return when the next thing in the database becomes due."""
+        columns = (Operation.next_look_at, SaleorEvent.next_attempt_at, Notification.next_attempt_at)
+        async with self.desk.database.transaction() as session:
+            later = [
+                (await session.exec(select(func.min(column)).where(col(column) > self.clock.now))).one()
+                for column in columns
+            ]
+        return min((moment for moment in later if moment is not None), default=None)
+
+    async def paid(self, flow: str = "CHARGE", amount: object = TOTAL) -> None:
+        """Bring the transaction to the point where the shopper has paid and Saleor knows it."""
+        self.till.will(self.till.page())
+        await self.begin(flow=flow, amount=amount)
+        method = "purchase" if flow == "CHARGE" else "auth"
+        await self.notify(payment(self.order_id, amount=amount, method=method))
+        await self.work()
+        self.books.reports.clear()
+        self.till.heard.clear()
+
+    async def sheet(self) -> Sheet:
+        """Return what is recorded of the transaction."""
+        sheet = await self.recorded()
+        assert sheet is not None
+        return sheet
+
+    async def recorded(self) -> Sheet | None:
+        """Return what is recorded of the transaction, if anything is."""
+        async with self.desk.database.transaction() as session:
+            return await load_by_transaction(session, self.installation.id, self.transaction.id)
+
+    async def operation(self, kind: Kind, number: int = 0) -> Operation:
+        """Return the operation of that kind, the oldest first."""
+        return [each for each in (await self.sheet()).operations if each.kind is kind][number]
+
+    def refunded(self, amount: object, named: str, status: str = "success") -> dict[str, Any]:
+        """Return the gateway's record of a refund, which is in its book from now on."""
+        record = operation("refund", self.order_id, amount, status, named=named)
+        self.till.book.setdefault(self.order_id, []).append(record)
+        return record
+
+
+@asynccontextmanager
+async def open_shop(database: Database, vault: Vault, clock: Clock, till: Till) -> AsyncIterator[Shop]:
+    """Open a shop whose Saleor has installed us and whose channel leads to one merchant account."""
+    installations = InstallationBook(database, vault, clock)
+    await installations.save(
+        saleor_api_url=SALEOR,
+        saleor_domain="shop.example.com",
+        schema_version="3.23",
+        app_id="QXBwOjE=",
+        token="the-app-token",
+        jwks=None,
+    )
+    installation = await installations.find(SALEOR)
+    assert installation is not None
+    accounts = AccountBook(database, vault, clock)
+    account = await accounts.add(
+        NewAccount(
+            installation_id=installation.id,
+            name="Main",
+            pos_id=POS_ID,
+            base_url=till.url,
+            scheme_word="CPAY",
+            keys=AccountKeys(api_key="the-api-key", api_secret=SECRET, endpoints_key="the-endpoints-key"),
+            currencies=["UAH"],
+            storefront_origins=["https://shop.example.com"],
+        )
+    )
+    await accounts.map_channel("uah", account.id)
+    books = Books(clock)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # never used on loopback, and quicker to make than the default
+    async with httpx2.AsyncClient(verify=tls, trust_env=False) as http:
+        desk = Desk(
+            database=database,
+            installations=installations,
+            accounts=accounts,
+            inbox=Inbox(database, vault),
+            gateways=Gateways(http, accounts),
+            addresses=Addresses("https://pay.example.com"),
+            now=clock,
+        )
+        yield Shop(desk, clock, till, books, installation, account, books.new_transaction())
+
+
+async def at_once(*jobs: Any) -> list[Any]:
+    """Do jobs at the same time and return what they return."""
+    return list(await asyncio.gather(*jobs))

@@ -1,0 +1,303 @@
+"""A shopper begins to pay (laws of money, 1, 2, 4, 8, 11, 12)."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from sqlmodel import select
+
+from app.gateway.errors import GatewayError
+from app.ledger.tables import Flow, Kind, Operation, Payment, State
+from app.saleor.answers import SessionAnswer
+from tests.payments.books import amounts
+from tests.payments.shop import CUSTOMER, TOTAL, Shop, at_once, source
+from tests.payments.till import BROKEN, POS_ID, Heard, Mute, Reply, payment, refused, said
+
+
+def error_of(answer: SessionAnswer) -> dict[str, Any]:
+    """Return what the storefront reads of a failure."""
+    [error] = answer.data["errors"]
+    assert isinstance(error, dict)
+    return error
+
+
+@pytest.mark.parametrize(
+    ("flow", "method", "result"),
+    [
+        ("CHARGE", "purchase", "CHARGE_ACTION_REQUIRED"),
+        ("AUTHORIZATION", "auth", "AUTHORIZATION_ACTION_REQUIRED"),
+    ],
+)
+async def test_the_shopper_is_led_to_the_payment_page(shop: Shop, flow: str, method: str, result: str) -> None:
+    shop.till.will(shop.till.page("abc"))
+    answer = await shop.begin(flow=flow, data={"returnUrl": "https://shop.example.com/back", "language": "uk"})
+    assert answer.result == result
+    assert answer.amount == Decimal(TOTAL)
+    assert answer.psp_reference == shop.order_id
+    assert answer.data == {
+        "checkoutUrl": f"{shop.till.url}/api/v1/checkout/abc/form",
+        "qrUrl": f"{shop.till.url}/api/v1/checkout/abc/qr",
+        "expiresAt": "2026-11-21T13:00:00Z",
+    }
+    [asked] = shop.till.heard
+    assert asked.path == "/api/v1/payment"
+    assert asked.body["method"] == method
+    assert asked.body["amount"] == Decimal(TOTAL)
+    assert asked.body["pos_id"] == POS_ID
+    assert asked.body["order_id"] == shop.order_id
+    assert asked.body["customer_lang"] == "UK"
+    assert asked.body["result_url"] == f"https://pay.example.com/pay/return/{shop.order_id}"
+    assert asked.body["server_url"] == f"https://pay.example.com/api/webhooks/gateway/{shop.account.id}"
+    assert shop.amounts == amounts()  # nothing counts as paid before it is
+
+
+async def test_the_qr_page_is_asked_for_when_the_storefront_wants_it(shop: Shop) -> None:
+    shop.till.will(said({"qr_link": f"{shop.till.url}/api/v1/checkout/abc/qr"}))
+    answer = await shop.begin(data={"qr": True})
+    assert answer.data["qrUrl"].endswith("/checkout/abc/qr")
+    assert answer.data["checkoutUrl"].endswith("/checkout/abc/form")
+
+
+async def test_staff_can_cancel_a_page_that_waits_for_its_shopper(shop: Shop) -> None:
+    shop.till.will(shop.till.page())
+    await shop.begin()
+    await shop.work()
+    [note] = shop.books.reports
+    assert note.type == "INFO"
+    assert note.amount == 0
+    assert "until 2026-11-21 13:00 UTC" in (note.message or "")
+    assert shop.transaction.actions == ["CANCEL"]
+
+
+async def test_when_the_call_arrives_the_intent_is_in_the_database(shop: Shop) -> None:
+    """Law 1. Another transaction sees it, so it is committed; and it says all that the call says."""
+    seen: list[tuple[State, dict[str, Any]]] = []
+
+    async def look_into_the_database(heard: Heard) -> None:
+        async with shop.desk.database.transaction() as session:
+            row = (await session.exec(select(Operation))).one()
+        seen.append((row.state, row.request))
+        assert {name for name in heard.body if name != "pos_id"} == set(row.request)
+
+    shop.till.on_arrival = look_into_the_database
+    shop.till.will(shop.till.page())
+    await shop.begin()
+    [(state, request)] = seen
+    assert state is State.INTENT
+    assert request["order_id"] == shop.order_id
+    assert request["amount"] == TOTAL
+
+
+@pytest.mark.parametrize("trouble", [BROKEN, Reply(503), Mute.HANGS_UP, Mute.IS_SILENT, Reply(200, b"<html>")])
+async def test_an_outcome_that_is_not_known_is_not_a_failure(shop: Shop, trouble: Reply | Mute) -> None:
+    """Law 2, and law 11: what does not answer within the budget is not waited for."""
+    shop.impatient()
+    shop.till.will(trouble)
+    answer = await shop.begin()
+    assert answer.result == "CHARGE_ACTION_REQUIRED"
+    assert error_of(answer)["code"] == "CREATION_UNKNOWN"
+    assert "checkoutUrl" not in answer.data
+    create = await shop.operation(Kind.CREATE)
+    assert create.state is State.UNKNOWN
+    assert create.next_look_at is not None
+    assert await shop.begin() == answer  # asked again: the same answer
+    assert shop.till.calls == ["payment"]  # and nobody is called
+    assert await shop.work() == 0
+
+
+async def test_a_connection_that_was_never_made_is_a_failure_that_can_be_repeated(shop: Shop) -> None:
+    account = await shop.desk.accounts.change(shop.account.id, base_url="http://127.0.0.1:9")  # nobody listens there
+    shop.account = account
+    answer = await shop.begin()
+    assert answer.result == "CHARGE_FAILURE"
+    assert "could not be reached" in (answer.message or "")
+    assert error_of(answer)["code"] == "DECLINED"
+    assert (await shop.operation(Kind.CREATE)).state is State.FAILURE
+
+
+async def test_a_refused_payment_is_a_failure_with_the_reason_for_staff_and_words_for_the_shopper(shop: Shop) -> None:
+    violation = {"field_name": "amount", "violation": "must be in [1.00-500.00] UAH"}
+    shop.till.will(said({"message": "Invalid amount provided", "args": [violation]}, 400))
+    answer = await shop.begin()
+    assert answer.result == "CHARGE_FAILURE"
+    assert answer.psp_reference == shop.order_id
+    assert "amount: must be in [1.00-500.00] UAH" in (answer.message or "")
+    assert error_of(answer)["message"] == "Оплата не пройшла. Спробуйте ще раз."
+    await shop.later(minutes=1)
+    assert shop.books.told == ["CHARGE_FAILURE"]  # an answer can get lost, so it is reported too
+    assert [event.type.value for event in shop.transaction.events if event.counts] == ["CHARGE_FAILURE"]
+
+
+async def test_wrong_keys_are_a_problem_for_staff(shop: Shop) -> None:
+    shop.till.will(refused("Invalid pos_id field or credentials", "S-404", 401))
+    answer = await shop.begin()
+    assert answer.result == "CHARGE_FAILURE"
+    sheet = await shop.sheet()
+    assert "refuses the keys" in (sheet.payment.problem or "")
+
+
+async def test_an_order_id_that_the_gateway_knows_already_is_looked_up(shop: Shop) -> None:
+    """Law 2. It can only be our own attempt, whose answer got lost."""
+    shop.till.will(refused("Order exists", "P-409", 409))
+    answer = await shop.begin()
+    assert answer.result == "CHARGE_ACTION_REQUIRED"
+    assert (await shop.operation(Kind.CREATE)).state is State.UNKNOWN
+
+
+async def test_a_payment_that_is_declined_at_once(shop: Shop) -> None:
+    record = payment(shop.order_id, "failure", status_code="4009")
+    shop.till.will(said(record))
+    answer = await shop.begin()
+    assert answer.result == "CHARGE_FAILURE"
+    assert error_of(answer) == {"code": "4009", "message": error_of(answer)["message"]}
+    assert "Insufficient funds [4009]" in (answer.message or "")
+
+
+async def test_the_same_webhook_twice_at_once_makes_one_payment(shop: Shop) -> None:
+    """Law 4."""
+    shop.till.will(shop.till.page())
+    answers = await at_once(shop.begin(), shop.begin(), shop.begin())
+    assert {answer.result for answer in answers} == {"CHARGE_ACTION_REQUIRED"}
+    assert {answer.psp_reference for answer in answers} == {shop.order_id}
+    assert shop.till.calls == ["payment"]
+    assert (await shop.begin()).data["checkoutUrl"]
+    assert shop.till.calls == ["payment"]
+
+
+async def test_a_notification_that_overtakes_the_answer_is_not_undone_by_it(shop: Shop) -> None:
+    """Law 7. And the link, which only the answer tells, is kept."""
+
+    async def pay_meanwhile(heard: Heard) -> None:
+        await shop.notify(payment(shop.order_id))
+        await shop.work()
+
+    shop.till.on_arrival = pay_meanwhile
+    shop.till.will(shop.till.page())
+    answer = await shop.begin()
+    assert answer.result == "CHARGE_SUCCESS"
+    assert (await shop.sheet()).payment.checkout_url
+    assert shop.amounts == amounts(charged=TOTAL)
+
+
+async def test_a_page_whose_first_notification_overtakes_the_answer_still_waits_for_its_shopper(shop: Shop) -> None:
+    async def init_meanwhile(heard: Heard) -> None:
+        shop.till.on_arrival = None
+        await shop.notify(payment(shop.order_id, "init"))
+        await shop.work()
+        # The storefront is quick as well: it must not find the page abandoned while its link is on its way.
+        early = await shop.come_back()
+        assert early.result == "CHARGE_ACTION_REQUIRED"
+
+    shop.till.on_arrival = init_meanwhile
+    shop.till.will(shop.till.page())
+    answer = await shop.begin()
+    assert answer.result == "CHARGE_ACTION_REQUIRED"
+    assert answer.data["checkoutUrl"]
+    assert shop.till.calls == ["payment"]
+    await shop.work()
+    assert shop.transaction.actions == ["CANCEL"]
+
+
+async def test_a_payment_paid_in_full_by_another_amount_is_never_a_success(shop: Shop) -> None:
+    """Law 8, in the answer itself."""
+    shop.till.will(said(payment(shop.order_id, amount="5.69")))
+    answer = await shop.begin()
+    assert answer.result == "CHARGE_ACTION_REQUIRED"
+    sheet = await shop.sheet()
+    assert "5.69 UAH, but 569.50 UAH was asked" in (sheet.payment.problem or "")
+    await shop.work()
+    assert shop.books.told == ["INFO"]
+    assert shop.amounts == amounts()
+
+
+_PHONE = "+380501234567"
+REFUSED = [
+    ("INVALID_AMOUNT", "amount", {"amount": "0"}),
+    ("INVALID_AMOUNT", "amount", {"amount": "569.505"}),
+    ("CHANNEL_NOT_MAPPED", None, {"sourceObject": source(channel={"slug": "pln", "currencyCode": "PLN"})}),
+    ("CURRENCY_NOT_SUPPORTED", None, {"currency": "PLN"}),
+    ("INVALID_DATA", "data", {"data": "a text"}),
+    ("INVALID_DATA", "data.language", {"data": {"language": "Ukrainian, please"}}),
+    ("INVALID_DATA", "data.customer.email", {"data": {"customer": {"email": "taras"}}}),
+    ("CARD_DATA_REFUSED", "data.payment.cardNumber", {"data": {"payment": {"cardNumber": "4242424242424242"}}}),
+    ("INVALID_RETURN_URL", "data.returnUrl", {"data": {"returnUrl": "https://evil.example/"}}),
+    ("MISSING_EMAIL", "data.customer.email", {"sourceObject": source(email=None)}),
+    (
+        "MISSING_PHONE",
+        "data.customer.phone",
+        {"sourceObject": source(billingAddress={"firstName": "A", "lastName": "B"})},
+    ),
+    ("MISSING_NAME", "data.customer.firstName", {"sourceObject": source(billingAddress={"phone": _PHONE})}),
+    (
+        "MISSING_NAME",
+        "data.customer.lastName",
+        {"sourceObject": source(billingAddress={"firstName": "Т", "phone": _PHONE})},
+    ),
+]
+
+
+class TestRefusedBeforeAnything:
+    """What can be known to be wrong is refused before any row is written and any call is made (law 12)."""
+
+    @pytest.mark.parametrize(("code", "field", "wrong"), REFUSED)
+    async def test_with_a_code_of_its_own(
+        self, shop: Shop, code: str, field: str | None, wrong: dict[str, Any]
+    ) -> None:
+        answer = await shop.begin(**wrong)
+        assert answer.result == "CHARGE_FAILURE"
+        assert error_of(answer)["code"] == code
+        assert error_of(answer).get("field") == field
+        assert answer.message == error_of(answer)["message"]
+        assert "4242424242424242" not in str(answer.dump())
+        assert shop.till.heard == []
+        assert await shop.recorded() is None
+
+    async def test_when_the_account_is_switched_off(self, shop: Shop) -> None:
+        await shop.desk.accounts.change(shop.account.id, enabled=False)
+        assert error_of(await shop.begin())["code"] == "ACCOUNT_DISABLED"
+        assert shop.till.heard == []
+        assert await shop.recorded() is None
+
+    async def test_two_refusals_never_share_a_reference(self, shop: Shop) -> None:
+        """Law 9: of two failures without a reference of their own Saleor would swallow one."""
+        first, second = await shop.begin(amount="0"), await shop.begin(amount="0")
+        assert first.psp_reference != second.psp_reference
+
+
+async def test_what_the_storefront_knows_of_the_shopper_goes_before_what_saleor_knows(shop: Shop) -> None:
+    shop.till.will(shop.till.page())
+    await shop.begin(data={"customer": CUSTOMER | {"email": "other@example.com", "country": "PL"}})
+    [asked] = shop.till.heard
+    assert asked.body["customer_email"] == "other@example.com"
+    assert asked.body["customer_country"] == "PL"
+    assert asked.body["customer_phone"] == "+380501234567"
+
+
+async def test_an_account_without_the_need_for_names_takes_payments_without_them(shop: Shop) -> None:
+    await shop.desk.accounts.change(shop.account.id, names_required=False)
+    shop.till.will(shop.till.page())
+    answer = await shop.begin(sourceObject=source(billingAddress={"phone": "+380501234567"}))
+    assert answer.result == "CHARGE_ACTION_REQUIRED"
+    assert "customer_fname" not in shop.till.heard[0].body
+
+
+async def test_a_payment_remembers_what_it_was_made_for(shop: Shop) -> None:
+    shop.till.will(shop.till.page())
+    order = source(__typename="Order", id="T3JkZXI6MQ==", number="1042")
+    await shop.begin(flow="AUTHORIZATION", sourceObject=order, data={"returnUrl": "https://shop.example.com/back"})
+    async with shop.desk.database.transaction() as session:
+        row = (await session.exec(select(Payment))).one()
+    assert (row.flow, row.amount, row.currency, row.channel) == (Flow.AUTHORIZATION, Decimal(TOTAL), "UAH", "uah")
+    assert (row.order_number, row.language) == ("1042", "uk")
+    assert row.return_url == "https://shop.example.com/back"
+    [asked] = shop.till.heard
+    assert asked.body["description"] == "Order 1042"
+    assert {"key": "saleor_order", "value": "1042"} in asked.body["attributes"]
+
+
+async def test_an_error_of_the_keys_leaves_no_trace_of_a_payment(shop: Shop) -> None:
+    await shop.desk.accounts.change(shop.account.id, api_key_sealed="v1.00000000.nothing")
+    with pytest.raises(Exception, match="no key opens") as caught:
+        await shop.begin()
+    assert not isinstance(caught.value, GatewayError)
+    assert await shop.recorded() is None

@@ -1,0 +1,165 @@
+"""A shopper comes back to a payment: the gateway is asked, Saleor is answered from the sheet."""
+
+from decimal import Decimal
+
+import pytest
+
+from app.ledger.tables import Kind, State
+from tests.payments.books import amounts
+from tests.payments.shop import TOTAL, Shop, at_once
+from tests.payments.till import BROKEN, Mute, Reply, payment, said
+
+
+@pytest.fixture
+async def waiting(shop: Shop) -> Shop:
+    """A shop whose shopper was led to the payment page."""
+    shop.till.will(shop.till.page("abc"))
+    await shop.begin()
+    shop.till.heard.clear()
+    return shop
+
+
+async def test_the_shopper_has_paid(waiting: Shop) -> None:
+    waiting.till.book[waiting.order_id] = [payment(waiting.order_id, cc_mask="424242******4242")]
+    answer = await waiting.come_back()
+    assert answer.result == "CHARGE_SUCCESS"
+    assert answer.amount == Decimal(TOTAL)
+    assert answer.actions is not None
+    assert [action.value for action in answer.actions] == ["REFUND"]
+    assert answer.card is not None
+    assert answer.card.name == "Visa ****4242"
+    assert waiting.amounts == amounts(charged=TOTAL)
+    assert waiting.transaction.actions == ["REFUND"]
+
+
+async def test_the_shopper_has_reserved(shop: Shop) -> None:
+    shop.till.will(shop.till.page())
+    await shop.begin(flow="AUTHORIZATION")
+    shop.till.book[shop.order_id] = [payment(shop.order_id, method="auth", status_code="1002")]
+    answer = await shop.come_back(flow="AUTHORIZATION")
+    assert answer.result == "AUTHORIZATION_SUCCESS"
+    assert shop.amounts == amounts(authorized=TOTAL)
+    assert shop.transaction.actions == ["CANCEL", "CHARGE"]
+
+
+async def test_the_shopper_has_not_paid_yet(waiting: Shop) -> None:
+    waiting.till.book[waiting.order_id] = [payment(waiting.order_id, "init")]
+    answer = await waiting.come_back()
+    assert answer.result == "CHARGE_ACTION_REQUIRED"
+    assert answer.data["checkoutUrl"].endswith("/checkout/abc/form")
+    assert waiting.till.calls == []
+
+
+@pytest.mark.parametrize("code", ["2102", "2122", "2123", "2124"])
+async def test_the_bank_waits_for_the_shopper(waiting: Shop, code: str) -> None:
+    """It does not count as paid: the shopper may never come back."""
+    waiting.till.book[waiting.order_id] = [payment(waiting.order_id, "pending", status_code=code)]
+    answer = await waiting.come_back()
+    assert answer.result == "CHARGE_ACTION_REQUIRED"
+    assert waiting.amounts == amounts()
+
+
+async def test_the_bank_takes_its_time(waiting: Shop) -> None:
+    """Saleor counts it as covered; the end of the chain has the same reference (law 9)."""
+    waiting.till.book[waiting.order_id] = [payment(waiting.order_id, "pending")]
+    answer = await waiting.come_back()
+    assert answer.result == "CHARGE_REQUEST"
+    assert waiting.amounts == amounts(charge_pending=TOTAL)
+    await waiting.notify(payment(waiting.order_id))
+    await waiting.work()
+    assert waiting.amounts == amounts(charged=TOTAL)
+    assert waiting.books.reports[-1].psp_reference == answer.psp_reference
+
+
+async def test_the_bank_has_declined(waiting: Shop) -> None:
+    waiting.till.book[waiting.order_id] = [payment(waiting.order_id, "failure", status_code="4009")]
+    answer = await waiting.come_back()
+    assert answer.result == "CHARGE_FAILURE"
+    [error] = answer.data["errors"]
+    assert error["code"] == "4009"
+    assert error["message"].startswith("На картці недостатньо коштів")  # the shopper's language
+    assert "Insufficient funds [4009]" in (answer.message or "")
+
+
+@pytest.mark.parametrize("trouble", [BROKEN, Mute.HANGS_UP, Mute.IS_SILENT])
+async def test_a_gateway_that_does_not_answer_changes_nothing(waiting: Shop, trouble: Reply | Mute) -> None:
+    waiting.impatient()
+    waiting.till.will_look(trouble)
+    answer = await waiting.come_back()
+    assert answer.result == "CHARGE_ACTION_REQUIRED"
+    assert (await waiting.operation(Kind.CREATE)).state is State.INIT
+
+
+async def test_a_concluded_payment_is_answered_without_asking_the_gateway(waiting: Shop) -> None:
+    """Law 4."""
+    waiting.till.book[waiting.order_id] = [payment(waiting.order_id)]
+    first = await waiting.come_back()
+    asked = waiting.till.looks
+    assert await waiting.come_back() == first
+    assert waiting.till.looks == asked == 1
+
+
+async def test_what_the_answer_carried_is_reported_only_when_saleor_must_have_read_it(waiting: Shop) -> None:
+    """Law 5: an answer can get lost; but a report that overtakes it would only be noise."""
+    waiting.till.book[waiting.order_id] = [payment(waiting.order_id)]
+    await waiting.come_back()
+    await waiting.work()
+    assert "CHARGE_SUCCESS" not in waiting.books.told
+    waiting.clock.forward(seconds=26)
+    await waiting.work()
+    assert waiting.books.told[-1] == "CHARGE_SUCCESS"
+    assert waiting.amounts == amounts(charged=TOTAL)
+
+
+async def test_a_lost_answer_is_made_good_by_the_report(waiting: Shop) -> None:
+    waiting.till.book[waiting.order_id] = [payment(waiting.order_id)]
+    waiting.books.book_session = lambda *_: None  # type: ignore[method-assign] # Saleor reads no answer from now on
+    await waiting.come_back()
+    assert waiting.amounts == amounts()
+    await waiting.later(seconds=30)
+    assert waiting.amounts == amounts(charged=TOTAL)
+
+
+async def test_while_another_webhook_asks_the_gateway_its_payment_is_not_disturbed(shop: Shop) -> None:
+    answers = []
+
+    async def come_back_meanwhile(_: object) -> None:
+        shop.till.on_arrival = None
+        answers.append(await shop.come_back())
+
+    shop.till.on_arrival = come_back_meanwhile
+    shop.till.will(shop.till.page())
+    await shop.begin()
+    [early] = answers
+    assert early.result == "CHARGE_ACTION_REQUIRED"
+    assert early.data["errors"][0]["code"] == "CREATION_UNKNOWN"
+    assert shop.till.looks == 0
+
+
+async def test_a_payment_that_was_begun_while_we_could_not_be_reached_is_begun_now(shop: Shop) -> None:
+    shop.till.will(shop.till.page())
+    answer = await shop.come_back()
+    assert answer.result == "CHARGE_ACTION_REQUIRED"
+    assert answer.data["checkoutUrl"]
+    assert shop.till.calls == ["payment"]
+
+
+async def test_many_windows_of_one_shopper_come_to_the_same_end(waiting: Shop) -> None:
+    waiting.till.book[waiting.order_id] = [payment(waiting.order_id)]
+    answers = await at_once(*(waiting.come_back() for _ in range(4)))
+    assert {answer.result for answer in answers} == {"CHARGE_SUCCESS"}
+    await waiting.later(minutes=1)
+    assert waiting.books.told.count("CHARGE_SUCCESS") == 1
+    assert waiting.amounts == amounts(charged=TOTAL)
+
+
+async def test_a_lost_link_is_found_out_when_the_shopper_comes_back(shop: Shop) -> None:
+    """Law 2. Nobody can be sent to that page any more: it is closed, and the shopper hears that it failed."""
+    shop.till.will(Mute.HANGS_UP)
+    await shop.begin()
+    shop.till.book[shop.order_id] = [payment(shop.order_id, "init")]
+    shop.clock.forward(seconds=20)
+    shop.till.will(said([payment(shop.order_id, "failure", status_code="6007")]))
+    answer = await shop.come_back()
+    assert answer.result == "CHARGE_FAILURE"
+    assert shop.till.calls == ["payment", "cancel"]
