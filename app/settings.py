@@ -11,9 +11,11 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from app.dashboard.framing import frame_ancestors_directive
 from app.ledger.database import async_url
 from app.ledger.vault import Vault, VaultError, create_key_file, read_keys
 from app.payments.schedule import Schedule
+from app.saleor.addresses import AllowList
 
 PREFIX = "APP_"
 
@@ -72,6 +74,19 @@ class Settings(BaseSettings):
     def _separated_by_commas(cls, value: object) -> object:
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("allowed_saleor_urls")
+    @classmethod
+    def _are_addresses_of_saleors(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        AllowList(value)
+        return value
+
+    @field_validator("dashboard_origins")
+    @classmethod
+    def _are_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if value:
+            frame_ancestors_directive(value)
         return value
 
     @property

@@ -234,7 +234,7 @@ def _wake_next(sheet: Sheet, now: datetime) -> None:
 def _reschedule(payment: Payment, operation: Operation, posting: Posting) -> None:
     operation.updated_at = payment.updated_at = posting.now
     operation.next_look_at = posting.schedule.next_look(
-        operation.state, operation.looks, posting.now, payment.expires_at
+        operation.state, operation.looks, posting.now, since=posting.now, expires_at=payment.expires_at
     )
 
 

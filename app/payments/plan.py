@@ -15,7 +15,7 @@ from app.payments.desk import Addresses
 from app.payments.language import base_language, page_language
 from app.payments.references import order_id_of
 from app.payments.refusal import Refusal, RefusalCode
-from app.payments.storefront import StorefrontData, allowed_return_url, read_data
+from app.payments.storefront import StorefrontData, allowed_return_url, read_data, storefront_path
 from app.saleor.events import TransactionInitializeSession, TransactionProcessSession
 from app.saleor.source import Order
 
@@ -116,7 +116,8 @@ def plan_hosted(
             attributes=_attributes(event.transaction.id, source.id, order_number, source.channel.slug),
         )
     except InvalidRequest as exc:
-        raise Refusal(RefusalCode.INVALID_DATA, f"The gateway does not take this: {exc.message}.", exc.field) from exc
+        words = f"The gateway does not take this: {exc.message}."
+        raise Refusal(RefusalCode.INVALID_DATA, words, storefront_path(exc.field)) from exc
     return HostedPlan(
         flow=flow, request=request, data=data, return_url=return_url, language=language, order_number=order_number
     )

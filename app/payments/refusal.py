@@ -19,7 +19,6 @@ class RefusalCode(StrEnum):
     INVALID_AMOUNT = "INVALID_AMOUNT"
     UNKNOWN_PAYMENT = "UNKNOWN_PAYMENT"
     NOT_POSSIBLE = "NOT_POSSIBLE"
-    INTERNAL_ERROR = "INTERNAL_ERROR"
 
 
 @dataclass(eq=False)  # an exception is written to (its traceback) wherever it passes, so it cannot be frozen

@@ -33,15 +33,23 @@ class Schedule:
         """Return when an intent that nobody has concluded is taken for a crash: once its own call must be over."""
         return now + self.budget + self.first_settle
 
-    def next_look(self, state: State, looks: int, now: datetime, expires_at: datetime | None) -> datetime | None:
-        """Return when to look next at an operation in ``state`` that was looked at ``looks`` times; None: never."""
+    def next_look(
+        self, state: State, looks: int, now: datetime, *, since: datetime, expires_at: datetime | None
+    ) -> datetime | None:
+        """Return when to look next at an operation in ``state``; None: never.
+
+        It has been in that state ``since`` then, and the worker has looked at it ``looks`` times. No look is later than
+        the moment at which something can be concluded: the settling time, the end of the time to pay.
+        """
         if state.final or state is State.WAITING:
             return None
         first = self.first_settle if state in {State.INTENT, State.UNKNOWN} else self.first_poll
         pause: timedelta = min(first * (1 << min(looks, 30)), self.longest)
         look = now + pause
+        if state in {State.INTENT, State.UNKNOWN} and now < since + self.settling:
+            return min(look, since + self.settling)
         if state is State.INIT and expires_at is not None and now < expires_at:
-            look = min(look, expires_at + self.expiry_grace)
+            return min(look, expires_at + self.expiry_grace)
         return look
 
     def settled_by_silence(self, asked_at: datetime, now: datetime) -> bool:

@@ -31,10 +31,13 @@ class _Due:
     account: MerchantAccount
 
 
-async def look(desk: Desk, operation_row_id: int, deadline: Deadline, *, answering: bool = False) -> None:
+async def look(
+    desk: Desk, operation_row_id: int, deadline: Deadline, *, answering: bool = False, scheduled: bool = False
+) -> None:
     """Look one operation up and post what is found; send it, if it had to wait for its turn until now.
 
-    ``answering``: a webhook will answer with what is found (see ``Posting``).
+    ``answering``: a webhook will answer with what is found (see ``Posting``). ``scheduled``: the worker looks because
+    it was time to, and each such look makes it more patient; looks of shoppers, however many, do not.
     """
     due = await _due(desk, operation_row_id)
     if due is None:
@@ -51,7 +54,7 @@ async def look(desk: Desk, operation_row_id: int, deadline: Deadline, *, answeri
         log.warning("look-up failed", order_id=due.sheet.payment.order_id, error=str(error))
         records = error
     posting = Posting(now=desk.now(), schedule=desk.schedule, answering=operation_row_id if answering else None)
-    unpaid = await _post(desk, due, records, posting)
+    unpaid = await _post(desk, due, records, posting, scheduled=scheduled)
     if unpaid is not None:
         sheet, cancellation = unpaid
         await send(desk, due.account, sheet, cancellation, deadline, answering=False)
@@ -84,14 +87,14 @@ async def _take_its_turn(desk: Desk, due: _Due, deadline: Deadline) -> None:
 
 
 async def _post(
-    desk: Desk, due: _Due, records: tuple[Seen, ...] | GatewayError, posting: Posting
+    desk: Desk, due: _Due, records: tuple[Seen, ...] | GatewayError, posting: Posting, *, scheduled: bool
 ) -> tuple[Sheet, Operation] | None:
     """Post a look-up. Return a cancellation to be sent, when an unpaid payment page must be closed."""
     cancellation = None
     async with desk.database.transaction() as session:
         sheet = await load_by_operation(session, due.row_id)
         operation = sheet.by_id(due.row_id)
-        operation.looks += 1
+        operation.looks += scheduled
         operation.looked_at = posting.now
         if isinstance(records, BadCredentials):
             raise_problem(sheet, KEYS_REFUSED, posting.now)
@@ -99,7 +102,7 @@ async def _post(
             apply(sheet, due.account.pos_id, records, posting)
             _conclude_from_silence(sheet, operation, records, posting)
             cancellation = _close_the_page(sheet, operation, posting)
-        if not operation.state.final and operation.next_look_at is not None:
+        if scheduled and not operation.state.final and operation.next_look_at is not None:
             operation.next_look_at = _next_look(sheet, operation, posting)
         session.add_all([*sheet.operations, *sheet.events])
     return None if cancellation is None else (sheet, cancellation)
@@ -141,7 +144,7 @@ def _close_the_page(sheet: Sheet, operation: Operation, posting: Posting) -> Ope
     cancellation = Operation(
         payment_id=operation.payment_id,
         kind=Kind.CANCEL,
-        idempotency_key=f"close-page-{operation.looks}",
+        idempotency_key=f"close-page-{len(sheet.operations)}",
         state=State.INTENT,
         amount=ZERO,
         currency=payment.currency,
@@ -165,4 +168,6 @@ def _next_look(sheet: Sheet, operation: Operation, posting: Posting) -> datetime
     link_due = posting.schedule.after_intent(payment.created_at)
     if operation.state is State.INIT and _link_is_missing(payment) and now < link_due:
         return link_due
-    return posting.schedule.next_look(operation.state, operation.looks, now, payment.expires_at)
+    return posting.schedule.next_look(
+        operation.state, operation.looks, now, since=operation.updated_at, expires_at=payment.expires_at
+    )

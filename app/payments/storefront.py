@@ -6,7 +6,7 @@ from datetime import date
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 
 from app.payments.refusal import Refusal, RefusalCode
@@ -17,6 +17,17 @@ _CARD_FIELD = re.compile(
     r"|((card|cc)[_-]?)?(exp|expiry|expiration)[_-]?(month|year|date)",
     re.IGNORECASE,
 )
+_PATHS = {
+    "customer_email": "data.customer.email",
+    "customer_phone": "data.customer.phone",
+    "customer_fname": "data.customer.firstName",
+    "customer_lname": "data.customer.lastName",
+    "customer_patronym": "data.customer.patronymic",
+    "customer_birthday": "data.customer.birthday",
+    "customer_tax_id": "data.customer.taxId",
+    "customer_country": "data.customer.country",
+    "amount": "amount",
+}
 _Name = Annotated[str, StringConstraints(strip_whitespace=True, max_length=100)]
 _Email = Annotated[str, StringConstraints(strip_whitespace=True, max_length=254, pattern=r"^[^@\s]+@[^@\s]+$")]
 
@@ -25,6 +36,12 @@ class _Contract(BaseModel):
     model_config = ConfigDict(
         alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True, hide_input_in_errors=True
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_nothing(cls, data: Any) -> Any:
+        """Take null for "not given", as a storefront's optional fields are in most languages."""
+        return {name: value for name, value in data.items() if value is not None} if isinstance(data, dict) else data
 
 
 class Customer(_Contract):
@@ -71,6 +88,11 @@ def read_data(data: Any) -> StorefrontData:
         first = exc.errors(include_input=False, include_url=False)[0]
         path = ".".join(["data", *(str(part) for part in first["loc"])])
         raise Refusal(RefusalCode.INVALID_DATA, f"`{path}` is not right: {first['msg']}.", path) from exc
+
+
+def storefront_path(gateway_field: str) -> str | None:
+    """Return where in ``data`` the storefront can pass what the gateway calls so; None when it cannot."""
+    return _PATHS.get(gateway_field)
 
 
 def allowed_return_url(url: str | None, storefront_origins: Sequence[str]) -> str | None:

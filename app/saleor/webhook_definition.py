@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, get_type_hints
 
 from app.saleor.answers import ActionAnswer, Answer, GatewayConfigAnswer, SessionAnswer, unique_reference
@@ -112,6 +113,24 @@ def failure_of(event: Event, message: str) -> Answer:
         return failure_of_action(type(event), message)
     assert isinstance(event, PaymentGatewayInitializeSession)  # noqa: S101 - there is no further kind of event
     return GatewayConfigAnswer(data={"errors": [{"code": "APP_ERROR", "message": message}]})
+
+
+def uncertain_of(event: Event, message: str) -> Answer:
+    """Return the well-formed answer when nobody can tell any more what was done.
+
+    A payment that may exist must not be called failed: that is final for Saleor, and invites the shopper to pay twice.
+    "Action required" is not final and does not count as paid; Saleor asks again when the shopper comes back. Anything
+    else fails, as an action's own event can still be reported afterwards.
+    """
+    if not isinstance(event, SessionEvent) or event.action.amount == 0:
+        return failure_of(event, message)
+    return SessionAnswer.action_required(
+        event.action.action_type,
+        psp_reference=unique_reference(),
+        amount=event.action.amount.quantize(Decimal("0.01")),
+        message=message,
+        data={"errors": [{"code": "APP_ERROR", "message": message}]},
+    )
 
 
 def failure_of_action(event: type[RequestedAction], message: str) -> ActionAnswer:

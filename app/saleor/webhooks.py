@@ -30,7 +30,14 @@ from app.saleor.keyring import Keyring
 from app.saleor.recipient import RecipientCheck
 from app.saleor.signature import MOST_BODY_BYTES
 from app.saleor.versions import WITH_PAYMENT_METHODS
-from app.saleor.webhook_definition import SORRY, WebhookContext, WebhookDefinition, failure_of, failure_of_action
+from app.saleor.webhook_definition import (
+    SORRY,
+    WebhookContext,
+    WebhookDefinition,
+    failure_of,
+    failure_of_action,
+    uncertain_of,
+)
 from app.saleor.whereabouts import whereabouts
 from app.saleor.wire import read_json, write_json
 
@@ -133,8 +140,10 @@ class WebhookReceiver:
         if webhook.otherwise is not None:
             try:
                 return _rendered(webhook, await webhook.otherwise(event, context, error), context)
-            except Exception:
-                logger.exception("saleor_webhook_failed_twice", webhook=webhook.header)
+            except Exception as second:  # noqa: BLE001 - as above
+                if second is not error:
+                    _log(second, "saleor_webhook_failed_twice", webhook)
+                    return write_json(uncertain_of(event, SORRY).dump())
         return write_json(failure_of(event, SORRY).dump())
 
 

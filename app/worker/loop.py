@@ -59,7 +59,7 @@ class Worker:
         budget = desk.schedule.budget.total_seconds()
         await _together([digest(desk, each) for each in notifications])
         await _together(
-            [look(desk, each, Deadline(budget)) for each in looks]
+            [look(desk, each, Deadline(budget), scheduled=True) for each in looks]
             + [deliver(desk, self._saleor, each) for each in events]
         )
         return len(notifications) + len(looks) + len(events)
