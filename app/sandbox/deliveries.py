@@ -100,9 +100,9 @@ class Postman:
         task.add_done_callback(self._under_way.discard)
 
     async def idle(self) -> None:
-        """Wait until nothing is under way."""
+        """Wait until nothing is under way. Whoever stops waiting stops no delivery."""
         while self._under_way:
-            await asyncio.gather(*self._under_way)
+            await asyncio.wait(self._under_way)
 
     async def stop(self) -> None:
         """Stop what is under way. It stays `waiting`."""

@@ -56,10 +56,18 @@ class Shop:
     heard: list[dict[str, Any]] = field(default_factory=list)
     forged: int = 0
     came: asyncio.Event = field(default_factory=asyncio.Event)
+    open: asyncio.Event = field(default_factory=asyncio.Event)
+    begun: int = 0
+
+    def __post_init__(self) -> None:
+        """It is open, unless a test closes it: then nobody gets an answer."""
+        self.open.set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Take one webhook; what is not rightly signed is counted, not believed."""
         body = (await receive())["body"]
+        self.begun += 1
+        await self.open.wait()
         headers = dict(scope["headers"])
         assert headers[b"content-type"].startswith(b"application/x-www-form-urlencoded")
         status = self.answers.pop(0) if self.answers else 200

@@ -90,6 +90,15 @@ async def test_a_cancelled_payment_cannot_be_paid_any_more(scene: Scene) -> None
         await scene.control.pay("unpaid")
 
 
+async def test_a_payment_is_attempted_once(scene: Scene) -> None:
+    await scene.merchant.pay_hosted("slow")
+    await scene.control.pay("slow", card=SLOW)
+    with pytest.raises(SandboxRefused, match="attempted before") as refused:
+        await scene.control.pay("slow")
+    assert refused.value.http_status == 400
+    assert await scene.merchant.records("slow") == [("purchase", "pending", "2119")]
+
+
 async def test_an_order_id_is_burnt_by_any_attempt(scene: Scene) -> None:
     await scene.merchant.pay_hosted("first")
     await scene.control.decline("first")

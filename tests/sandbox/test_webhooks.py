@@ -32,6 +32,20 @@ async def test_a_shop_that_stumbles_is_told_again(scene: Scene) -> None:
     assert len(delivery.tries) == 3
 
 
+async def test_webhooks_of_one_order_set_out_one_after_the_other(scene: Scene) -> None:
+    scene.shop.open.clear()
+    for order_id in ("slow", "other"):
+        await scene.merchant.pay_hosted(order_id)
+        await scene.control.pay(order_id)
+    assert not await scene.control.webhooks_idle(timeout=0.1)
+    assert scene.shop.begun == 2  # the first of each order; the second waits until the first was answered
+    scene.shop.open.set()
+    await scene.quiet()
+    for order_id in ("slow", "other"):
+        told = [told["status"] for told in scene.shop.heard if told["order_id"] == order_id]
+        assert told == ["pending", "success"]
+
+
 async def test_a_shop_that_is_not_there(scene: Scene) -> None:
     await scene.merchant.pay_hosted("nobody", server_url="http://127.0.0.1:9/gateway")
     await scene.control.pay("nobody")
