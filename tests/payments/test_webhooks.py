@@ -1,0 +1,136 @@
+"""Saleor's six webhooks: each has its answer, also when something breaks in here."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from app.main import MANIFEST
+from app.payments.webhooks import define_webhooks
+from app.saleor.app import AppInfo, SaleorApp
+from app.saleor.events import TransactionInitializeSession, TransactionProcessSession
+from app.saleor.webhook_definition import WebhookContext, WebhookDefinition
+from tests.payments.shop import Shop, action_event, session_event
+from tests.payments.till import operation, said
+
+
+def defined(shop: Shop) -> dict[str, WebhookDefinition]:
+    """Return the webhooks by the names of their events."""
+    saleor = SaleorApp(
+        info=AppInfo.read(MANIFEST, version="1.0"),
+        manifest_folder=MANIFEST,
+        api_base_url="https://pay.example.com",
+        iframe_base_url=None,
+        allowed=("https://shop.example.com/graphql/",),
+        store=shop.desk.installations,
+        http=shop.desk.gateways._http,
+        client=shop.books,
+        now=shop.clock,
+    )
+    define_webhooks(saleor, shop.desk)
+    return dict(saleor._webhooks)
+
+
+def context(shop: Shop) -> WebhookContext:
+    return WebhookContext(shop.installation, shop.clock.now, "3.23.28")
+
+
+async def answer(webhook: WebhookDefinition, event: Any, shop: Shop) -> Any:
+    """Answer as the SDK does: by the handler, or otherwise."""
+    try:
+        return await webhook.handler(event, context(shop))
+    except Exception as error:  # noqa: BLE001 - whatever it is: that is what `otherwise` is for
+        assert webhook.otherwise is not None
+        return await webhook.otherwise(event, context(shop), error)
+
+
+def broken(shop: Shop) -> None:
+    """From now on something breaks in here after each gateway call, when all is recorded."""
+
+    def fail() -> None:
+        raise RuntimeError("it broke")
+
+    shop.desk = replace(shop.desk, wake=fail)
+
+
+async def test_each_event_has_its_answer(shop: Shop) -> None:
+    webhooks = defined(shop)
+    assert sorted(webhooks) == [
+        "PAYMENT_GATEWAY_INITIALIZE_SESSION",
+        "TRANSACTION_CANCELATION_REQUESTED",
+        "TRANSACTION_CHARGE_REQUESTED",
+        "TRANSACTION_INITIALIZE_SESSION",
+        "TRANSACTION_PROCESS_SESSION",
+        "TRANSACTION_REFUND_REQUESTED",
+    ]
+    begun = TransactionInitializeSession.model_validate(session_event(shop.transaction.id))
+    shop.till.will(shop.till.page())
+    assert (await answer(webhooks[begun.event_type], begun, shop)).result == "CHARGE_ACTION_REQUIRED"
+    back = TransactionProcessSession.model_validate(session_event(shop.transaction.id))
+    assert (await answer(webhooks[back.event_type], back, shop)).result == "CHARGE_ACTION_REQUIRED"
+    for action in ("CHARGE", "REFUND"):
+        event = action_event(shop.transaction.id, action, "1.00", f"key of {action}")
+        assert (await answer(webhooks[event.event_type], event, shop)).result == f"{action}_FAILURE"
+    shop.till.will(said([]))
+    cancel = action_event(shop.transaction.id, "CANCEL", "0", "key of the cancelation")
+    assert (await answer(webhooks[cancel.event_type], cancel, shop)).result is None
+
+
+async def test_a_payment_that_was_recorded_has_not_failed_because_we_did(shop: Shop) -> None:
+    broken(shop)
+    shop.till.will(shop.till.page())
+    event = TransactionInitializeSession.model_validate(session_event(shop.transaction.id))
+    said = await answer(defined(shop)[event.event_type], event, shop)
+    assert said.result == "CHARGE_ACTION_REQUIRED"
+    assert said.data["checkoutUrl"]
+
+
+async def test_an_operation_that_was_recorded_has_not_failed_because_we_did(shop: Shop) -> None:
+    await shop.paid()
+    broken(shop)
+    shop.till.will(said(operation("refund", shop.order_id, "1.00", named="refund-1")))
+    event = action_event(shop.transaction.id, "REFUND", "1.00", "key-1")
+    answered = await answer(defined(shop)[event.event_type], event, shop)
+    assert (answered.result, answered.psp_reference) == ("REFUND_SUCCESS", "refund-1")
+
+
+async def test_an_operation_that_broke_off_before_its_outcome_is_pending_under_a_reference_for_ever(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Law 9."""
+    await shop.paid()
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("it broke")
+
+    shop.till.will(said(operation("refund", shop.order_id, "1.00", named="refund-1")))
+    event = action_event(shop.transaction.id, "REFUND", "1.00", "key-1")
+    with monkeypatch.context() as patched:
+        patched.setattr("app.payments.send.apply", fail)
+        answered = await answer(defined(shop)[event.event_type], event, shop)
+    assert answered.result is None
+    shop.refunded("1.00", "refund-1")
+    await shop.later(minutes=1)
+    assert [(each.type.value, each.psp_reference) for each in shop.books.reports] == [
+        ("REFUND_SUCCESS", answered.psp_reference)
+    ]
+
+
+@pytest.mark.parametrize("kind", ["session", "action"])
+async def test_without_a_record_the_error_is_the_sdks_to_answer(shop: Shop, kind: str) -> None:
+    """It knows how to say "failed" in a form that does not end the transaction for good."""
+    webhooks, error = defined(shop), RuntimeError("it broke")
+    event: Any = TransactionProcessSession.model_validate(session_event(shop.transaction.id))
+    if kind == "action":
+        event = action_event(shop.transaction.id, "REFUND", "1.00", "key-1")
+    otherwise = webhooks[event.event_type].otherwise
+    assert otherwise is not None
+    with pytest.raises(RuntimeError, match="it broke"):
+        await otherwise(event, context(shop), error)
+
+
+async def test_an_installation_that_is_not_the_ledgers_is_a_mistake_of_ours(shop: Shop) -> None:
+    event = TransactionProcessSession.model_validate(session_event(shop.transaction.id))
+    stranger: Any = object()
+    with pytest.raises(TypeError, match="from the ledger"):
+        await defined(shop)[event.event_type].handler(event, WebhookContext(stranger, shop.clock.now, None))
