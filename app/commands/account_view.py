@@ -65,6 +65,7 @@ async def view(desk: Desk, account: MerchantAccount) -> AccountView:
 def as_table(shown: Iterable[AccountView]) -> Table:
     """Return the accounts of one Saleor as a table."""
     accounts = table("Account", "Point of sale, gateway", "Takes", "Channels")
+    accounts.columns[1].min_width = 36  # a UUID, which people compare
     for each in shown:
         account = each.account
         name = Text(plain(account.name), "bold")

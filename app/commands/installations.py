@@ -5,7 +5,7 @@ from rich.text import Text
 
 from app.commands.account_view import views
 from app.commands.opening import at_desk
-from app.commands.terminal import AsJson, say, show, show_json, table
+from app.commands.terminal import AsJson, plain, say, show, show_json, table
 from app.ledger.installations import OpenInstallation
 from app.payments.desk import Desk
 
@@ -27,9 +27,12 @@ def show_installations(as_json: AsJson = False) -> None:
     if not found:
         say(f"No Saleor has installed this app yet. Its manifest: {base_url}/api/manifest")
         return
-    shown = table("Saleor", "App", "State", "Accounts")
+    shown = table("Saleor", "State", "Accounts")
     for each in found:
-        shown.add_row(each.saleor_api_url, each.app_id or "", _state(each), str(accounts.count(each.saleor_api_url)))
+        details = [f"app {each.app_id}"] if each.app_id else []
+        details += [f"Saleor {each.schema_version}"] if each.schema_version else []
+        where = Text.assemble(plain(each.saleor_api_url), ("\n" + plain(", ".join(details)), "dim"))
+        shown.add_row(where, _state(each), str(accounts.count(each.saleor_api_url)))
     show(shown)
 
 
@@ -45,8 +48,7 @@ def _to_json(each: OpenInstallation, accounts: int) -> dict[str, object]:
 
 
 def _state(each: OpenInstallation) -> Text:
-    if each.verified and each.pending_token:
-        return Text("installed again: activate the app", "yellow")
-    if each.verified:
-        return Text("installed", "green")
-    return Text("waits: activate the app", "yellow")
+    """Return whether Saleor takes the token that it gave us: it does not before staff have activated the app."""
+    if each.pending_token is None:
+        return Text("installed", "green") if each.verified else Text("not finished", "yellow")
+    return Text("installed again:\nactivate the app" if each.verified else "activate the app", "yellow")

@@ -49,7 +49,7 @@ def show_payments(
         say("No payment has a problem." if problems else "There is no payment yet.")
         return
     shown = table("Begun (UTC)", "Gateway order", "Amount", "Standing")
-    shown.columns[1].no_wrap = True
+    shown.columns[1].width = 32  # an order id, which people copy
     shown.columns[2].justify = "right"
     for each in sheets:
         payment = each.payment

@@ -1,0 +1,148 @@
+"""Payments as the ledger keeps them, made without a gateway."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from app.gateway.notification import digest, encode
+from app.ledger.inbox import Kept
+from app.ledger.sheets import Sheet
+from app.ledger.tables import (
+    EventState,
+    Flow,
+    Kind,
+    MerchantAccount,
+    Operation,
+    Payment,
+    SaleorEvent,
+    State,
+)
+from app.payments.desk import Desk
+from app.payments.references import order_id_of
+from tests.commands.conftest import POS_ID
+
+BEGUN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+TRANSACTION = "VHJhbnNhY3Rpb25JdGVtOjczZWY4MzM5LTk5YjktNDZiMy04NDYxLWE4OTc2ZjYzNTliYg=="
+ORDER = order_id_of(TRANSACTION)
+
+
+def after(**span: float) -> datetime:
+    """Return a moment after the payment was begun."""
+    return BEGUN + timedelta(**span)
+
+
+def payment(**different: Any) -> Payment:
+    """Return a payment of 100.00 UAH."""
+    usual: dict[str, Any] = {
+        "id": None,
+        "installation_id": 1,
+        "account_id": "account",
+        "transaction_id": TRANSACTION,
+        "order_id": ORDER,
+        "flow": Flow.CHARGE,
+        "amount": Decimal("100.00"),
+        "currency": "UAH",
+        "channel": "default-channel",
+        "source_id": "Q2hlY2tvdXQ6MQ==",
+        "created_at": BEGUN,
+        "updated_at": BEGUN,
+    }
+    return Payment(**{**usual, **different})
+
+
+def operation(kind: Kind = Kind.CREATE, state: State = State.SUCCESS, **different: Any) -> Operation:
+    """Return an operation, over the whole amount, concluded a second after it was asked."""
+    usual: dict[str, Any] = {
+        "payment_id": 1,
+        "kind": kind,
+        "idempotency_key": kind.value,
+        "state": state,
+        "amount": Decimal("100.00"),
+        "currency": "UAH",
+        "request": {"customer_email": "olena@example.com", "customer_phone": "+380501234567"},
+        "created_at": BEGUN,
+        "updated_at": after(seconds=1),
+    }
+    return Operation(**{**usual, **different})
+
+
+def event(type_: str = "CHARGE_SUCCESS", state: EventState = EventState.DELIVERED, **different: Any) -> SaleorEvent:
+    """Return an event for Saleor, delivered at the second attempt."""
+    usual: dict[str, Any] = {
+        "payment_id": 1,
+        "type": type_,
+        "psp_reference": ORDER,
+        "amount": Decimal("100.00"),
+        "message": "Successful [1000]",
+        "state": state,
+        "attempts": 2,
+        "created_at": after(seconds=1),
+        "delivered_at": after(seconds=4) if state is EventState.DELIVERED else None,
+        "next_attempt_at": after(seconds=9) if state is EventState.WAITING else None,
+    }
+    return SaleorEvent(**{**usual, **different})
+
+
+def notification(record: dict[str, Any] | None = None, **different: Any) -> Kept:
+    """Return a processed notification that the payment succeeded, with what gateways say of shoppers in it."""
+    says: dict[str, Any] = {
+        "pos_id": POS_ID,
+        "mode": "hosted",
+        "method": "purchase",
+        "amount": Decimal("100.00"),
+        "currency": "UAH",
+        "order_id": ORDER,
+        "payment_id": "36c59597-f4c4-456e-8f6e-91af30f1df96",
+        "status": "success",
+        "status_code": "1000",
+        "cc_mask": "424242******4242",
+        "customer_email": "olena@example.com",
+        "processing_time": "2026-11-21T12:00:01Z",
+        "created_at": "2026-11-21T12:00:00Z",
+    }
+    usual: dict[str, Any] = {
+        "id": 1,
+        "account_id": "account",
+        "data": encode({**says, **(record or {})}),
+        "order_id": ORDER,
+        "deliveries": 1,
+        "outcome": "create success",
+        "attempts": 1,
+        "received_at": after(seconds=1),
+        "processed_at": after(seconds=1),
+        "next_attempt_at": None,
+    }
+    return Kept(**{**usual, **different})
+
+
+def sheet(operations: Sequence[Operation] = (), events: Sequence[SaleorEvent] = (), **different: Any) -> Sheet:
+    """Return the sheet of a payment; it was made if nothing else is said."""
+    return Sheet(payment(**different), list(operations) or [operation()], list(events))
+
+
+async def a_payment(
+    desk: Desk,
+    account: MerchantAccount,
+    operations: Sequence[Operation] = (),
+    events: Sequence[SaleorEvent] = (),
+    notifications: Sequence[Kept] = (),
+    **different: Any,
+) -> Payment:
+    """Keep a payment with all that belongs to it."""
+    row = payment(installation_id=account.installation_id, account_id=account.id, **different)
+    async with desk.database.transaction() as session:
+        session.add(row)
+        await session.flush()
+        for each in [*(operations or [operation()]), *events]:
+            each.payment_id = row.id or 0
+            session.add(each)
+            await session.flush()
+    for told in notifications:
+        name = digest(told.data)
+        await desk.inbox.keep(
+            account_id=account.id, digest=name, data=told.data, order_id=row.order_id, now=told.received_at
+        )
+        for kept in await desk.inbox.of_order(account.id, row.order_id):
+            await desk.inbox.settle(kept.id, outcome=told.outcome or "", now=told.received_at)
+    return row

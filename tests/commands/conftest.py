@@ -1,0 +1,205 @@
+"""An operator at a terminal: commands as they are typed, a ledger that the app has made, a gateway on loopback."""
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from typer.testing import CliRunner
+
+from app.cli import cli
+from app.ledger.accounts import AccountKeys, NewAccount
+from app.ledger.tables import MerchantAccount
+from app.main import open_desk
+from app.payments.desk import Desk
+from app.settings import Settings
+from tests.browsing import serving
+
+# For what is decided before the database matters.
+one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+SALEOR = "https://shop.example.com/graphql/"
+APP = "https://payments.example.com"
+POS_ID = "5a9db0c5-7d1f-4c2b-9b60-3b1f2a4c5d6e"
+STOREFRONT = "https://shop.example.com"
+KEYS = {
+    "GATEWAY_API_KEY": "key-4f1c",
+    "GATEWAY_API_SECRET": "secret-9be2",
+    "GATEWAY_ENDPOINTS_KEY": "endpoints-77aa",
+}
+NEW_KEYS = {
+    "GATEWAY_API_KEY": "key-new-1",
+    "GATEWAY_API_SECRET": "secret-new-2",
+    "GATEWAY_ENDPOINTS_KEY": "endpoints-new-3",
+}
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command said, and how it ended."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """What is on standard output, which must be JSON and nothing else."""
+        return json.loads(self.out, parse_float=Decimal)
+
+    def failed(self, words: str, status: int = 1) -> None:
+        """It ended in one line on standard error, with these words in it, and said nothing else."""
+        assert (self.status, self.out) == (status, ""), self
+        assert words in self.err
+        assert self.err.count("\n") == 1, self.err
+
+
+@dataclass
+class Shell:
+    """Types commands with the app's settings in the environment, 80 columns wide."""
+
+    environment: dict[str, str]
+    everything: list[Said] = field(default_factory=list)
+
+    async def __call__(self, *words: str, typed: str | None = None, **environment: str) -> Said:
+        mine = {name: None for name in os.environ if name.startswith(("APP_", "GATEWAY_"))}
+        result = await asyncio.to_thread(
+            CliRunner().invoke,
+            cli,
+            list(words),
+            input=typed,
+            env={**mine, "COLUMNS": "80", "NO_COLOR": "1", **self.environment, **environment},
+            catch_exceptions=False,
+        )
+        said = Said(result.exit_code, result.stdout, result.stderr)
+        self.everything.append(said)
+        return said
+
+
+@pytest.fixture
+def settings(database_url: str, tmp_path: Path) -> Settings:
+    """The settings of an app that was started once."""
+    settings = Settings(database_url=database_url, data_dir=tmp_path / "data", base_url=APP)
+    settings.open_vault()
+    return settings
+
+
+@pytest.fixture
+def environment(settings: Settings) -> dict[str, str]:
+    """The same settings as environment variables."""
+    return {
+        "APP_DATABASE_URL": settings.database,
+        "APP_DATA_DIR": str(settings.data_dir),
+        "APP_BASE_URL": settings.base_url,
+    }
+
+
+@pytest.fixture
+def shell(environment: dict[str, str]) -> Shell:
+    """A terminal. Whatever a test does in it, no secret may ever be seen there."""
+    return Shell(environment)
+
+
+@pytest.fixture(autouse=True)
+def no_secret_is_ever_shown(request: pytest.FixtureRequest) -> Any:
+    """After each test that used a terminal: nothing that was said holds a secret."""
+    shell = request.getfixturevalue("shell") if "shell" in request.fixturenames else None
+    yield
+    for said in shell.everything if shell else ():
+        for secret in (*KEYS.values(), *NEW_KEYS.values()):
+            assert secret not in said.out + said.err
+
+
+@pytest.fixture
+async def desk(settings: Settings) -> AsyncIterator[Desk]:
+    """The desk of the running app."""
+    async with open_desk(settings) as desk:
+        yield desk
+
+
+async def install(desk: Desk, saleor: str = SALEOR) -> int:
+    """Install the app in a Saleor; return the installation's row id."""
+    await desk.installations.save(
+        saleor_api_url=saleor,
+        saleor_domain="shop.example.com",
+        schema_version="3.23",
+        app_id="QXBwOjE=",
+        token="a-token-of-saleor",
+        jwks=None,
+    )
+    installed = await desk.installations.find(saleor)
+    assert installed is not None
+    return installed.id
+
+
+@pytest.fixture
+async def installed(desk: Desk) -> int:
+    """The app is installed in one Saleor."""
+    return await install(desk)
+
+
+async def add_account(desk: Desk, installation_id: int, **different: Any) -> MerchantAccount:
+    """Add a merchant account past the command line."""
+    new: dict[str, Any] = {
+        "installation_id": installation_id,
+        "name": "Shop",
+        "pos_id": POS_ID,
+        "base_url": "http://127.0.0.1:9",
+        "scheme_word": "CPAY",
+        "keys": AccountKeys(
+            api_key=KEYS["GATEWAY_API_KEY"],
+            api_secret=KEYS["GATEWAY_API_SECRET"],
+            endpoints_key=KEYS["GATEWAY_ENDPOINTS_KEY"],
+        ),
+        "currencies": ["UAH"],
+        "storefront_origins": [STOREFRONT],
+    }
+    return await desk.accounts.add(NewAccount(**{**new, **different}))
+
+
+@pytest.fixture
+async def account(desk: Desk, installed: int, gateway: "Gateway") -> MerchantAccount:
+    """A merchant account at the gateway on loopback."""
+    return await add_account(desk, installed, base_url=gateway.url)
+
+
+@dataclass
+class Gateway:
+    """A gateway that knows one point of sale and no order. ``answer`` is what it answers instead, if set."""
+
+    url: str = ""
+    keys: dict[str, str] = field(default_factory=lambda: dict(KEYS))
+    scheme_word: str = "CPAY"
+    answer: Response | None = None
+    asked: list[str] = field(default_factory=list)
+
+    async def order(self, request: Request) -> Response:
+        self.asked.append(request.url.path)
+        if self.answer is not None:
+            return self.answer
+        authentic = (
+            request.headers.get("X-API-AUTH")
+            == f"{self.scheme_word} {self.keys['GATEWAY_API_KEY']}:{self.keys['GATEWAY_API_SECRET']}"
+            and request.headers.get("X-API-KEY") == self.keys["GATEWAY_ENDPOINTS_KEY"]
+            and request.path_params["pos_id"] == POS_ID
+        )
+        if not authentic:
+            return JSONResponse({"message": "Invalid credentials", "args": {"code": "S-404"}}, 401)
+        return JSONResponse({"message": "Order not found", "args": {"code": "P-404"}}, 404)
+
+
+@pytest.fixture
+async def gateway() -> AsyncIterator[Gateway]:
+    gateway = Gateway()
+    app = Starlette(routes=[Route("/api/v1/pos/{pos_id}/orders/{order_id}", gateway.order)])
+    async with serving(app) as gateway.url:
+        yield gateway

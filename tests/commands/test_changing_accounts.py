@@ -1,0 +1,174 @@
+"""``account set``, ``account remove``, ``account list``."""
+
+from pathlib import Path
+
+import pytest
+
+from app.ledger.tables import MerchantAccount
+from app.payments.desk import Desk
+from tests.commands.books import a_payment
+from tests.commands.conftest import KEYS, NEW_KEYS, SALEOR, Gateway, Shell, add_account, install, one_database
+
+
+async def test_options_that_are_not_named_stay_as_they_are(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
+    said = await shell(
+        "account", "set", "SHOP", "--name", "Main", "--currency", "EUR", "--storefront", "https://b.example",
+        "--order-timeout", "600", "--names-optional", "--disable", "--json",
+    )  # fmt: skip
+
+    assert said.status == 0, said.err
+    changed = await desk.accounts.find(account.id)
+    assert changed is not None
+    assert (changed.name, changed.currencies, changed.storefront_origins) == ("Main", ["EUR"], ["https://b.example"])
+    assert (changed.order_timeout, changed.names_required, changed.enabled) == (600, False, False)
+    assert said.json["name"] == "Main"
+
+    said = await shell("account", "set", account.id, "--enable", "--names-required")
+    assert "switched on" in said.out
+    changed = await desk.accounts.find(account.id)
+    assert changed is not None
+    assert (changed.name, changed.names_required, changed.enabled, changed.order_timeout) == ("Main", True, True, 600)
+    assert changed.base_url == account.base_url
+
+
+async def test_new_secrets_are_tried_out_before_they_are_kept(
+    shell: Shell, desk: Desk, account: MerchantAccount, gateway: Gateway
+) -> None:
+    said = await shell("account", "set", "Shop", "--rotate-secrets", **NEW_KEYS)
+    said.failed("nothing was changed: the gateway at")
+    assert "refuses these keys [S-404]" in said.err
+    assert desk.accounts.keys(account).api_secret == KEYS["GATEWAY_API_SECRET"]
+
+    gateway.keys = NEW_KEYS
+    assert (await shell("account", "set", "Shop", "--rotate-secrets", **NEW_KEYS)).status == 0
+    changed = await desk.accounts.find(account.id)
+    assert changed is not None
+    keys = desk.accounts.keys(changed)
+    assert [keys.api_key, keys.api_secret, keys.endpoints_key] == list(NEW_KEYS.values())
+    assert keys.previous_api_secret == KEYS["GATEWAY_API_SECRET"]
+    assert (await shell("account", "check")).status == 0
+
+
+async def test_one_secret_alone_can_be_replaced(
+    shell: Shell, desk: Desk, account: MerchantAccount, gateway: Gateway, tmp_path: Path
+) -> None:
+    file = tmp_path / "secrets.toml"
+    file.touch(mode=0o600)
+    file.write_text(f'GATEWAY_ENDPOINTS_KEY = "{NEW_KEYS["GATEWAY_ENDPOINTS_KEY"]}"')
+    gateway.keys["GATEWAY_ENDPOINTS_KEY"] = NEW_KEYS["GATEWAY_ENDPOINTS_KEY"]
+
+    assert (await shell("account", "set", "Shop", "--secrets-file", str(file))).status == 0
+    changed = await desk.accounts.find(account.id)
+    assert changed is not None
+    keys = desk.accounts.keys(changed)
+    assert (keys.api_key, keys.endpoints_key) == (KEYS["GATEWAY_API_KEY"], NEW_KEYS["GATEWAY_ENDPOINTS_KEY"])
+    assert keys.previous_api_secret is None
+
+
+async def test_secrets_in_the_environment_are_left_alone_unless_asked_for(
+    shell: Shell, desk: Desk, account: MerchantAccount
+) -> None:
+    assert (await shell("account", "set", "Shop", "--name", "Main", **NEW_KEYS)).status == 0
+    changed = await desk.accounts.find(account.id)
+    assert changed is not None
+    assert desk.accounts.keys(changed) == desk.accounts.keys(account)
+
+
+async def test_a_new_address_is_tried_out_before_it_is_kept(
+    shell: Shell, desk: Desk, account: MerchantAccount, gateway: Gateway
+) -> None:
+    elsewhere = ("account", "set", "Shop", "--base-url", "http://127.0.0.1:9")
+    (await shell(*elsewhere, "--name", "Main")).failed("nothing was changed: no connection to 127.0.0.1:9")
+    (await shell("account", "set", "Shop", "--scheme-word", "OPAY")).failed("refuses these keys")
+    unchanged = await desk.accounts.find(account.id)
+    assert unchanged is not None
+    assert (unchanged.name, unchanged.base_url, unchanged.scheme_word) == ("Shop", gateway.url, "CPAY")
+
+    assert (await shell(*elsewhere, "--no-check")).status == 0
+    changed = await desk.accounts.find(account.id)
+    assert changed is not None
+    assert changed.base_url == "http://127.0.0.1:9"
+    gateway.scheme_word = "OPAY"
+    back = ("account", "set", "Shop", "--base-url", gateway.url, "--scheme-word", "OPAY")
+    assert (await shell(*back)).status == 0
+
+
+@one_database
+async def test_what_cannot_be_changed(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
+    other = await add_account(desk, account.installation_id, name="Other")
+    (await shell("account", "set", "Shop")).failed("say what to change", status=2)
+    (await shell("account", "set", "Shp", "--enable")).failed("there is no merchant account 'Shp'")
+    (await shell("account", "set", "Shop", "--name", "other")).failed(f"is named 'Other' ({other.id})")
+    (await shell("account", "set", "Shop", "--currency", "€")).failed("'€' is not a currency", status=2)
+    (await shell("account", "set", "Shop", "--rotate-secrets")).failed("nobody can be asked here", status=2)
+    assert (await shell("account", "set", "Shop", "--name", "SHOP")).status == 0
+
+
+@one_database
+async def test_an_account_of_which_there_are_two_is_named_by_its_id(
+    shell: Shell, desk: Desk, account: MerchantAccount
+) -> None:
+    twin = await add_account(desk, await install(desk, "https://other.example.com/graphql/"))
+    said = await shell("account", "set", "shop", "--disable")
+    said.failed(f"several merchant accounts are named 'shop': say which by its id ({account.id}, {twin.id})")
+    assert (await shell("account", "set", twin.id, "--disable")).status == 0
+
+
+async def test_an_account_without_payments_is_deleted(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
+    await desk.accounts.map_channel("default-channel", account.id)
+    said = await shell("account", "remove", "Shop", "--yes")
+
+    assert said.status == 0
+    assert said.out == "The merchant account 'Shop' is deleted, with its keys.\n"
+    assert said.err == "warning: payments are no longer offered in: default-channel\n"
+    assert await desk.accounts.all() == []
+    assert await desk.accounts.routes() == []
+
+
+@pytest.mark.parametrize("referred_to_by", ["payment", "notification"])
+async def test_an_account_that_something_refers_to_is_kept(
+    shell: Shell, desk: Desk, account: MerchantAccount, referred_to_by: str
+) -> None:
+    if referred_to_by == "payment":
+        await a_payment(desk, account)
+    else:
+        await desk.inbox.keep(account_id=account.id, digest="d", data="not ours", order_id="o", now=desk.now())
+    said = await shell("account", "remove", account.id, "--yes", "--json")
+
+    assert said.json == {"id": account.id, "outcome": "disabled", "unmapped": []}
+    kept = await desk.accounts.find(account.id)
+    assert kept is not None
+    assert not kept.enabled
+    assert "switched off. It is kept" in (await shell("account", "remove", account.id, "--yes")).out
+
+
+@one_database
+async def test_nothing_is_removed_unless_somebody_is_sure(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
+    (await shell("account", "remove", "Shop")).failed("nobody can be asked here: confirm with --yes", status=2)
+    (await shell("account", "remove", "Shp", "--yes")).failed("there is no merchant account 'Shp'")
+    assert len(await desk.accounts.all()) == 1
+
+
+async def test_all_accounts_are_listed(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
+    second = await install(desk, "https://other.example.com/graphql/")
+    other = await add_account(desk, second, name="Other [bold]", currencies=["UAH", "EUR", "USD"])
+    await desk.accounts.change(other.id, enabled=False)
+    await desk.accounts.map_channel("default-channel", account.id)
+    await desk.accounts.map_channel("uk", account.id)
+
+    said = await shell("account", "list")
+    assert said.status == 0
+    for words in (SALEOR, "https://other.example.com/graphql/", "Other [bold] (switched off)", account.id, other.id,
+                  account.pos_id, account.base_url, "default-channel", "uk"):  # fmt: skip
+        assert words in said.out
+    listed = (await shell("account", "list", "--json")).json
+    assert [(each["name"], each["channels"]) for each in listed] == [
+        ("Shop", ["default-channel", "uk"]),
+        ("Other [bold]", []),
+    ]
+
+
+@one_database
+async def test_where_there_is_no_account_it_is_said_how_to_add_one(shell: Shell, desk: Desk) -> None:
+    assert "saleor-gateway account add --help" in (await shell("account", "list")).out
+    assert (await shell("account", "list", "--json")).json == []

@@ -1,0 +1,113 @@
+"""``account check``: one harmless call, and what is wrong in words."""
+
+import pytest
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+
+from app.commands.account_check import in_words, try_credentials
+from app.gateway.credentials import Credentials
+from app.gateway.errors import OutcomeUnknown
+from app.ledger.tables import MerchantAccount
+from app.payments.desk import Desk
+from tests.commands.conftest import KEYS, POS_ID, Gateway, Shell, add_account, one_database
+
+
+async def test_an_account_that_works(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
+    await desk.accounts.map_channel("default-channel", account.id)
+
+    said = await shell("account", "check")
+    assert (said.status, said.err) == (0, "")
+    assert said.out == f"Shop ({account.id}): the gateway takes its keys\n"
+    said = await shell("account", "check", "shop", "--json")
+    assert said.json == [{"account": account.id, "name": "Shop", "ok": True, "wrong": None, "warnings": []}]
+
+
+async def test_what_will_be_missed_is_warned_of(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
+    await desk.accounts.change(account.id, enabled=False, storefront_origins=[])
+    said = await shell("account", "check", account.id, "--json", APP_BASE_URL="https://payments.example.com:9443")
+
+    assert said.status == 0
+    (found,) = said.json
+    unreachable, off, channel, storefront = found["warnings"]
+    assert f"cannot notify https://payments.example.com:9443/api/webhooks/gateway/{account.id}" in unreachable
+    assert "port 443 or 8443" in unreachable
+    assert "switched off" in off
+    assert f"saleor-gateway channel map CHANNEL {account.id}" in channel
+    assert f"saleor-gateway account set {account.id} --storefront" in storefront
+
+
+async def test_one_of_several_that_does_not_work_is_enough_to_fail(
+    shell: Shell, desk: Desk, account: MerchantAccount, gateway: Gateway
+) -> None:
+    other = await add_account(desk, account.installation_id, name="Other", base_url="http://127.0.0.1:9")
+    off = await add_account(desk, account.installation_id, name="Old")
+    await desk.accounts.change(off.id, enabled=False)
+    said = await shell("account", "check")
+
+    assert said.status == 1
+    assert f"Shop ({account.id}): the gateway takes its keys" in said.out
+    assert f"error: Other ({other.id}): no connection to 127.0.0.1:9: check the address" in said.err
+    assert "Old" not in said.out + said.err
+    assert [each["ok"] for each in (await shell("account", "check", "--json")).json] == [True, False]
+
+
+@one_database
+async def test_nothing_to_check_is_no_success(shell: Shell, desk: Desk, installed: int) -> None:
+    (await shell("account", "check")).failed("there is no merchant account that is switched on")
+    (await shell("account", "check", "Shop")).failed(
+        "there is no merchant account 'Shop': `saleor-gateway account list`"
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (None, None),
+        (JSONResponse([]), None),
+        (
+            JSONResponse({"message": "no", "args": {"code": "S-401"}}, 401),
+            "refuses these keys [S-401]: compare the poi",
+        ),
+        (JSONResponse({}, 401), "refuses these keys: compare"),
+        (
+            JSONResponse({"message": "slow down"}, 429),
+            "is busy, so nothing is known of the keys: try again in a minute",
+        ),
+        (PlainTextResponse("down", 503), "is in trouble (HTTP 503), so nothing is known of the keys: try again later"),
+        (PlainTextResponse("late", 408), "is in trouble (HTTP 408)"),
+        (
+            RedirectResponse("https://gateway.example.com/"),
+            "sends callers elsewhere (HTTP 307): this is not the address",
+        ),
+        (HTMLResponse("<h1>Hello</h1>"), "is not the gateway (HTTP 200): check the address"),
+        (HTMLResponse("<h1>Not here</h1>", 404), "is not the gateway (HTTP 404): check the address"),
+        (HTMLResponse("<h1>Keep out</h1>", 403), "is not the gateway (HTTP 403): check the address"),
+        (
+            JSONResponse({"message": "The terminal is closed.", "args": {"code": "P-412"}}, 400),
+            "refuses to look an order up: The terminal is closed (HTTP 400) [P-412]",
+        ),
+    ],
+)
+async def test_each_answer_has_its_words(gateway: Gateway, answer: Response | None, words: str | None) -> None:
+    gateway.answer = answer
+    wrong = await try_credentials(_credentials(gateway.url))
+
+    if words is None:
+        assert wrong is None
+    else:
+        assert wrong is not None
+        assert words in wrong
+        assert gateway.url.removeprefix("http://") in wrong
+
+
+def test_a_silence_has_its_words() -> None:
+    assert "gives no answer" in in_words(OutcomeUnknown("the request left and no answer came back"), "a.example")
+
+
+def _credentials(base_url: str) -> Credentials:
+    return Credentials(
+        pos_id=POS_ID,
+        api_key=KEYS["GATEWAY_API_KEY"],
+        api_secret=KEYS["GATEWAY_API_SECRET"],
+        endpoints_key=KEYS["GATEWAY_ENDPOINTS_KEY"],
+        base_url=base_url,
+    )

@@ -1,0 +1,132 @@
+"""``payment list`` and ``payment show``."""
+
+from decimal import Decimal
+from uuid import UUID
+
+from app.ledger.tables import EventState, Kind, MerchantAccount, State
+from app.payments.desk import Desk
+from tests.commands.books import ORDER, TRANSACTION, a_payment, after, event, notification, operation
+from tests.commands.conftest import SALEOR, Shell, one_database
+
+PROBLEM = "The gateway reports 90.00 UAH, but 100.00 UAH was asked."
+
+
+async def a_story(desk: Desk, account: MerchantAccount) -> None:
+    """A payment was made; a refund of a part of it is not known yet, and Saleor refused an event."""
+    await a_payment(
+        desk,
+        account,
+        [
+            operation(message="Successful [1000]"),
+            operation(
+                Kind.REFUND, State.UNKNOWN, amount=Decimal("30.00"), created_at=after(minutes=5),
+                updated_at=after(minutes=5), next_look_at=after(minutes=6), message="No answer",
+            ),
+        ],
+        [event(), event("REFUND_FAILURE", EventState.REFUSED, created_at=after(minutes=5), last_error="INVALID")],
+        [notification()],
+        order_number="1042",
+        problem=PROBLEM,
+    )  # fmt: skip
+
+
+async def test_the_newest_payments_come_first(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
+    await a_story(desk, account)
+    await a_payment(desk, account, [operation(state=State.INIT)], order_id="second", transaction_id="2")
+    said = await shell("payment", "list")
+
+    assert said.status == 0
+    assert said.out.index("second") < said.out.index(ORDER)
+    for words in ("waiting for the shopper", "Saleor order 1042", "100.00", "UAH", "2026-11-21", "12:00:00"):
+        assert words in said.out
+    assert PROBLEM.split(maxsplit=1)[0] in said.out
+    assert "olena" not in said.out
+    listed = (await shell("payment", "list", "--json")).json
+    assert [each["order_id"] for each in listed] == ["second", ORDER]
+    assert [each["order_id"] for each in (await shell("payment", "list", "--limit", "1", "--json")).json] == ["second"]
+
+
+async def test_those_with_a_problem_can_be_had_alone(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
+    await a_payment(desk, account, [operation(state=State.INIT)], order_id="second", transaction_id="2")
+    assert (await shell("payment", "list", "--problems")).out == "No payment has a problem.\n"
+    await a_story(desk, account)
+
+    (only,) = (await shell("payment", "list", "--problems", "--json")).json
+    assert only | {"updated_at": None} == {
+        "order_id": ORDER,
+        "transaction_id": TRANSACTION,
+        "order_number": "1042",
+        "channel": "default-channel",
+        "account": account.id,
+        "flow": "CHARGE",
+        "amount": Decimal("100.00"),
+        "currency": "UAH",
+        "standing": "paid, refund under way",
+        "problem": PROBLEM,
+        "created_at": "2026-11-21T12:00:00.000Z",
+        "updated_at": None,
+        "expires_at": None,
+    }
+
+
+async def test_a_payment_tells_its_story(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
+    await a_story(desk, account)
+    said = await shell("payment", "show", ORDER)
+
+    assert said.status == 0
+    told = " ".join(said.out.split())
+    for words in (
+        "100.00 UAH: paid, refund under way",
+        f"{SALEOR} (order 1042, channel default-channel)",
+        f"Shop ({account.id})",
+        "100.00 charged, 0.00 refunded",
+        "possible next refund",
+        f"Problem: {PROBLEM}",
+        "12:00:01 gateway notifies: payment succeeded, 100.00 UAH: Successful [1000]",
+        "12:05:00 Saleor asks to refund 30.00 UAH",
+        "12:05:00 app concludes that the refund has an unknown outcome: No answer",
+        "Saleor refused it for good (INVALID)",
+        "Waiting for 2026-11-21 12:06:00 the app looks the refund up",
+    ):
+        assert words in told, said.out
+    assert "olena" not in told
+    assert "4242" not in told
+
+
+async def test_a_script_gets_it_all(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
+    await a_story(desk, account)
+    story = (await shell("payment", "show", TRANSACTION, "--json")).json
+
+    assert (story["authorized"], story["charged"], story["refunded"]) == (Decimal("0.00"), Decimal("100.00"), 0)
+    assert (story["saleor"], story["account_name"], story["possible"]) == (SALEOR, "Shop", ["REFUND"])
+    whats = [(each["who"], each["what"]) for each in story["timeline"]]
+    assert sorted(whats) == sorted(
+        [
+            ("Saleor", "payment_asked"), ("app", "asked"), ("app", "recorded"), ("gateway", "notified"),
+            ("app", "reported"), ("Saleor", "requested"), ("app", "asked"), ("app", "concluded"), ("app", "reported"),
+        ]
+    )  # fmt: skip
+    refused = next(each for each in story["timeline"] if each.get("state") == "refused")
+    assert (refused["type"], refused["last_error"], refused["amount"]) == ("REFUND_FAILURE", "INVALID", 100)
+    assert story["waiting_for"] == [
+        {
+            "words": "the app looks the refund up, if the gateway does not notify before",
+            "until": "2026-11-21T12:06:00.000Z",
+        }
+    ]
+
+
+@one_database
+async def test_a_payment_is_found_by_each_of_its_names(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
+    await a_payment(desk, account)
+    for name in (ORDER, ORDER.upper(), str(UUID(ORDER)), TRANSACTION, f" {TRANSACTION} "):
+        assert (await shell("payment", "show", name, "--json")).json["order_id"] == ORDER
+    assert "Nothing is being waited for." in (await shell("payment", "show", ORDER)).out
+    (await shell("payment", "show", "1042")).failed("there is no payment '1042': give the gateway's order id or the tr")
+
+
+@one_database
+async def test_where_there_is_no_payment(shell: Shell, desk: Desk) -> None:
+    assert (await shell("payment", "list")).out == "There is no payment yet.\n"
+    assert (await shell("payment", "list", "--json")).json == []
+    (await shell("payment", "list", "--limit", "0")).failed("--limit", status=2)

@@ -1,0 +1,199 @@
+"""Commands as processes: a terminal that asks, a wrong folder, a database that is busy or gone."""
+
+import asyncio
+import os
+import pty
+import select
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.ledger.tables import MerchantAccount
+from app.payments.desk import Desk
+from app.settings import Settings
+from tests.commands.conftest import KEYS, NEW_KEYS, POS_ID, SALEOR, STOREFRONT, Gateway, one_database
+
+COMMAND = (sys.executable, "-m", "app.cli")
+
+
+def clean(environment: dict[str, str]) -> dict[str, str]:
+    """The environment of a process: this one's, without what would say anything to the app, and the given."""
+    mine = {name: value for name, value in os.environ.items() if not name.startswith(("APP_", "GATEWAY_"))}
+    return {**mine, "COLUMNS": "80", "NO_COLOR": "1", "PYTHONPATH": str(Path(__file__).parents[2]), **environment}
+
+
+def type_in(environment: dict[str, str], words: tuple[str, ...], typed: list[tuple[str, str]]) -> tuple[int, str]:
+    """Run a command in a terminal, answer each question when it is asked; return its status and all that was seen.
+
+    A question is waited for up to its last letter: what is typed before a secret can be hidden is thrown away.
+    """
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, *words], stdin=theirs, stdout=theirs, stderr=theirs, env=clean(environment), start_new_session=True
+    )
+    os.close(theirs)
+    seen = b""
+    try:
+        for question, answer in typed:
+            while question.encode() not in seen and (piece := _read(ours)):
+                seen += piece
+            os.write(ours, f"{answer}\n".encode())
+        while piece := _read(ours):
+            seen += piece
+        return process.wait(10), seen.decode()
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+
+
+def _read(terminal: int) -> bytes:
+    """Return what is said next; nothing when the command has ended, or says nothing any more."""
+    if not select.select([terminal], [], [], 30)[0]:
+        return b""
+    try:
+        return os.read(terminal, 4096)
+    except OSError:  # the other side is closed: that is how a terminal ends
+        return b""
+
+
+@one_database
+async def test_in_a_terminal_secrets_are_asked_for_and_not_shown(
+    environment: dict[str, str], desk: Desk, installed: int, gateway: Gateway
+) -> None:
+    add = ("account", "add", "--pos-id", POS_ID, "--base-url", gateway.url, "--storefront", STOREFRONT)
+    key, secret, endpoints = KEYS.values()
+    typed = [("API key: ", key), ("API secret: ", f" {secret} "), ("Endpoints key: ", endpoints)]
+    status, seen = await asyncio.to_thread(type_in, environment, add, typed)
+
+    assert status == 0, seen
+    assert "The gateway takes its keys." in seen
+    assert not any(value in seen for value in KEYS.values())
+    (account,) = await desk.accounts.all()
+    assert desk.accounts.keys(account).api_secret == secret
+
+    gateway.keys["GATEWAY_API_SECRET"] = NEW_KEYS["GATEWAY_API_SECRET"]
+    keep = "(Enter keeps the present one): "
+    new = NEW_KEYS["GATEWAY_API_SECRET"]
+    typed = [(f"New API key {keep}", ""), (f"New API secret {keep}", new), (f"New Endpoints key {keep}", "")]
+    rotate = ("account", "set", account.id, "--rotate-secrets")
+    status, seen = await asyncio.to_thread(type_in, environment, rotate, typed)
+    assert status == 0, seen
+    assert NEW_KEYS["GATEWAY_API_SECRET"] not in seen
+    (account,) = await desk.accounts.all()
+    keys = desk.accounts.keys(account)
+    assert (keys.api_key, keys.api_secret, keys.endpoints_key) == (key, NEW_KEYS["GATEWAY_API_SECRET"], endpoints)
+
+
+@one_database
+async def test_in_a_terminal_it_is_asked_before_an_account_is_removed(
+    environment: dict[str, str], desk: Desk, account: MerchantAccount
+) -> None:
+    remove = ("account", "remove", "Shop")
+    question = "Remove the merchant account 'Shop'? [y/N]: "
+    status, seen = await asyncio.to_thread(type_in, environment, remove, [(question, "n")])
+    assert status == 1
+    assert "nothing was done" in seen
+    assert len(await desk.accounts.all()) == 1
+
+    status, seen = await asyncio.to_thread(type_in, environment, remove, [(question, "y")])
+    assert status == 0, seen
+    assert await desk.accounts.all() == []
+
+
+async def run(environment: dict[str, str], *words: str, folder: Path | None = None) -> tuple[int | None, str, str]:
+    process = await asyncio.create_subprocess_exec(
+        *COMMAND, *words, env=clean(environment), cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )  # fmt: skip
+    out, err = await process.communicate()
+    return process.returncode, out.decode(), err.decode()
+
+
+async def test_a_script_in_a_process_of_its_own(environment: dict[str, str], account: MerchantAccount) -> None:
+    status, out, err = await run(environment, "channel", "map", "default-channel", account.id, "--json")
+    assert (status, err) == (0, "")
+    assert out == (
+        f'{{"saleor": "{SALEOR}", "channel": "default-channel", "account": "{account.id}", "account_name": "Shop", '
+        '"account_enabled": true, "instead_of": null}\n'
+    )
+
+
+async def test_in_the_wrong_folder_nothing_is_made(tmp_path: Path) -> None:
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    status, out, err = await run({}, "account", "list", folder=folder)
+
+    assert (status, out) == (2, "")
+    assert f"there is no database {folder}/data/ledger.sqlite: start the app once" in err
+    assert list(folder.iterdir()) == []
+
+
+async def test_a_key_file_is_never_made_by_a_command(
+    environment: dict[str, str], settings: Settings, tmp_path: Path
+) -> None:
+    """With another key than the app's, an account would be sealed so that the app cannot open it."""
+    elsewhere = environment | {"APP_DATA_DIR": str(tmp_path / "other")}
+    status, out, err = await run(elsewhere, "account", "list")
+
+    assert (status, out) == (2, "")
+    assert f"there is no secret key file {tmp_path}/other/secret.key" in err
+    assert not (tmp_path / "other").exists()
+
+
+@one_database
+async def test_another_key_than_the_apps_is_told(
+    environment: dict[str, str], account: MerchantAccount, tmp_path: Path
+) -> None:
+    other = Settings(data_dir=tmp_path / "other")
+    other.open_vault()
+    status, _, err = await run(environment | {"APP_SECRET_KEY_FILE": str(other.key_file)}, "account", "check")
+
+    assert status == 1
+    assert "no key opens what is kept at" in err
+    assert str(other.key_file) in err
+    assert err.count("\n") == 1
+
+
+async def test_a_database_that_is_not_migrated_or_not_there(
+    environment: dict[str, str], settings: Settings, tmp_path: Path
+) -> None:
+    (tmp_path / "empty.sqlite").touch()
+    empty = environment | {"APP_DATABASE_URL": f"sqlite:///{tmp_path / 'empty.sqlite'}"}
+    assert (await run(empty, "account", "list"))[::2] == (
+        2,
+        "error: APP_DATABASE_URL: the database stands at nothing, not at 0001: run `saleor-gateway migrate`\n",
+    )
+    gone = environment | {"APP_DATABASE_URL": "postgresql://postgres:pass-word@127.0.0.1:9/postgres"}
+    assert (await run(gone, "account", "list"))[::2] == (
+        2,
+        "error: APP_DATABASE_URL: the database does not answer (OperationalError)\n",
+    )
+    wrong = environment | {"APP_PORT": "eighty"}
+    status, _, err = await run(wrong, "account", "list")
+    assert status == 2
+    assert err.startswith("error: APP_PORT: ")
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+async def test_while_the_app_writes_a_command_waits(
+    environment: dict[str, str], desk: Desk, account: MerchantAccount
+) -> None:
+    async with desk.database.transaction() as session:
+        await session.connection()  # takes SQLite's write lock
+        command = asyncio.create_task(run(environment, "channel", "map", "default-channel", account.id))
+        done, _ = await asyncio.wait({command}, timeout=3)
+        assert not done
+    status, _, err = await command
+    assert (status, err) == (0, "")
+    assert len(await desk.accounts.routes()) == 1
+
+
+async def test_migrate_makes_what_commands_ask_for(tmp_path: Path) -> None:
+    here = {"APP_DATA_DIR": str(tmp_path / "data")}
+    assert (await run(here, "migrate"))[0] == 0
+    Settings(data_dir=tmp_path / "data").open_vault()
+    status, out, _ = await run(here, "account", "list", "--json")
+    assert (status, out) == (0, "[]\n")

@@ -1,0 +1,109 @@
+"""What the terminal shows: never wider than it is, never what somebody else put in to play tricks with it."""
+
+import shlex
+
+import pytest
+import typer
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from app.cli import cli
+from app.commands.terminal import plain
+from app.dashboard.first_steps import FIRST_STEPS, addressed_to
+from app.ledger.tables import Kind, MerchantAccount, State
+from app.payments.desk import Desk
+from tests.commands.books import ORDER, a_payment, event, notification, operation
+from tests.commands.conftest import SALEOR, Shell, add_account, install, one_database
+
+LONG = "https://a-rather-long-name-of-a-shop.with-a-long-domain.example.com:8443/some/path/graphql/"
+TRICK = "\x1b]0;owned\x07\x1b[2J[red]\u202eevil\nsecond line :smile:"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("installation", "list"),
+        ("account", "list"),
+        ("account", "check"),
+        ("channel", "list"),
+        ("payment", "list"),
+        ("payment", "show", ORDER),
+    ],
+)
+@one_database
+async def test_what_is_long_or_meant_badly_stays_within_the_terminal(
+    shell: Shell, desk: Desk, account: MerchantAccount, words: tuple[str, ...]
+) -> None:
+    other = await add_account(
+        desk, await install(desk, LONG), name="An account with a name of which staff are very proud " * 2,
+        base_url="https://gateway-with-a-long-name.with-a-long-domain.example.com", currencies=["UAH", "EUR", "USD"],
+    )  # fmt: skip
+    await desk.accounts.map_channel("a-channel-with-a-slug-that-is-too-long-for-any-table-of-this-size", other.id)
+    await desk.accounts.change(other.id, enabled=False)
+    await desk.accounts.map_channel("default-channel", account.id)
+    await a_payment(
+        desk, account, [operation(message=TRICK * 5), operation(Kind.REFUND, State.FAILURE, message=TRICK)],
+        [event(message=TRICK)], [notification({"status_description": TRICK})], problem=TRICK, order_number="1" * 60,
+    )  # fmt: skip
+    said = await shell(*words)
+
+    assert said.status == 0, said.err
+    # Single lines that people copy from are never broken.
+    tables = [line for line in said.out.splitlines() if line != LONG and words != ("account", "check")]
+    assert max(map(len, tables), default=0) <= 80, said.out
+    assert not {"\x1b", "\x07", "\u202e", "…"} & set(said.out + said.err)
+    if words[0] == "payment":
+        assert "[red]" in said.out.replace("\n", "")
+        assert ":smile:" in said.out.replace("\n", "") or words[1] == "list"
+
+
+@given(st.text(max_size=80))
+def test_text_from_outside_is_one_line_of_letters(text: str) -> None:
+    shown = plain(text)
+    assert "\n" not in shown
+    assert shown.isprintable() or not text.isprintable()
+    assert not any(ord(character) < 32 or 127 <= ord(character) < 160 for character in shown)
+
+
+@one_database
+async def test_what_is_wrong_with_arguments_is_one_line(shell: Shell, desk: Desk) -> None:
+    (await shell("account", "add")).failed("Missing option '--pos-id'.", status=2)
+    (await shell("account", "sett")).failed("No such command 'sett'. Did you mean 'set'?", status=2)
+    (await shell("accounts")).failed("No such command 'accounts'.", status=2)
+    (await shell("payment", "show")).failed("Missing argument", status=2)
+    (await shell("channel", "list", "--yaml")).failed("No such option", status=2)
+    (await shell("account", "add", "--api-secret", "secret-9be2")).failed("No such option: --api-secret", status=2)
+
+
+@one_database
+async def test_a_group_alone_shows_what_it_can(shell: Shell, desk: Desk) -> None:
+    for group in ((), ("account",), ("channel",), ("installation",), ("payment",)):
+        said = await shell(*group)
+        assert (said.status, said.err) == (2, "")
+        assert "Usage: saleor-gateway" in said.out
+        assert max(map(len, said.out.splitlines())) <= 80
+
+
+def test_no_command_takes_a_secret_as_an_argument() -> None:
+    for path, options in _options(typer.main.get_command(cli), ()):
+        for option in options:
+            assert not {"key", "secret", "password", "token"} & set(option.strip("-").split("-")), path
+
+
+@pytest.mark.parametrize("step", addressed_to(SALEOR, FIRST_STEPS), ids=lambda step: step.title)
+def test_the_commands_on_the_apps_page_exist(step: object) -> None:
+    command = getattr(step, "command", "")
+    program, *words = shlex.split(command)
+    assert program == "saleor-gateway"
+    said = CliRunner().invoke(cli, [*words, "--help"])  # wrong options are refused even with --help
+    assert said.exit_code == 0, said.output
+    assert f"Usage: saleor-gateway {words[0]} {words[1]}" in said.output
+
+
+def _options(command: object, path: tuple[str, ...]) -> list[tuple[tuple[str, ...], list[str]]]:
+    """Return every command with its options. Typer has no public name for what it makes of a function."""
+    found = [(path, [name for each in getattr(command, "params", []) for name in each.opts if name.startswith("--")])]
+    for name, inner in getattr(command, "commands", {}).items():
+        found += _options(inner, (*path, name))
+    return found
