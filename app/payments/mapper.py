@@ -103,8 +103,9 @@ def judge(known: Known, seen: Seen) -> Verdict:
             problem=f"The gateway said {known.state.value} first and now says {seen.state.value}: "
             "compare this payment with the merchant portal."
         )
-    corrects_silence = known.inferred and seen.state is not known.state
-    if seen.state.rank <= known.state.rank and not corrects_silence:
+    if known.inferred and seen.state is known.state:
+        return Verdict(state=seen.state)  # what we concluded is now the gateway's word; Saleor has heard it
+    if seen.state.rank <= known.state.rank and not known.inferred:
         return Verdict()
     amount = seen.paid if seen.paid is not None else seen.amount
     return Verdict(
