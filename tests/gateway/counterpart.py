@@ -43,10 +43,12 @@ class Reply:
         return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 
+@dataclass
 class Silence:
     """Reads the request and never answers."""
 
 
+@dataclass
 class HangUp:
     """Reads the request and closes the connection without a word."""
 
