@@ -9,13 +9,14 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
+from alembic.util import CommandError
 from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
 
 from app.commands.failure import CommandFailed
 from app.ledger.accounts import AccountError
 from app.ledger.database import is_sqlite
-from app.ledger.migrate import current_revision, newest_revision
+from app.ledger.migrate import current_revision, migrate, newest_revision
 from app.ledger.vault import VaultError
 from app.main import open_desk
 from app.payments.desk import Desk
@@ -33,17 +34,31 @@ def at_desk(work: Callable[[Desk], Awaitable[T]]) -> T:
     return asyncio.run(_at_desk(settings, work))
 
 
+async def bring_up_to_date(settings: Settings) -> None:
+    """Migrate the database. Raises SettingsError when it does not answer, or belongs to a newer program."""
+    try:
+        await migrate(settings.database)
+    except CommandError as exc:
+        raise SettingsError(f"{PREFIX}DATABASE_URL: the database is of another version of the app ({exc})") from exc
+    except DBAPIError as exc:
+        raise _no_answer(exc) from exc
+
+
 async def require_newest(settings: Settings) -> None:
     """Raise SettingsError unless the database answers and stands at the migration that this program knows."""
     try:
         revision = await current_revision(settings.database)
     except DBAPIError as exc:
-        raise SettingsError(f"{PREFIX}DATABASE_URL: the database does not answer ({type(exc.orig).__name__})") from exc
+        raise _no_answer(exc) from exc
     if revision != newest_revision():
         raise SettingsError(
             f"{PREFIX}DATABASE_URL: the database stands at {revision or 'nothing'}, not at {newest_revision()}: "
             "run `saleor-gateway migrate`"
         )
+
+
+def _no_answer(exc: DBAPIError) -> SettingsError:
+    return SettingsError(f"{PREFIX}DATABASE_URL: the database does not answer ({type(exc.orig).__name__})")
 
 
 def _require_what_the_app_made(settings: Settings) -> None:

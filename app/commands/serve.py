@@ -4,9 +4,8 @@ import asyncio
 
 import uvicorn
 
-from app.commands.opening import require_newest
+from app.commands.opening import bring_up_to_date, require_newest
 from app.ledger.database import is_sqlite
-from app.ledger.migrate import migrate
 from app.logs import configure_logs
 from app.main import create_app
 from app.settings import Settings, read_settings
@@ -33,12 +32,12 @@ def migrate_database() -> None:
     settings = read_settings()
     if is_sqlite(settings.database):
         settings.data_dir.mkdir(parents=True, exist_ok=True)
-    asyncio.run(migrate(settings.database))
+    asyncio.run(bring_up_to_date(settings))
 
 
 async def _prepare_database(settings: Settings) -> None:
     """SQLite is migrated at the start. Another database is an operator's: they say when, for all processes at once."""
     if is_sqlite(settings.database):
-        await migrate(settings.database)
+        await bring_up_to_date(settings)
         return
     await require_newest(settings)

@@ -4,6 +4,7 @@ import asyncio
 import os
 import pty
 import select
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -157,6 +158,7 @@ async def test_another_key_than_the_apps_is_told(
     assert err.count("\n") == 1
 
 
+@one_database
 async def test_a_database_that_is_not_migrated_or_not_there(
     environment: dict[str, str], settings: Settings, tmp_path: Path
 ) -> None:
@@ -166,11 +168,21 @@ async def test_a_database_that_is_not_migrated_or_not_there(
         2,
         "error: APP_DATABASE_URL: the database stands at nothing, not at 0001: run `saleor-gateway migrate`\n",
     )
+    migrated = empty | {"APP_DATA_DIR": str(tmp_path)}
+    assert (await run(migrated, "migrate"))[0] == 0
+    with sqlite3.connect(tmp_path / "empty.sqlite") as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    connection.close()
+    status, _, err = await run(migrated, "migrate")
+    assert status == 2
+    assert err.startswith("error: APP_DATABASE_URL: the database is of another version of the app (")
+    assert err.count("\n") == 1
     gone = environment | {"APP_DATABASE_URL": "postgresql://postgres:pass-word@127.0.0.1:9/postgres"}
-    assert (await run(gone, "account", "list"))[::2] == (
-        2,
-        "error: APP_DATABASE_URL: the database does not answer (OperationalError)\n",
-    )
+    for words in (("account", "list"), ("migrate",)):
+        assert (await run(gone, *words))[::2] == (
+            2,
+            "error: APP_DATABASE_URL: the database does not answer (OperationalError)\n",
+        )
     wrong = environment | {"APP_PORT": "eighty"}
     status, _, err = await run(wrong, "account", "list")
     assert status == 2

@@ -1,0 +1,94 @@
+"""docs/operators.md: every setting with its true default, every command, nothing that does not exist."""
+
+import re
+import shlex
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from app.cli import cli
+from app.commands.account_keys import read_keys
+from app.commands.failure import CommandFailed
+from app.settings import PREFIX, Settings
+from tests.conftest import REPOSITORY
+from tests.docs.pages import DOCS, blocks, rows, section
+
+PAGE = DOCS / "operators.md"
+# These belong to a developer's machine and are told in their own page.
+ELSEWHERE = {"sandbox", "demo"}
+
+
+def as_told(default: Any) -> str:
+    match default:
+        case None | ():
+            return "none"
+        case bool():
+            return f"`{str(default).lower()}`"
+        case Enum():
+            return f"`{default.value}`"
+        case float():
+            return f"`{default:g}`"
+        case _:
+            return f"`{default}`"
+
+
+def test_every_setting_is_told_with_its_default_and_no_other() -> None:
+    told = {name.strip("`"): default for name, default, *_ in rows(section(PAGE, "## Settings"))}
+    assert told == {PREFIX + name.upper(): as_told(field.default) for name, field in Settings.model_fields.items()}
+
+
+def test_every_setting_says_what_it_means() -> None:
+    assert all(len(meaning) > 15 for _, _, meaning in rows(section(PAGE, "## Settings")))
+
+
+def test_every_command_is_told_and_no_other() -> None:
+    told = {command.strip("`") for command, _ in rows(section(PAGE, "## All commands"))}
+    words = {tuple(word for word in command.split()[1:] if word.islower()) for command in told}
+    assert words == {path for path in _commands(typer.main.get_command(cli), ()) if not ELSEWHERE & set(path)}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [line for block in blocks("sh", among=[PAGE]) for line in block.code.splitlines() if "saleor-gateway " in line],
+)
+def test_the_commands_in_examples_can_be_typed(line: str) -> None:
+    words = shlex.split(line)
+    words = words[[Path(word).name for word in words].index("saleor-gateway") + 1 :]
+    said = CliRunner().invoke(cli, [*words, "--help"])  # wrong options are refused even with --help
+    assert said.exit_code == 0, said.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        cell[1:-1]
+        for heading in ("## When a payment has a problem", "## Health and logs")
+        for cell in re.findall(r"^\| (`.*?`(?:, `.*?`)*) \|", section(PAGE, heading), re.MULTILINE)
+        if "..." not in cell
+    ],
+)
+def test_what_the_app_is_quoted_with_it_says(words: str) -> None:
+    sources = [path.read_text() for path in (REPOSITORY / "app").rglob("*.py")]
+    for each in words.split("`, `"):
+        assert any(each in source for source in sources), each
+
+
+def test_the_secrets_file_in_the_page_is_one(tmp_path: Path) -> None:
+    (example,) = blocks("toml", among=[PAGE])
+    file = tmp_path / "secrets.toml"
+    file.touch(mode=0o600)
+    file.write_text(re.sub(r"^ +", "", example.code, flags=re.MULTILINE))
+    assert read_keys(file).api_secret == "..."
+    file.write_text(example.code.replace("GATEWAY_API_KEY", "GATEWAY_KEY"))
+    with pytest.raises(CommandFailed):
+        read_keys(file)
+
+
+def _commands(command: object, path: tuple[str, ...]) -> set[tuple[str, ...]]:
+    """Return the path of every command. Typer has no public name for what it makes of a function."""
+    inner = getattr(command, "commands", {})
+    return {found for name, each in inner.items() for found in _commands(each, (*path, name))} or {path}
