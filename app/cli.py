@@ -5,6 +5,8 @@ import typer
 from app.commands import accounts, channels, installations, payments, serve
 from app.commands.group import OperatorGroup
 from app.logs import configure_logs
+from app.sandbox.command import sandbox
+from app.sandbox.demo.command import demo
 
 cli = typer.Typer(
     name="saleor-gateway",
@@ -20,6 +22,8 @@ cli.add_typer(installations.commands, name="installation")
 cli.add_typer(accounts.commands, name="account")
 cli.add_typer(channels.commands, name="channel")
 cli.add_typer(payments.commands, name="payment")
+cli.command("sandbox")(sandbox)
+cli.command("demo")(demo)
 
 
 def main() -> None:
