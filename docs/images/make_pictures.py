@@ -1,0 +1,224 @@
+"""Takes the pictures of the documentation: plays the demo, and photographs its pages and its timeline in Chromium.
+
+``make pictures`` runs it. The browser is ``CHROMIUM``, or /usr/bin/chromium.
+"""
+
+import asyncio
+import base64
+import io
+import os
+import re
+import tempfile
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from html import escape
+from pathlib import Path
+
+from playwright.async_api import Browser, Page, ViewportSize, async_playwright
+from rich.console import Console
+from rich.terminal_theme import TerminalTheme
+
+from app.saleor.testing.views import NewCheckout
+from app.sandbox.demo.on_terminal import TerminalTeller
+from app.sandbox.demo.play import play_story
+from app.sandbox.demo.stage import Stage, open_stage
+from app.sandbox.demo.story import Story
+
+HERE = Path(__file__).parent
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+PHONE: ViewportSize = {"width": 440, "height": 780}
+CARD: ViewportSize = {"width": 440, "height": 522}
+DESK: ViewportSize = {"width": 800, "height": 640}
+SHARPNESS = 1.5
+COLUMNS = 120
+PAY = re.compile("^Pay ")
+TOLD_IN_THE_PICTURE = ("pay", "capture")
+
+INK, PAPER = (226, 232, 240), (15, 23, 42)
+_ANSI = [
+    (15, 23, 42),
+    (248, 113, 113),
+    (74, 222, 128),
+    (250, 204, 21),
+    (125, 170, 255),
+    (232, 150, 240),
+    (103, 222, 240),
+    (226, 232, 240),
+]
+THEME = TerminalTheme(PAPER, INK, _ANSI, _ANSI)
+
+COMPOSITION = """<!doctype html><html lang="en"><meta charset="utf-8"><style>
+* {{ box-sizing: border-box; }}
+body {{ width: 1600px; margin: 0; padding: 44px 56px 56px; background: #e8eff0;
+  color: #10201d; font: 24px "DejaVu Sans", sans-serif; }}
+.pages {{ display: grid; grid-template-columns: repeat(3, 1fr); gap: 36px; }}
+figure {{ margin: 0; }}
+figcaption {{ display: flex; align-items: center; gap: 14px; margin-bottom: 16px; font-weight: 700; }}
+figcaption b {{ display: grid; place-items: center; width: 40px; height: 40px; border-radius: 50%;
+  background: #0b6b5f; color: #fff; font-size: 21px; }}
+.window {{ overflow: hidden; border-radius: 18px; border: 1px solid #c9d5d3; }}
+.pages .window {{ height: 560px; background: #f1f4f3; }}
+.pages img {{ display: block; width: 100%; }}
+.terminal {{ margin-top: 36px; }}
+.terminal .window {{ padding: 26px 34px 30px; background: rgb(15 23 42); }}
+pre {{ margin: 0; color: rgb(226 232 240); font: 19.6px/29px "DejaVu Sans Mono", monospace; }}
+</style>
+<div class="pages">{pages}</div>
+<figure class="terminal"><figcaption><b>4</b>and the demo tells who said what to whom</figcaption>
+<div class="window"><pre>{terminal}</pre></div></figure></html>"""
+
+
+class Recorder(TerminalTeller):
+    """Tells to a console that nobody sees, and keeps each chapter as HTML."""
+
+    def __init__(self) -> None:
+        self._tape = Console(
+            file=io.StringIO(),
+            record=True,
+            width=COLUMNS,
+            force_terminal=True,
+            force_interactive=False,
+            color_system="truecolor",
+            markup=False,
+            highlight=False,
+            emoji=False,
+        )
+        super().__init__(self._tape)
+        self.chapters: dict[str, str] = {}
+        self._name = ""
+
+    def step(self, number: int, name: str, title: str) -> None:
+        """Begin a chapter: what was told before belongs to the last one."""
+        self._cut()
+        self._name = name
+        super().step(number, name, title)
+
+    def end(self, checks: int, seconds: float) -> None:
+        """The last words are a chapter too."""
+        self._cut()
+        self._name = "end"
+        super().end(checks, seconds)
+        self._cut()
+
+    def waiting(self, what: str) -> AbstractContextManager[object]:  # noqa: ARG002 - pictures stand still
+        """Nothing."""
+        return nullcontext()
+
+    def _cut(self) -> None:
+        told = self._tape.export_html(theme=THEME, inline_styles=True, code_format="{code}")
+        self.chapters[self._name] = told.strip("\n")
+
+
+class Photographer:
+    """Opens pages as a shopper or as staff, and takes pictures of them."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+
+    async def open(
+        self, address: str, viewport: ViewportSize = PHONE, *, dark: bool = False, script: bool = True
+    ) -> Page:
+        """Open an address in a window of its own."""
+        context = await self._browser.new_context(
+            viewport=viewport,
+            device_scale_factor=SHARPNESS,
+            color_scheme="dark" if dark else "light",
+            java_script_enabled=script,
+        )
+        page = await context.new_page()
+        await page.goto(address, wait_until="load")
+        return page
+
+    async def take(self, page: Page, name: str | None = None) -> bytes:
+        """Photograph what the window shows, save it if it has a name, and close the window."""
+        picture = await page.screenshot(path=HERE / name if name else None)
+        await page.context.close()
+        return picture
+
+    async def compose(self, pictures: Sequence[tuple[str, bytes]], terminal: str) -> None:
+        """Put three pictures over the timeline."""
+        pages = "".join(
+            f"<figure><figcaption><b>{number}</b>{escape(caption)}</figcaption>"
+            f'<div class="window"><img alt="" src="{_inside(picture)}"></div></figure>'
+            for number, (caption, picture) in enumerate(pictures, 1)
+        )
+        context = await self._browser.new_context(viewport={"width": 1600, "height": 900})
+        page = await context.new_page()
+        await page.set_content(COMPOSITION.format(pages=pages, terminal=terminal))
+        await page.screenshot(path=HERE / "demo.png", full_page=True)
+        await context.close()
+
+
+def _inside(picture: bytes) -> str:
+    """The picture itself as an address."""
+    return f"data:image/png;base64,{base64.b64encode(picture).decode()}"
+
+
+async def payment_page(stage: Stage, language: str = "EN") -> str:
+    """Begin a payment, and return the address of its page."""
+    checkout = await stage.saleor.new_checkout(NewCheckout(language_code=language))
+    session = await stage.saleor.initialize(checkout.id, data={"returnUrl": f"{stage.urls.shop}/back"})
+    address: str = session.data["checkoutUrl"]
+    return address
+
+
+async def three_pages(story: Story, photographer: Photographer) -> list[tuple[str, bytes]]:
+    """Photograph what a shopper sees before and after, and what staff see; with captions."""
+    stage = story.stage
+    staff = await photographer.take(await photographer.open(f"{stage.urls.shop}/staff", CARD))
+    # Without a script the return page stays, instead of going on to the shop.
+    page = await photographer.open(await payment_page(stage), CARD, script=False)
+    paying = await page.screenshot()
+    await page.get_by_role("button", name=PAY).click()
+    await page.get_by_role("heading", name="Payment received").wait_for()
+    back = await photographer.take(page)
+    return [("The shopper pays", paying), ("comes back", back), ("staff charge and refund", staff)]
+
+
+async def photograph(story: Story, photographer: Photographer) -> None:
+    """Take every picture but the composed one."""
+    stage = story.stage
+    page = await photographer.open(await payment_page(stage))
+    await photographer.take(page, "payment-page.png")
+    page = await photographer.open(await payment_page(stage, "UK"), dark=True)
+    await photographer.take(page, "payment-page-dark.png")
+
+    address = await payment_page(stage)
+    await photographer.take(await photographer.open(address.removesuffix("form") + "qr"), "qr.png")
+    page = await photographer.open(address)
+    await page.get_by_label("Card number").fill("4000 0000 2102 0005")
+    await page.get_by_role("button", name=PAY).click()
+    await page.wait_for_url("**/3ds")
+    await photographer.take(page, "3ds.png")
+
+    address = await payment_page(stage)
+    page = await photographer.open(address, script=False)
+    await page.get_by_role("button", name="Not enough money").click()
+    await photographer.take(page, "return-page-declined.png")
+    await photographer.take(await photographer.open(address), "declined.png")
+
+    await photographer.take(await photographer.open(story.return_page, script=False), "return-page.png")
+    await photographer.take(await photographer.open(stage.urls.gateway, DESK), "sandbox.png")
+    await photographer.take(await photographer.open(stage.urls.app, DESK), "app-page.png")
+
+
+async def main() -> None:
+    """Play the demo and take the pictures."""
+    recorder = Recorder()
+    with tempfile.TemporaryDirectory(prefix="pictures-") as folder:
+        async with open_stage(Path(folder), recorder) as stage, async_playwright() as playwright:
+            story = await play_story(stage)
+            if story is None:
+                raise SystemExit("the demo went wrong: saleor-gateway demo --once says how")
+            browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+            photographer = Photographer(browser)
+            pictures = await three_pages(story, photographer)
+            await photograph(story, photographer)
+            told = "\n\n".join(recorder.chapters[name] for name in (*TOLD_IN_THE_PICTURE, "end"))
+            await photographer.compose(pictures, told)
+            await browser.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
