@@ -1,5 +1,6 @@
 """Saleor's books of one transaction, kept by Saleor's own rules: what a story must end with on the other side."""
 
+import asyncio
 from collections import deque
 from collections.abc import Callable
 from datetime import datetime
@@ -28,6 +29,7 @@ class Books(SaleorClient):
         self.transactions: dict[str, Transaction] = {}
         self.reports: list[EventReport] = []
         self.troubles: deque[SaleorError | None] = deque()
+        self.news = asyncio.Event()
 
     def new_transaction(self, token: UUID | None = None) -> Transaction:
         """Return a transaction on a new checkout over 569.50 UAH."""
@@ -64,6 +66,7 @@ class Books(SaleorClient):
         if self.troubles and (trouble := self.troubles.popleft()) is not None:
             raise trouble
         self.reports.append(event)
+        self.news.set()
         transaction = self.transactions[event.transaction_id]
         actions = None if event.available_actions is None else [each.value for each in event.available_actions]
         report = Report(

@@ -1,0 +1,3 @@
+from tests.payments.doors import shop, till
+
+__all__ = ["shop", "till"]

@@ -1,0 +1,280 @@
+"""Delivering the outbox: each event until Saleor has it, or refuses it for good (law of money 5)."""
+
+from collections import deque
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from sqlmodel import col, select
+
+from app.ledger.tables import EventState, SaleorEvent
+from app.saleor.answers import EventType
+from app.saleor.errors import SaleorError, SaleorNotAuthorised, SaleorRefused, SaleorUnreachable
+from app.worker.deliver import deliver
+from tests.payments.books import amounts
+from tests.payments.shop import TOTAL, Shop, at_once
+from tests.payments.till import operation, payment
+
+
+async def outbox(shop: Shop) -> list[SaleorEvent]:
+    """Return all events, oldest first."""
+    async with shop.desk.database.transaction() as session:
+        return list((await session.exec(select(SaleorEvent).order_by(col(SaleorEvent.id)))).all())
+
+
+async def put(shop: Shop, *types: str, actions: list[str] | None = None, **more: object) -> list[int]:
+    """Put events of the payment into the outbox."""
+    sheet = await shop.sheet()
+    assert sheet.payment.id is not None
+    ids = []
+    async with shop.desk.database.transaction() as session:
+        for number, kind in enumerate(types):
+            row = SaleorEvent(
+                payment_id=sheet.payment.id,
+                type=kind,
+                psp_reference=str(more.get("psp_reference", f"reference-{len(sheet.events) + number}")),
+                amount=Decimal(str(more.get("amount", "1.00"))),
+                available_actions=actions,
+                next_attempt_at=shop.clock.now,
+                created_at=shop.clock.now,
+            )
+            session.add(row)
+            await session.flush()
+            assert row.id is not None
+            ids.append(row.id)
+    return ids
+
+
+@pytest.fixture
+async def paid(shop: Shop) -> Shop:
+    """A shop whose shopper has paid and whose Saleor knows it."""
+    await shop.paid()
+    return shop
+
+
+async def test_an_event_is_written_in_the_commit_that_causes_it(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A state without its event, or the reverse, can never be seen."""
+    shop.till.will(shop.till.page())
+    await shop.begin()
+    await shop.work()
+    seen: list[tuple[str, int]] = []
+
+    async def look_between_the_commits(*_: object, **__: object) -> None:
+        async with shop.desk.database.transaction() as session:
+            events = (await session.exec(select(SaleorEvent).where(SaleorEvent.type == "CHARGE_SUCCESS"))).all()
+        seen.append(((await shop.sheet()).create.state.value, len(events)))
+
+    monkeypatch.setattr(type(shop.desk.inbox), "settle", look_between_the_commits)
+    await shop.notify(payment(shop.order_id))
+    shop.books.troubles.append(SaleorUnreachable("down"))
+    await shop.work()
+    assert seen == [("success", 1)]
+
+
+async def test_saleor_is_down_and_comes_back(shop: Shop) -> None:
+    shop.till.will(shop.till.page())
+    await shop.begin()
+    await shop.work()
+    await shop.notify(payment(shop.order_id))
+    shop.books.troubles.extend([SaleorUnreachable("down")] * 12)
+    await shop.later(minutes=5)
+    [event] = [each for each in await outbox(shop) if each.type == "CHARGE_SUCCESS"]
+    assert event.state is EventState.WAITING
+    assert event.last_error == "down"
+    assert shop.amounts == amounts()
+    await shop.later(hours=1)
+    [event] = [each for each in await outbox(shop) if each.type == "CHARGE_SUCCESS"]
+    assert event.state is EventState.DELIVERED
+    assert event.delivered_at is not None
+    assert event.next_attempt_at is None
+    assert event.last_error is None
+    assert shop.amounts == amounts(charged=TOTAL)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "longest"),
+    [(SaleorUnreachable("down"), timedelta(minutes=5)), (SaleorNotAuthorised("gone"), timedelta(hours=1))],
+)
+async def test_each_attempt_waits_twice_as_long_as_the_one_before(
+    paid: Shop, trouble: SaleorError, longest: timedelta
+) -> None:
+    """Up to a limit; a Saleor that has uninstalled us is left in peace longer, and may come back."""
+    await put(paid, "INFO")
+    pauses = []
+    for _ in range(14):
+        paid.books.troubles = deque([trouble])
+        await paid.work()
+        event = (await outbox(paid))[-1]
+        assert event.next_attempt_at is not None
+        pauses.append(event.next_attempt_at - paid.clock.now)
+        paid.clock.now = event.next_attempt_at
+    assert pauses[:4] == [timedelta(seconds=seconds) for seconds in (1, 2, 4, 8)]
+    assert pauses[-1] == longest
+    assert pauses == sorted(pauses)
+    await paid.work()
+    assert paid.books.told == ["INFO"]
+
+
+@pytest.mark.parametrize("code", ["INCORRECT_DETAILS", "INVALID", "NOT_FOUND"])
+async def test_what_saleor_refuses_for_good_is_a_visible_problem_and_never_asked_again(paid: Shop, code: str) -> None:
+    await put(paid, "REFUND_SUCCESS")
+    paid.books.troubles.append(SaleorRefused(code, "pspReference", "no"))
+    await paid.later(days=1)
+    event = (await outbox(paid))[-1]
+    assert (event.state, event.next_attempt_at, event.attempts) == (EventState.REFUSED, None, 1)
+    assert code in (event.last_error or "")
+    problem = (await paid.sheet()).payment.problem or ""
+    assert "REFUND_SUCCESS of 1.00 UAH" in problem
+    assert code in problem
+    assert paid.books.reports == []
+
+
+async def test_what_cannot_be_said_is_a_visible_problem_and_blocks_nothing(paid: Shop) -> None:
+    await put(paid, "INFO", amount="-1.00")
+    await put(paid, "INFO")
+    await paid.work()
+    states = [each.state for each in await outbox(paid)][-2:]
+    assert states == [EventState.REFUSED, EventState.DELIVERED]
+    assert (await paid.sheet()).payment.problem
+
+
+async def test_what_saleor_has_already_counts_as_delivered(paid: Shop) -> None:
+    """The report arrived, its answer got lost: the same report again changes nothing."""
+    reported = await put(paid, "CHARGE_SUCCESS", psp_reference="another", amount="1.00")
+    report = paid.books.report
+
+    async def arrives_but_is_not_answered(*args: object) -> object:
+        await report(*args)  # type: ignore[arg-type] # whatever the worker gives
+        paid.books.report = report  # type: ignore[method-assign]
+        raise SaleorUnreachable("the connection was lost")
+
+    paid.books.report = arrives_but_is_not_answered  # type: ignore[method-assign,assignment]
+    await paid.later(minutes=1)
+    [event] = [each for each in await outbox(paid) if each.id in reported]
+    assert (event.state, event.attempts) == (EventState.DELIVERED, 2)
+    assert paid.amounts == amounts(charged="570.50")  # counted once
+
+
+async def test_events_of_one_payment_are_told_in_the_order_in_which_they_happened(paid: Shop) -> None:
+    """Told out of order, "refunded" would be overwritten by "you may refund"."""
+    await put(paid, *["INFO"] * 5)
+    expected = [each.psp_reference for each in await outbox(paid)][-5:]
+    paid.books.troubles.extend([None, SaleorUnreachable("down"), None, SaleorUnreachable("down")])
+    await paid.later(minutes=1)
+    assert [report.psp_reference for report in paid.books.reports] == expected
+
+
+async def test_a_payment_whose_event_waits_does_not_hold_up_another_one(paid: Shop) -> None:
+    await put(paid, "INFO")
+    first = paid.transaction
+    other = paid.books.new_transaction()
+    paid.transaction = other
+    paid.till.will(paid.till.page())
+    await paid.begin()
+    paid.books.troubles.append(SaleorUnreachable("down"))
+    await paid.work()
+    assert [report.transaction_id for report in paid.books.reports] == [other.id]
+    await paid.later(seconds=2)
+    assert [report.transaction_id for report in paid.books.reports] == [other.id, first.id]
+
+
+class TestNotes:
+    """A note about what is possible is stale as soon as something newer says what is possible."""
+
+    async def test_a_stale_note_is_not_told(self, shop: Shop) -> None:
+        shop.till.will(shop.till.page())
+        await shop.begin()
+        await shop.notify(payment(shop.order_id))
+        shop.books.troubles.append(SaleorUnreachable("down"))
+        await shop.later(minutes=1)
+        assert shop.books.told == ["CHARGE_SUCCESS"]
+        states = [(each.type, each.state) for each in await outbox(shop)]
+        assert states == [("INFO", EventState.SUPERSEDED), ("CHARGE_SUCCESS", EventState.DELIVERED)]
+        assert shop.transaction.actions == ["REFUND"]
+
+    async def test_a_problem_says_nothing_about_what_is_possible(self, shop: Shop) -> None:
+        shop.till.will(shop.till.page())
+        await shop.begin()
+        await shop.notify(payment(shop.order_id, amount="1.00"))
+        shop.books.troubles.append(SaleorUnreachable("down"))
+        await shop.later(minutes=1)
+        assert shop.books.told == ["INFO", "INFO"]
+        assert shop.transaction.actions == ["CANCEL"]
+
+    async def test_a_problem_is_never_stale(self, shop: Shop) -> None:
+        shop.till.will(shop.till.page())
+        await shop.begin()
+        await shop.work()
+        await shop.notify(payment(shop.order_id, amount="1.00"))
+        shop.books.troubles.append(SaleorUnreachable("down"))
+        await shop.work()
+        await shop.notify(payment(shop.order_id))
+        await shop.later(minutes=1)
+        assert shop.books.told == ["INFO", "INFO", "CHARGE_SUCCESS"]
+
+
+async def test_a_worker_that_dies_leaves_its_claim_to_another(paid: Shop) -> None:
+    """Nobody takes it over before the lease is out, somebody does after."""
+    await put(paid, "INFO")
+
+    class Death(BaseException):
+        pass
+
+    async def die(*_: object) -> object:
+        raise Death
+
+    report, paid.books.report = paid.books.report, die  # type: ignore[method-assign,assignment]
+    with pytest.raises(Death):
+        await paid.work()
+    paid.books.report = report  # type: ignore[method-assign]
+    assert await paid.work() == 0
+    assert paid.books.reports == []
+    await paid.later(seconds=59)
+    assert paid.books.reports == []
+    await paid.later(seconds=2)
+    assert paid.books.told == ["INFO"]
+
+
+async def test_a_slow_worker_does_not_undo_what_the_next_one_did(paid: Shop) -> None:
+    """Its lease ran out while it waited for Saleor; another worker has delivered the event meanwhile."""
+    [event_id] = await put(paid, "INFO")
+    report = paid.books.report
+
+    async def slow(*args: object) -> object:
+        paid.books.report = report  # type: ignore[method-assign]
+        await deliver(paid.desk, paid.books, event_id)
+        raise SaleorUnreachable("too late")
+
+    paid.books.report = slow  # type: ignore[method-assign,assignment]
+    await deliver(paid.desk, paid.books, event_id)
+    event = (await outbox(paid))[-1]
+    assert (event.state, event.next_attempt_at, event.last_error) == (EventState.DELIVERED, None, None)
+    assert paid.books.told == ["INFO"]
+
+
+async def test_what_was_delivered_is_not_delivered_again(paid: Shop) -> None:
+    [event_id] = await put(paid, "INFO")
+    await deliver(paid.desk, paid.books, event_id)
+    await deliver(paid.desk, paid.books, event_id)
+    assert paid.books.told == ["INFO"]
+
+
+async def test_workers_at_the_same_moment_tell_each_event_once(paid: Shop) -> None:
+    await put(paid, *["INFO"] * 4)
+    await at_once(*(paid.work() for _ in range(3)))
+    assert paid.books.told == ["INFO"] * 4
+    assert [report.psp_reference for report in paid.books.reports] == [
+        each.psp_reference for each in (await outbox(paid))[-4:]
+    ]
+
+
+async def test_a_report_says_all_that_saleor_must_know(paid: Shop) -> None:
+    await paid.notify(operation("refund", paid.order_id, "69.50", named="portal-1"))
+    await paid.work()
+    [report] = paid.books.reports
+    assert report.transaction_id == paid.transaction.id
+    assert report.type is EventType.REFUND_SUCCESS
+    assert report.psp_reference == "portal-1"
+    assert report.amount == Decimal("69.50")
+    assert report.message == "Refunded [1004]"
+    assert [action.value for action in report.available_actions or ()] == ["REFUND"]

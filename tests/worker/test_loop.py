@@ -1,0 +1,202 @@
+"""The loop of a worker: claims what is due, rests until it is woken, survives whatever a job does."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from typing import Any
+
+import httpx2
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from app.ledger.tables import Kind, State
+from app.main import MANIFEST
+from app.saleor.documents import Documents
+from app.saleor.graphql import SaleorClient
+from app.worker.loop import Worker
+from tests.payments.books import amounts
+from tests.payments.shop import TOTAL, Shop
+from tests.payments.till import Mute, operation, payment, said
+
+
+@asynccontextmanager
+async def working(shop: Shop) -> AsyncIterator[Worker]:
+    """Let a worker run beside the test, as it does beside the web app."""
+    worker = Worker(shop.books)
+    shop.desk = replace(shop.desk, wake=worker.wake)
+    task = asyncio.create_task(worker.run(shop.desk))
+    try:
+        yield worker
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+@pytest.fixture
+def no_tick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a resting worker rest until somebody wakes it."""
+    monkeypatch.setattr("app.worker.loop._TICK_SECONDS", 3600)
+
+
+async def until(shop: Shop, told: str) -> None:
+    """Wait until Saleor was told that."""
+    async with asyncio.timeout(10):
+        while told not in shop.books.told:
+            shop.books.news.clear()
+            await shop.books.news.wait()
+
+
+@pytest.mark.usefixtures("no_tick")
+async def test_whoever_leaves_work_wakes_the_worker(shop: Shop) -> None:
+    """From the gateway's notification to Saleor's books nobody waits for a tick."""
+    shop.till.will(shop.till.page())
+    async with working(shop):
+        await shop.begin()
+        await until(shop, "INFO")
+        await shop.notify(payment(shop.order_id))
+        await until(shop, "CHARGE_SUCCESS")
+    assert shop.amounts == amounts(charged=TOTAL)
+
+
+@pytest.mark.usefixtures("no_tick")
+async def test_a_round_that_fails_is_followed_by_the_next(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    claim, failed = shop.desk.inbox.claim, asyncio.Event()
+
+    async def broken_once(_self: object, *args: Any) -> Any:
+        if not failed.is_set():
+            failed.set()
+            raise OSError("the disk is full")
+        return await claim(*args)
+
+    monkeypatch.setattr(type(shop.desk.inbox), "claim", broken_once)
+    shop.till.will(shop.till.page())
+    await shop.begin()
+    async with working(shop) as worker:
+        await failed.wait()
+        worker.wake()
+        await until(shop, "INFO")
+
+
+async def test_a_job_that_fails_does_not_take_the_others_along(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And it keeps its claim, so that it is tried again when that runs out."""
+    shop.till.will(shop.till.page(), Mute.HANGS_UP)
+    await shop.begin()
+    first = shop.transaction
+    shop.transaction = shop.books.new_transaction()
+    await shop.begin()
+    shop.till.book[shop.order_id] = [payment(shop.order_id)]
+    shop.clock.forward(seconds=5)
+
+    async def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("look-ups are broken")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("app.worker.loop.look", broken)
+        await shop.work()
+    assert shop.books.told == ["INFO"]
+    assert first.actions == ["CANCEL"]
+    await shop.later(seconds=61)
+    assert shop.books.told == ["INFO", "CHARGE_SUCCESS"]
+
+
+@pytest.mark.usefixtures("no_tick")
+async def test_a_worker_that_is_stopped_leaves_nothing_half_done(shop: Shop) -> None:
+    """It is stopped while the gateway keeps it waiting: the operation is unknown, and found later."""
+    await shop.paid()
+    shop.till.will(Mute.HANGS_UP)
+    await shop.staff("REFUND", "1.00", "first")
+    await shop.staff("REFUND", "2.00", "second")
+    arrived = asyncio.Event()
+
+    async def notice(heard: object) -> None:
+        if shop.till.calls == ["refund", "refund"]:
+            arrived.set()
+
+    shop.till.on_arrival = notice
+    shop.till.will(Mute.IS_SILENT)
+    shop.refunded("1.00", "refund-1")
+    shop.clock.forward(seconds=4)
+    async with working(shop):
+        await arrived.wait()
+    assert (await shop.operation(Kind.REFUND, 1)).state is State.INTENT
+    shop.refunded("2.00", "refund-2")
+    await shop.later(minutes=2)
+    assert shop.till.calls == ["refund", "refund"]
+    assert shop.amounts == amounts(charged="566.50", refunded="3.00")
+
+
+async def test_nothing_due_is_nothing_done(shop: Shop) -> None:
+    assert await Worker(shop.books).work_once(shop.desk) == 0
+
+
+async def test_a_round_does_everything_that_is_due(shop: Shop) -> None:
+    await shop.paid()
+    shop.till.will(said(operation("refund", shop.order_id, "1.00", "pending", named="refund-1")))
+    await shop.staff("REFUND", "1.00")
+    await shop.notify(operation("refund", shop.order_id, "2.00", named="portal-1"))
+    shop.clock.forward(minutes=2)
+    worker = Worker(shop.books)
+    assert await worker.work_once(shop.desk) == 2  # a notification and a look
+    assert await worker.work_once(shop.desk) == 1  # and the event that came of them
+
+
+class TestTheRealClient:
+    """The worker with the real client of Saleor's API, over HTTP."""
+
+    @staticmethod
+    async def deliver(shop: Shop, *answers: dict[str, Any] | Response) -> list[dict[str, Any]]:
+        """Let the worker report one event to a Saleor that answers so; return what it heard."""
+        script, heard = list(answers), []
+
+        async def graphql(request: Request) -> Response:
+            assert request.headers["authorization"] == "Bearer the-app-token"
+            heard.append((await request.json())["variables"])
+            answer = script.pop(0)
+            return (
+                answer if isinstance(answer, Response) else JSONResponse({"data": {"transactionEventReport": answer}})
+            )
+
+        saleor = Starlette(routes=[Route("/graphql/", graphql, methods=["POST"])])
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(saleor)) as http:
+            worker = Worker(SaleorClient(http, Documents(MANIFEST / "operations")))
+            await shop.notify(operation("refund", shop.order_id, "1.10", named="portal-1"))
+            for _ in range(6):
+                await worker.work_once(shop.desk)
+                shop.clock.forward(seconds=1)
+        assert script == []
+        return heard
+
+    async def test_saleor_takes_the_report(self, shop: Shop) -> None:
+        await shop.paid()
+        accepted = {"alreadyProcessed": False, "transactionEvent": {"id": "RXZlbnQ6MQ=="}, "errors": []}
+        [variables] = await self.deliver(shop, accepted)
+        assert variables == {
+            "id": shop.transaction.id,
+            "type": "REFUND_SUCCESS",
+            "pspReference": "portal-1",
+            "amount": 1.1,
+            "message": "Refunded [1004]",
+            "availableActions": ["REFUND"],
+        }
+
+    async def test_saleor_answers_late(self, shop: Shop) -> None:
+        await shop.paid()
+        repeated = {"alreadyProcessed": True, "transactionEvent": {"id": "RXZlbnQ6MQ=="}, "errors": []}
+        heard = await self.deliver(shop, Response(status_code=502), repeated)
+        assert len(heard) == 2
+        assert heard[0] == heard[1]
+        assert (await shop.sheet()).events[-1].state == "delivered"
+
+    async def test_saleor_refuses_for_good(self, shop: Shop) -> None:
+        await shop.paid()
+        error = {"field": "pspReference", "code": "INCORRECT_DETAILS", "message": "another amount"}
+        refusal = {"alreadyProcessed": False, "transactionEvent": None, "errors": [error]}
+        assert len(await self.deliver(shop, refusal)) == 1
+        sheet = await shop.sheet()
+        assert sheet.events[-1].state == "refused"
+        assert "INCORRECT_DETAILS" in (sheet.payment.problem or "")
