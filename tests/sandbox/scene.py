@@ -206,10 +206,16 @@ async def a_scene(clock: Clock, **settings: Any) -> AsyncIterator[Scene]:
         "x-api-auth": f"CPAY {POS.api_key}:{POS.api_secret.get_secret_value()}",
         "x-api-key": POS.endpoints_key.get_secret_value(),
     }
-    async with (
-        serving(shop) as shop_url,
-        running_sandbox(SandboxSettings(**(full | settings))) as (url, app),
-        httpx2.AsyncClient(base_url=url, headers=headers, trust_env=False, timeout=10) as http,
-        SandboxControl(url) as control,
-    ):
-        yield Scene(url, clock, app.state.sandbox, control, Merchant(http, shop_url), shop)
+    async with contextlib.AsyncExitStack() as shops, contextlib.AsyncExitStack() as sandboxes:
+        shop_url = await shops.enter_async_context(serving(shop))
+        url, app = await sandboxes.enter_async_context(running_sandbox(SandboxSettings(**(full | settings))))
+        async with (
+            httpx2.AsyncClient(base_url=url, headers=headers, trust_env=False, timeout=10) as http,
+            SandboxControl(url) as control,
+        ):
+            try:
+                yield Scene(url, clock, app.state.sandbox, control, Merchant(http, shop_url), shop)
+            finally:
+                shop.open.set()
+        # Both need a moment to stop; they take it together.
+        await asyncio.gather(shops.aclose(), sandboxes.aclose())
