@@ -1,0 +1,40 @@
+import pytest
+from hypothesis import settings
+
+from app.ledger.accounts import AccountBook
+from app.ledger.database import Database
+from app.ledger.inbox import Inbox
+from app.ledger.installations import InstallationBook, OpenInstallation
+from app.ledger.tables import MerchantAccount
+from app.ledger.vault import Vault
+from tests.conftest import Clock
+from tests.ledger.rows import an_account, an_installation
+
+# How long one example takes says more about the machine than about the code.
+settings.register_profile("without-deadline", deadline=None)
+settings.load_profile("without-deadline")
+
+
+@pytest.fixture
+def installations(database: Database, vault: Vault, clock: Clock) -> InstallationBook:
+    return InstallationBook(database, vault, clock)
+
+
+@pytest.fixture
+def accounts(database: Database, vault: Vault, clock: Clock) -> AccountBook:
+    return AccountBook(database, vault, clock)
+
+
+@pytest.fixture
+def inbox(database: Database, vault: Vault) -> Inbox:
+    return Inbox(database, vault)
+
+
+@pytest.fixture
+async def installation(installations: InstallationBook) -> OpenInstallation:
+    return await an_installation(installations)
+
+
+@pytest.fixture
+async def account(accounts: AccountBook, installation: OpenInstallation) -> MerchantAccount:
+    return await an_account(accounts, installation)

@@ -1,0 +1,228 @@
+"""Work is claimed in the database: by any number of workers at once, each piece by one (laws of money, 5 and 6)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
+
+import pytest
+from sqlmodel import col, select
+
+from app.ledger.database import Database, create_engine
+from app.ledger.inbox import Inbox
+from app.ledger.outbox import claim_events, event_for_update, later_events
+from app.ledger.sheets import claim_looks
+from app.ledger.tables import EventState, Kind, MerchantAccount, Operation, SaleorEvent, State
+from app.ledger.vault import Vault, VaultError
+from tests.ledger.rows import NOON, a_payment, an_event, an_operation, raw
+
+LEASE = timedelta(seconds=60)
+
+
+@pytest.fixture
+async def other(database_url: str) -> AsyncIterator[Database]:
+    """The same database, seen from another process."""
+    database = Database(create_engine(database_url))
+    yield database
+    await database.close()
+
+
+async def events(database: Database, now: datetime = NOON, most: int = 20) -> list[int]:
+    async with database.transaction() as session:
+        return list(await claim_events(session, now, LEASE, most))
+
+
+async def looks(database: Database, now: datetime = NOON, most: int = 20) -> list[int]:
+    async with database.transaction() as session:
+        return list(await claim_looks(session, now, LEASE, most))
+
+
+async def many_payments(database: Database, account: MerchantAccount, count: int, events_each: int = 1) -> list[int]:
+    """Return the row ids of payments with that many events each, all due."""
+    ids = []
+    for number in range(count):
+        payment, _ = await a_payment(database, account, number)
+        assert payment.id is not None
+        ids.append(payment.id)
+        async with database.transaction() as session:
+            session.add_all([an_event(payment.id, f"event-{part}") for part in range(events_each)])
+    return ids
+
+
+async def finish(database: Database, event_id: int, state: EventState = EventState.DELIVERED) -> None:
+    async with database.transaction() as session:
+        event = await event_for_update(session, event_id)
+        event.state, event.next_attempt_at = state, None
+
+
+class TestEvents:
+    async def test_nobody_gets_the_same_claim(
+        self, database: Database, other: Database, account: MerchantAccount
+    ) -> None:
+        await many_payments(database, account, 12)
+        claims = await asyncio.gather(*(events(each, most=3) for each in (database, other) * 3))
+        claimed = [event for claim in claims for event in claim]
+        assert len(claimed) == len(set(claimed))
+        rest = await events(other)
+        assert len(claimed) + len(rest) == 12
+        assert await events(database) == []
+
+    async def test_two_connections_in_the_same_moment(
+        self, database: Database, other: Database, account: MerchantAccount
+    ) -> None:
+        """The first has claimed and not committed; the second neither waits for ever nor claims it as well."""
+        await many_payments(database, account, 2)
+
+        async def second() -> list[int]:
+            return await events(other)
+
+        async with database.transaction() as session:
+            first = list(await claim_events(session, NOON, LEASE, 1))
+            waiting = asyncio.create_task(second())
+            await asyncio.wait([waiting], timeout=0.1)
+        assert set(first).isdisjoint(await waiting)
+
+    async def test_of_each_payment_only_the_oldest(self, database: Database, account: MerchantAccount) -> None:
+        """However long the older one waits: told out of order, the newer one would be overwritten."""
+        await many_payments(database, account, 2, events_each=3)
+        first = await events(database)
+        assert len(first) == 2
+        assert await events(database) == []
+        await finish(database, first[0])
+        second = await events(database)
+        assert len(second) == 1
+        async with database.transaction() as session:
+            rows = (await session.exec(select(SaleorEvent).order_by(col(SaleorEvent.id).desc()))).all()
+        assert set(first) == set({row.payment_id: row.id for row in rows}.values())
+        assert second == [first[0] + 1]
+
+    @pytest.mark.parametrize("state", [EventState.REFUSED, EventState.SUPERSEDED])
+    async def test_what_has_ended_holds_nothing_up(
+        self, database: Database, account: MerchantAccount, state: EventState
+    ) -> None:
+        await many_payments(database, account, 1, events_each=2)
+        [first] = await events(database)
+        await finish(database, first, state)
+        assert await events(database) == [first + 1]
+
+    async def test_a_claim_is_taken_over_when_its_lease_is_out(
+        self, database: Database, other: Database, account: MerchantAccount
+    ) -> None:
+        await many_payments(database, account, 1)
+        claimed = await events(database)
+        assert await events(other, NOON + timedelta(seconds=59)) == []
+        assert await events(other, NOON + timedelta(seconds=60)) == claimed
+        async with database.transaction() as session:
+            event = await event_for_update(session, claimed[0])
+        assert event.attempts == 2
+
+    async def test_what_is_not_due_is_left(self, database: Database, account: MerchantAccount) -> None:
+        await many_payments(database, account, 1)
+        assert await events(database, NOON - timedelta(seconds=1)) == []
+
+    async def test_no_more_than_asked_for(self, database: Database, account: MerchantAccount) -> None:
+        await many_payments(database, account, 5)
+        assert len(await events(database, most=2)) == 2
+
+    async def test_newer_events_of_the_same_payment(self, database: Database, account: MerchantAccount) -> None:
+        await many_payments(database, account, 2, events_each=3)
+        async with database.transaction() as session:
+            [event_id] = await claim_events(session, NOON, LEASE, 1)
+            event = await event_for_update(session, event_id)
+            newer = await later_events(session, event)
+        assert [each.psp_reference for each in newer] == ["event-1", "event-2"]
+        assert {each.payment_id for each in newer} == {event.payment_id}
+
+
+class TestLooks:
+    async def test_nobody_gets_the_same_claim(
+        self, database: Database, other: Database, account: MerchantAccount
+    ) -> None:
+        await many_payments(database, account, 10)
+        claims = await asyncio.gather(*(looks(each, most=3) for each in (database, other) * 2))
+        claimed = [look for claim in claims for look in claim]
+        assert len(claimed) == len(set(claimed))
+        assert len(claimed) + len(await looks(other)) == 10
+
+    async def test_a_claim_is_taken_over_when_its_lease_is_out(
+        self, database: Database, other: Database, account: MerchantAccount
+    ) -> None:
+        await many_payments(database, account, 1)
+        claimed = await looks(database)
+        assert await looks(other) == []
+        assert await looks(other, NOON + LEASE) == claimed
+
+    async def test_the_longest_due_first_and_never_what_is_not_due(
+        self, database: Database, account: MerchantAccount
+    ) -> None:
+        [payment_id] = await many_payments(database, account, 1)
+        async with database.transaction() as session:
+            session.add_all(
+                [
+                    an_operation(payment_id, Kind.REFUND, "late", next_look_at=NOON - timedelta(hours=1)),
+                    an_operation(payment_id, Kind.REFUND, "early", next_look_at=NOON + timedelta(seconds=1)),
+                    an_operation(payment_id, Kind.REFUND, "never", next_look_at=None, state=State.SUCCESS),
+                ]
+            )
+        [first] = await looks(database, most=1)
+        async with database.transaction() as session:
+            row = (await session.exec(select(Operation).where(Operation.id == first))).one()
+        assert row.idempotency_key == "late"
+        assert len(await looks(database)) == 1
+        assert await looks(database) == []
+
+
+class TestInbox:
+    async def test_a_repeat_is_known_by_its_content(self, inbox: Inbox, account: MerchantAccount) -> None:
+        receipts = [
+            await inbox.keep(account_id=account.id, digest=digest * 64, data=digest, order_id="order1", now=NOON)
+            for digest in ("a", "a", "b", "a")
+        ]
+        assert receipts == [True, False, True, False]
+        kept = await inbox.of_order(account.id, "order1")
+        assert [(each.data, each.deliveries) for each in kept] == [("a", 3), ("b", 1)]
+        assert await inbox.of_order(account.id, "order2") == []
+        assert "'a'" not in repr(kept[0])
+
+    async def test_repeats_at_the_same_moment(
+        self, database: Database, other: Database, vault: Vault, account: MerchantAccount
+    ) -> None:
+        keeping = (
+            Inbox(each, vault).keep(account_id=account.id, digest="a" * 64, data="a", order_id="order1", now=NOON)
+            for each in (database, other) * 3
+        )
+        assert sorted(await asyncio.gather(*keeping)) == [False] * 5 + [True]
+        [kept] = await Inbox(other, vault).of_order(account.id, "order1")
+        assert kept.deliveries == 6
+
+    async def test_nobody_gets_the_same_claim(
+        self, database: Database, other: Database, vault: Vault, account: MerchantAccount
+    ) -> None:
+        one, two = Inbox(database, vault), Inbox(other, vault)
+        for number in range(8):
+            await one.keep(account_id=account.id, digest=f"{number:064}", data="d", order_id="order1", now=NOON)
+        claims = await asyncio.gather(*(each.claim(NOON, LEASE, 3) for each in (one, two) * 2))
+        claimed = [kept.id for claim in claims for kept in claim]
+        assert len(claimed) == len(set(claimed))
+        assert all(list(claim) == sorted(claim, key=lambda kept: kept.id) for claim in claims)
+        rest = await two.claim(NOON, LEASE, 20)
+        assert len(claimed) + len(rest) == 8
+
+    async def test_processed_or_to_be_tried_again(self, inbox: Inbox, account: MerchantAccount) -> None:
+        for digest in ("a", "b"):
+            await inbox.keep(account_id=account.id, digest=digest * 64, data=digest, order_id="order1", now=NOON)
+        first, second = await inbox.claim(NOON, LEASE, 20)
+        await inbox.settle(first.id, outcome="create success", now=NOON)
+        await inbox.postpone(second.id, reason="RuntimeError", until=NOON + timedelta(seconds=4))
+        assert await inbox.claim(NOON + timedelta(seconds=3), LEASE, 20) == []
+        [again] = await inbox.claim(NOON + timedelta(seconds=4), LEASE, 20)
+        assert (again.id, again.attempts, again.outcome, again.processed_at) == (second.id, 2, "RuntimeError", None)
+        done = (await inbox.of_order(account.id, "order1"))[0]
+        assert (done.outcome, done.processed_at, done.next_attempt_at) == ("create success", NOON, None)
+
+    async def test_it_is_sealed(self, database: Database, inbox: Inbox, account: MerchantAccount) -> None:
+        """It can hold a card's token."""
+        await inbox.keep(account_id=account.id, digest="a" * 64, data="tok-secret", order_id="order1", now=NOON)
+        assert "tok-secret" not in str(await raw(database, "SELECT * FROM notification"))
+        stranger = Inbox(database, Vault([b"\x09" * 32]))
+        with pytest.raises(VaultError):
+            await stranger.of_order(account.id, "order1")

@@ -1,0 +1,102 @@
+"""Column types: what goes in comes out, exactly, or is refused."""
+
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy.dialects.sqlite import dialect
+from sqlmodel import select
+
+from app.ledger.columns import Amount, Moment, one_of
+from app.ledger.database import Database, async_url, create_engine, is_sqlite
+from app.ledger.tables import MerchantAccount, Operation, State
+from tests.ledger.rows import NOON, a_payment, raw
+
+SQLITE = dialect()
+cents = st.integers(-(10**17), 10**17)
+
+
+@given(cents)
+def test_an_amount_of_two_decimals_is_exact(number: int) -> None:
+    amount = Decimal(number).scaleb(-2)
+    kept = Amount().process_bind_param(amount, SQLITE)
+    assert kept == number
+    back = Amount().process_result_value(kept, SQLITE)
+    assert back == amount
+    assert back is not None
+    assert back.as_tuple().exponent == -2
+
+
+@pytest.mark.parametrize("amount", ["0.001", "569.505", "1E-3", "NaN"])
+def test_a_finer_amount_is_refused_and_never_rounded(amount: str) -> None:
+    """Law 12."""
+    with pytest.raises(ValueError, match="at most two decimals"):
+        Amount().process_bind_param(Decimal(amount), SQLITE)
+
+
+def test_nothing_stays_nothing() -> None:
+    assert Amount().process_bind_param(None, SQLITE) is None
+    assert Amount().process_result_value(None, SQLITE) is None
+    assert Moment().process_bind_param(None, SQLITE) is None
+    assert Moment().process_result_value(None, SQLITE) is None
+
+
+@given(st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=3)), timezone(timedelta(hours=-11))])))
+def test_a_moment_is_the_same_moment_in_utc(moment: datetime) -> None:
+    kept = Moment().process_bind_param(moment, SQLITE)
+    assert kept is not None
+    assert kept.tzinfo is UTC
+    assert Moment().process_result_value(kept.replace(tzinfo=None), SQLITE) == moment  # SQLite forgets the zone
+
+
+def test_a_moment_without_a_zone_is_refused() -> None:
+    with pytest.raises(ValueError, match="time zone"):
+        Moment().process_bind_param(datetime(2026, 11, 21), SQLITE)  # noqa: DTZ001 - that is the point
+
+
+async def test_on_both_databases(database: Database, account: MerchantAccount) -> None:
+    """Money is a whole number in the table, so that no database can round it."""
+    await a_payment(database, account)
+    async with database.transaction() as session:
+        row = (await session.exec(select(Operation))).one()
+    assert (row.amount, str(row.amount)) == (Decimal("569.50"), "569.50")
+    assert await raw(database, "SELECT amount, state FROM operation") == [(56950, "init")]
+    assert (row.created_at, row.created_at.tzinfo) == (NOON, UTC)
+
+
+def test_states_only_move_in_the_order_in_which_they_are_listed() -> None:
+    """Law 7."""
+    ranks = [state.rank for state in State]
+    assert ranks == sorted(ranks)
+    assert State.SUCCESS.rank == State.FAILURE.rank
+    assert [state for state in State if state.final] == [State.SUCCESS, State.FAILURE]
+    assert one_of(State).enums == [state.value for state in State]
+
+
+@pytest.mark.parametrize(
+    ("given_url", "driver"),
+    [
+        ("sqlite:///data/ledger.sqlite", "sqlite+aiosqlite"),
+        ("postgresql://u@h/d", "postgresql+psycopg"),
+        ("postgres://u@h/d", "postgresql+psycopg"),
+    ],
+)
+def test_the_database_is_spoken_to_by_our_drivers(given_url: str, driver: str) -> None:
+    assert async_url(given_url).drivername == driver
+    assert is_sqlite(given_url) is driver.startswith("sqlite")
+
+
+def test_another_database_is_refused() -> None:
+    with pytest.raises(ValueError, match="neither sqlite nor postgresql"):
+        create_engine("mysql://u@h/d")
+
+
+async def test_every_commit_of_sqlite_is_on_disk(tmp_path: Path) -> None:
+    """Law 1 is worth nothing if a commit can get lost with the power."""
+    database = Database(create_engine(f"sqlite:///{tmp_path / 'ledger.sqlite'}"))
+    pragmas = [await raw(database, f"PRAGMA {name}") for name in ("synchronous", "journal_mode", "foreign_keys")]
+    await database.close()
+    assert pragmas == [[(2,)], [("wal",)], [(1,)]]
