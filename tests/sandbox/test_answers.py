@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from app.sandbox.settings import PointOfSale
 from tests.conftest import Clock
-from tests.sandbox.scene import POS, Scene, a_scene, read
+from tests.sandbox.scene import NO_CARD, POS, Scene, a_scene, read
 
 ORDERS = f"/api/v1/pos/{POS.pos_id}/orders"
 
@@ -62,7 +62,7 @@ async def test_points_of_sale_keep_apart(clock: Clock) -> None:
     )
     async with a_scene(clock, points_of_sale=(POS, other)) as scene:
         headers = {"x-api-auth": "CPAY other:other-secret", "x-api-key": "other-key"}
-        await scene.merchant.pay_direct("same")
+        token = read(await scene.merchant.pay_direct("same"))["cc_token"]
         assert (await scene.merchant.http.get(f"{ORDERS}/same", headers=headers)).status_code == 401
         theirs = f"/api/v1/pos/{other.pos_id}/orders/same"
         assert (await scene.merchant.http.get(theirs, headers=headers)).status_code == 404
@@ -70,6 +70,11 @@ async def test_points_of_sale_keep_apart(clock: Clock) -> None:
         body = scene.merchant.direct_body("same") | {"pos_id": str(other.pos_id)}
         answer = await scene.merchant.http.post("/api/v1/payment", json=body | {"amount": 100}, headers=headers)
         assert read(answer)["status_code"] == "1000"
+        # A token is good only where it was given.
+        no_card = {name: value for name, value in body.items() if name not in NO_CARD}
+        stolen = no_card | {"amount": 100, "order_id": "stolen", "cc_token": token}
+        answer = await scene.merchant.http.post("/api/v1/payment", json=stolen, headers=headers)
+        assert read(answer)["status_code"] == "4144"
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,11 @@ import json
 import os
 from datetime import timedelta
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
-from app.sandbox.settings import SandboxSettings
+from app.sandbox.settings import Behaviour, PointOfSale, SandboxSettings
 from tests.conftest import Clock
 from tests.sandbox.scene import Scene, a_scene, read
 
@@ -31,6 +32,19 @@ async def test_a_restart_forgets_nothing(clock: Clock, tmp_path: Path) -> None:
         assert {d.state for d in await scene.control.webhooks()} == {"delivered"}
         assert (await scene.merchant.operate("refund", "mugs")).status_code == 200
     assert os.listdir(tmp_path) == ["sandbox.json"]  # noqa: PTH208 - a look at a folder, after everything
+
+
+async def test_payments_of_a_point_of_sale_that_is_gone_are_left_alone(clock: Clock, tmp_path: Path) -> None:
+    file = tmp_path / "sandbox.json"
+    async with a_scene(clock, state=file) as scene:
+        await scene.merchant.pay_hosted("mugs")
+    other = PointOfSale(pos_id=UUID(int=2), behaviour=Behaviour(sector="gambling"))
+    async with a_scene(clock, state=file, points_of_sale=(other,)) as scene:
+        await scene.control.advance(timedelta(days=1))
+        assert [payment.status_code for payment in await scene.control.payments()] == ["4149"]
+        assert await scene.control.webhooks() == []
+        assert (await scene.control.options()).sector == "gambling"
+        assert (await scene.merchant.http.get("/")).status_code == 200
 
 
 async def test_a_webhook_that_was_under_way_is_sent_after_a_restart(clock: Clock, tmp_path: Path) -> None:

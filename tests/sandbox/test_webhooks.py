@@ -3,13 +3,14 @@
 import base64
 from decimal import Decimal
 
+import httpx2
 import pytest
 
 from app.sandbox.control import SandboxRefused
-from app.sandbox.deliveries import is_loopback
+from app.sandbox.deliveries import Postman, is_loopback
 from app.sandbox.scripting import WebhookRule
 from tests.conftest import Clock
-from tests.sandbox.scene import Scene, a_scene, read
+from tests.sandbox.scene import Scene, read
 
 PENDING, PAID = ("purchase", "pending", "2119"), ("purchase", "success", "1000")
 
@@ -160,15 +161,31 @@ async def test_nothing_is_told_when_no_address_was_given(scene: Scene) -> None:
         await scene.control.fire_webhook("silent")
 
 
-async def test_webhooks_stay_on_this_machine_unless_told_otherwise(clock: Clock, scene: Scene) -> None:
+async def test_webhooks_stay_on_this_machine(scene: Scene) -> None:
     await scene.merchant.pay_hosted("far", server_url="http://192.0.2.1/gateway")
     await scene.control.pay("far")
     assert {d.state for d in await scene.control.webhooks()} == {"refused"}
-    async with a_scene(clock, allow_remote_webhooks=True, webhook_retries=(), webhook_timeout=0.01) as brave:
-        await brave.merchant.pay_hosted("far", server_url="http://localhost:9/gateway")
-        await brave.control.pay("far")
-        await brave.quiet()
-        assert {d.state for d in await brave.control.webhooks()} == {"failed"}
+
+
+@pytest.mark.parametrize(("allowed", "asked", "state"), [(True, ["shop.test"], "failed"), (False, [], "refused")])
+async def test_webhooks_go_far_only_when_allowed_and_follow_nobody(
+    clock: Clock, scene: Scene, allowed: bool, asked: list[str], state: str
+) -> None:
+    await scene.control.hold_webhooks()
+    await scene.merchant.pay_hosted("far", server_url="http://shop.test/gateway")
+    await scene.control.expire("far")
+    (delivery,) = await scene.control.webhooks()
+    hosts = []
+
+    def elsewhere(request: httpx2.Request) -> httpx2.Response:
+        hosts.append(request.url.host)
+        return httpx2.Response(307, headers={"location": "http://other.test/"})
+
+    async with httpx2.AsyncClient(transport=httpx2.MockTransport(elsewhere)) as http:
+        postman = Postman(http, clock, retries=(), allow_remote=allowed, on_change=lambda: None)
+        postman.take(delivery)
+        await postman.idle()
+    assert (hosts, delivery.state) == (asked, state)
 
 
 @pytest.mark.parametrize(
