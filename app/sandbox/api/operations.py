@@ -1,7 +1,5 @@
 """Capture, void, refund, split refund, cancel (gateway interface, 3 to 7)."""
 
-from collections.abc import Callable
-from datetime import datetime
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -11,16 +9,13 @@ from app.sandbox.api.access import JsonObject, PathPos, TheSandbox, authenticate
 from app.sandbox.api.answers import json_answer
 from app.sandbox.book import attempts, secondary
 from app.sandbox.book.bodies import CaptureBody, RefundBody, SplitRefundBody, VoidBody, read_body
-from app.sandbox.book.book import Book
-from app.sandbox.book.records import Operation, Payment
+from app.sandbox.book.records import Operation, OperationMethod, Payment
 from app.sandbox.book.refusals import NotPossible
 from app.sandbox.render import operation_record, payment_record
 from app.sandbox.sandbox import Sandbox
 from app.sandbox.settings import PointOfSale
 
 router = APIRouter()
-
-Act = Callable[[Book, Payment, secondary.Order, datetime], Operation]
 
 
 @router.post("/api/v1/capture")
@@ -44,7 +39,7 @@ async def void(request: Request, sandbox: TheSandbox, body: JsonObject) -> Respo
     pos = authenticate(sandbox, request, body.get("pos_id"))
     fields = read_body(VoidBody, body)
     order = secondary.Order(currency=fields.order_currency, comment=fields.comment, server_url=fields.server_url)
-    return act(sandbox, _payment(sandbox, pos, fields.order_id), order, secondary.void)
+    return act(sandbox, _payment(sandbox, pos, fields.order_id), "void", order)
 
 
 @router.post("/api/v1/refund")
@@ -58,7 +53,7 @@ async def refund(request: Request, sandbox: TheSandbox, body: JsonObject) -> Res
         comment=fields.comment,
         server_url=fields.server_url,
     )
-    return act(sandbox, _payment(sandbox, pos, fields.order_id), order, secondary.refund)
+    return act(sandbox, _payment(sandbox, pos, fields.order_id), "refund", order)
 
 
 @router.post("/api/v1/split/refund")
@@ -74,7 +69,7 @@ async def split_refund(request: Request, sandbox: TheSandbox, body: JsonObject) 
         comment=fields.comment,
         server_url=fields.server_url,
     )
-    return act(sandbox, _payment(sandbox, pos, fields.order_id), order, secondary.refund)
+    return act(sandbox, _payment(sandbox, pos, fields.order_id), "refund", order)
 
 
 @router.post("/api/v1/pos/{pos_id}/order/{order_id}/cancel")
@@ -86,14 +81,14 @@ async def cancel(sandbox: TheSandbox, pos: PathPos, order_id: str) -> Response:
     return json_answer([payment_record(sandbox.book, payment, "processing_time")])
 
 
-def act(sandbox: Sandbox, payment: Payment, order: secondary.Order, operate: Act) -> Response:
+def act(sandbox: Sandbox, payment: Payment, method: OperationMethod, order: secondary.Order) -> Response:
     """Carry out an operation and answer with its record; a refusal is answered as the point of sale's options say."""
     try:
-        operation = operate(sandbox.book, payment, order, sandbox.now())
+        operation = secondary.operate(sandbox.book, payment, method, order, sandbox.now())
     except NotPossible as refusal:
         if sandbox.book.behaviour(payment.pos_id).refusal == "message":
             raise
-        return json_answer(_refused_record(sandbox, payment, order, operate.__name__, refusal))
+        return json_answer(_refused_record(sandbox, payment, method, order, refusal))
     finally:
         sandbox.settle_up()
     return json_answer(operation_record(operation))
@@ -108,7 +103,7 @@ def _capture(sandbox: Sandbox, pos: PointOfSale, fields: CaptureBody, *, through
         comment=fields.comment,
         server_url=fields.server_url,
     )
-    return act(sandbox, _payment(sandbox, pos, fields.order_id), order, secondary.capture)
+    return act(sandbox, _payment(sandbox, pos, fields.order_id), "capture", order)
 
 
 def _payment(sandbox: Sandbox, pos: PointOfSale, order_id: str) -> Payment:
@@ -117,14 +112,14 @@ def _payment(sandbox: Sandbox, pos: PointOfSale, order_id: str) -> Payment:
 
 
 def _refused_record(
-    sandbox: Sandbox, payment: Payment, order: secondary.Order, method: str, refusal: NotPossible
+    sandbox: Sandbox, payment: Payment, method: OperationMethod, order: secondary.Order, refusal: NotPossible
 ) -> dict[str, Any]:
     operation = Operation(
         operation_id=sandbox.book.new_id(),
         payment_id=payment.payment_id,
         order_id=payment.order_id,
         pos_id=payment.pos_id,
-        method="capture" if method == "capture" else "void" if method == "void" else "refund",
+        method=method,
         amount=order.amount or payment.amount,
         currency=payment.currency,
         created_at=sandbox.now(),

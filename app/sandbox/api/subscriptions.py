@@ -52,7 +52,7 @@ async def refund(sandbox: TheSandbox, pos: PathPos, recurring_id: UUID, payment_
         comment=fields.comment,
         server_url=fields.server_url,
     )
-    return act(sandbox, payment, order, secondary.refund)
+    return act(sandbox, payment, "refund", order)
 
 
 @router.post("/api/v1/tokenization/tokenize")

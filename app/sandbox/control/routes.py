@@ -134,8 +134,7 @@ async def portal(sandbox: TheSandbox, payment: ThePayment, ask: Portal) -> Payme
         comment=ask.comment,
         server_url=payment.server_url,
     )
-    act = {"capture": secondary.capture, "void": secondary.void, "refund": secondary.refund}[ask.operation]
-    act(sandbox.book, payment, order, sandbox.now())
+    secondary.operate(sandbox.book, payment, ask.operation, order, sandbox.now())
     return _done(sandbox, payment)
 
 
