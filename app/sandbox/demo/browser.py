@@ -78,6 +78,7 @@ def _page(response: httpx2.Response) -> Page:
     reader = _Reader(url)
     if "html" in response.headers.get("content-type", ""):
         reader.feed(response.text)
+        reader.close()
     location = response.headers.get("location")
     return Page(
         url=url,

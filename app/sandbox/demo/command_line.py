@@ -12,7 +12,7 @@ from typing import Any
 class Typed:
     """A command that has ended."""
 
-    line: str
+    name: str
     status: int
     output: str
     complaints: str
@@ -39,7 +39,7 @@ async def type_command(environment: Mapping[str, str], *words: str) -> Typed:
             process.kill()
             await process.wait()
     return Typed(
-        line=" ".join(["saleor-gateway", *(word for word in words if word != "--json")]),
+        name=" ".join(["saleor-gateway", *words[:2]]),
         status=process.returncode or 0,
         output=output.decode(),
         complaints=complaints.decode(),

@@ -1,6 +1,7 @@
 """What all steps of a story need: to say what must be true, to wait until it is, to type commands."""
 
 import asyncio
+import shlex
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
@@ -12,7 +13,7 @@ from app.sandbox.demo.telling import Exchange, Party
 
 T = TypeVar("T")
 
-_EVENTUALLY = 20.0
+_EVENTUALLY = 30.0
 _FINAL = ("_SUCCESS", "_FAILURE")
 
 
@@ -99,7 +100,7 @@ class Scene:
 
     async def type(self, *words: str) -> Typed:
         """Type a command of the app."""
-        shown = " ".join(word for word in words if word != "--json")
+        shown = shlex.join(word for word in words if word != "--json")
         async with self.says(Party.OPERATOR, Party.APP, f"$ saleor-gateway {shown}") as noted:
             typed = await self.stage.type(*words)
             noted.answer, noted.failed = ("done", False) if typed.status == 0 else (f"status {typed.status}", True)
@@ -115,4 +116,4 @@ class Scene:
 
 def said(typed: Typed) -> tuple[str, Sequence[str]]:
     """The last words of a command, in place of a log."""
-    return typed.line, [*typed.output.splitlines(), *typed.complaints.splitlines()][-12:]
+    return typed.name, [*typed.output.splitlines(), *typed.complaints.splitlines()][-12:]

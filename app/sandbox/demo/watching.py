@@ -57,17 +57,17 @@ class Watcher:
     async def follow(self) -> None:
         """Tell everything as it comes, for ever."""
         while True:
-            await self._tell_what_is_over()
+            await self.tell_what_is_over()
             await asyncio.sleep(_BETWEEN_LOOKS)
 
     async def catch_up(self) -> None:
         """Return when everything that was begun before this call is told."""
         while True:
-            if await self._tell_what_is_over():
+            if await self.tell_what_is_over():
                 return
             await asyncio.sleep(_BETWEEN_LOOKS)
 
-    async def _tell_what_is_over(self) -> bool:
+    async def tell_what_is_over(self) -> bool:
         """Whether nothing is left that was begun before this call."""
         async with self._one_at_a_time:
             # The records are read one after the other. What begins meanwhile may be in the second and not be in the
@@ -97,7 +97,7 @@ class Watcher:
         for call in await self._gateway.calls():
             if (key := ("call", call.number)) not in self._told:
                 over = call.seconds is not None
-                yield _Noticed(key, call.at, over, wording.gateway_is_called(call) if over else None)
+                yield _Noticed(key, min(call.at, now), over, wording.gateway_is_called(call) if over else None)
         for noticed in await self._notified(now):
             yield noticed
 

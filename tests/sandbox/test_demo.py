@@ -1,0 +1,181 @@
+"""The demo as people start it: it plays through, tells what happened, names what went wrong, leaves nobody behind."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from typer.testing import CliRunner
+
+from app.cli import cli
+from app.sandbox.demo.story import STEPS
+
+pytestmark = [pytest.mark.journey, pytest.mark.timeout(300)]
+
+_LONG_ENOUGH = 240.0
+DEMO = ("-m", "app.cli", "demo", "--free-ports")
+WITH_WRONG_KEYS = """
+import asyncio, sys
+from dataclasses import replace
+from pathlib import Path
+from app.sandbox.demo.as_json import JsonTeller
+from app.sandbox.demo.performance import perform
+from app.sandbox.demo.stage import right_keys
+
+keys = replace(right_keys(), api_secret="somebody-elses-secret")
+sys.exit(asyncio.run(perform(Path(sys.argv[1]), JsonTeller(), once=True, free_ports=True, keys=keys)))
+"""
+
+
+def left_behind(folder: Path) -> list[int]:
+    """Processes whose environment names the demo's folder."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            environment = (process / "environ").read_bytes()
+        except OSError:  # it has just ended, or is not ours
+            continue
+        if f"APP_DATA_DIR={folder}".encode() in environment:
+            found.append(int(process.name))
+    return found
+
+
+def the_app(folder: Path) -> int:
+    """The process of the app among those of the demo."""
+    (found,) = [
+        each for each in left_behind(folder) if b"run" in Path(f"/proc/{each}/cmdline").read_bytes().split(b"\0")
+    ]
+    return found
+
+
+@asynccontextmanager
+async def started(*arguments: str, **environment: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A demo; should the test fail, it is ended as a person would end it."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *arguments,
+        env={**os.environ, **environment},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.terminate()
+            await process.communicate()
+
+
+async def until_its_end(process: asyncio.subprocess.Process) -> tuple[str, str]:
+    said, complained = await asyncio.wait_for(process.communicate(), _LONG_ENOUGH)
+    return said.decode(), complained.decode()
+
+
+async def events(demo: asyncio.subprocess.Process) -> AsyncIterator[dict[str, Any]]:
+    assert demo.stdout is not None
+    async for line in demo.stdout:
+        yield json.loads(line)
+
+
+def told(said: str, event: str) -> list[dict[str, Any]]:
+    return [line for line in map(json.loads, said.splitlines()) if line["event"] == event]
+
+
+async def test_it_tells_every_step_and_ends_well(tmp_path: Path) -> None:
+    # What is set for the person's own app must not be touched, nor get in the way.
+    theirs = {"APP_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/theirs", "SANDBOX_API_SECRET": "theirs"}
+    kept = tmp_path / "kept"
+    async with started(*DEMO, "--once", "--keep", str(kept), **theirs) as demo:
+        said, complained = await until_its_end(demo)
+    assert demo.returncode == 0, said + complained
+    assert complained == ""
+    assert [step.title for step in STEPS if step.title not in said] == []
+    assert "✗" not in said
+    assert "\x1b" not in said, "no colours where there is no terminal"
+    assert (kept / "data" / "ledger.sqlite").exists()
+    assert (kept / "logs" / "app.log").exists()
+    assert left_behind(kept) == []
+
+
+async def test_a_wrong_step_is_named_with_the_reason(tmp_path: Path) -> None:
+    async with started("-c", WITH_WRONG_KEYS, str(tmp_path)) as demo:
+        said, complained = await until_its_end(demo)
+    assert demo.returncode == 1, said + complained
+    (trouble,) = told(said, "trouble")
+    assert trouble["step"] == "connect"
+    assert trouble["expected"] == "the gateway takes the keys"
+    assert "refuses these keys" in trouble["found"]
+    assert trouble["log"]
+    assert "somebody-elses-secret" not in said
+    assert told(said, "end") == []
+    assert left_behind(tmp_path) == []
+
+
+async def test_a_process_that_dies_is_named_with_its_last_words(tmp_path: Path) -> None:
+    async with started(*DEMO, "--json", "--keep", str(tmp_path)) as demo:
+        async for event in events(demo):
+            if event["event"] == "place":
+                break
+        os.kill(the_app(tmp_path), signal.SIGKILL)
+        said, complained = await until_its_end(demo)
+    assert demo.returncode == 1, said + complained
+    (trouble,) = told(said, "trouble")
+    assert trouble["found"] == "the app has ended by itself"
+    assert any("serving" in line for line in trouble["log"])
+    assert left_behind(tmp_path) == []
+
+
+async def test_then_the_person_plays_until_ctrl_c(tmp_path: Path) -> None:
+    places: dict[str, str] = {}
+    heard: list[str] = []
+    async with (
+        httpx2.AsyncClient(trust_env=False) as browser,
+        started(*DEMO, "--json", "--keep", str(tmp_path)) as demo,
+    ):
+        async for event in events(demo):
+            assert event["event"] != "trouble", event
+            if event["event"] == "place":
+                places[event["name"]] = event["url"]
+                if event["name"] == "Gateway":  # the last one
+                    for url in places.values():
+                        assert (await browser.get(url)).status_code == 200, url
+                    await browser.post(places["Payment page"], data={"card": "4000000040090005"})
+            elif places and event["event"] == "exchange":
+                heard.append(f"{event['from']}: {event['said']}")
+                if "CHARGE_FAILURE" in event["said"]:
+                    demo.send_signal(signal.SIGINT)
+                    break
+        _, complained = await until_its_end(demo)
+    assert demo.returncode == 0
+    assert complained == ""
+    assert heard[0] == "shopper: opens the payment page"
+    assert "shopper: submits the payment page's form" in heard
+    assert "gateway: notifies, signed: purchase failure [4009], 569.50 UAH" in heard
+    assert left_behind(tmp_path) == []
+
+
+async def test_interrupted_in_the_middle_it_says_so_by_its_status(tmp_path: Path) -> None:
+    async with started(*DEMO, "--json", "--keep", str(tmp_path)) as demo:
+        async for event in events(demo):
+            if event["step"] == "install":
+                demo.terminate()
+                break
+        _, complained = await until_its_end(demo)
+    assert demo.returncode == 128 + signal.SIGTERM
+    assert complained == ""
+    assert left_behind(tmp_path) == []
+
+
+def test_a_folder_with_something_in_it_is_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "precious").touch()
+    result = CliRunner().invoke(cli, ["demo", "--keep", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "is not empty" in result.output
+    assert [each.name for each in tmp_path.iterdir()] == ["precious"]
