@@ -183,9 +183,9 @@ async def test_when_the_call_arrives_the_intent_is_in_the_database(paid: Shop) -
 @pytest.mark.parametrize("trouble", [BROKEN, Reply(503), Mute.HANGS_UP, Mute.IS_SILENT])
 async def test_a_refund_of_which_nobody_knows_whether_it_was_made_is_pending(paid: Shop, trouble: Reply | Mute) -> None:
     """Laws 2 and 11. It keeps the reference that the answer gave, whatever the gateway calls it later (9)."""
-    paid.impatient()
     paid.till.will(trouble)
-    answer = await paid.staff("REFUND", "100.00")
+    async with paid.impatient():
+        answer = await paid.staff("REFUND", "100.00")
     assert answer.result is None
     assert list(answer.dump()) == ["pspReference"]
     assert paid.amounts.refund_pending == 100
@@ -476,8 +476,7 @@ async def test_of_two_candidates_the_one_in_flight_is_meant(paid: Shop) -> None:
 
 async def test_a_webhook_never_waits_longer_than_its_budget(paid: Shop) -> None:
     """Law 11, measured: a gateway that never answers holds nobody up for more than the budget and a little."""
-    paid.impatient(0.1)
     paid.till.will(Mute.IS_SILENT)
-    async with asyncio.timeout(5):
+    async with paid.impatient(), asyncio.timeout(8):
         answer = await paid.staff("REFUND", "100.00")
     assert answer.result is None

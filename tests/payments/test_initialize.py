@@ -1,5 +1,7 @@
 """A shopper begins to pay (laws of money, 1, 2, 4, 8, 11, 12)."""
 
+from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -8,6 +10,7 @@ from sqlmodel import select
 
 from app.gateway.errors import GatewayError
 from app.ledger.tables import Flow, Kind, Operation, Payment, State
+from app.payments.schedule import Schedule
 from app.saleor.answers import SessionAnswer
 from tests.payments.books import amounts
 from tests.payments.shop import CUSTOMER, TOTAL, Shop, at_once, source
@@ -91,9 +94,9 @@ async def test_when_the_call_arrives_the_intent_is_in_the_database(shop: Shop) -
 @pytest.mark.parametrize("trouble", [BROKEN, Reply(503), Mute.HANGS_UP, Mute.IS_SILENT, Reply(200, b"<html>")])
 async def test_an_outcome_that_is_not_known_is_not_a_failure(shop: Shop, trouble: Reply | Mute) -> None:
     """Law 2, and law 11: what does not answer within the budget is not waited for."""
-    shop.impatient()
     shop.till.will(trouble)
-    answer = await shop.begin()
+    async with shop.impatient():
+        answer = await shop.begin()
     assert answer.result == "CHARGE_ACTION_REQUIRED"
     assert error_of(answer)["code"] == "CREATION_UNKNOWN"
     assert "checkoutUrl" not in answer.data
@@ -108,6 +111,7 @@ async def test_an_outcome_that_is_not_known_is_not_a_failure(shop: Shop, trouble
 async def test_a_connection_that_was_never_made_is_a_failure_that_can_be_repeated(shop: Shop) -> None:
     account = await shop.desk.accounts.change(shop.account.id, base_url="http://127.0.0.1:9")  # nobody listens there
     shop.account = account
+    shop.desk = replace(shop.desk, schedule=Schedule(pauses_before_resending=(timedelta(0),) * 2))
     answer = await shop.begin()
     assert answer.result == "CHARGE_FAILURE"
     assert "could not be reached" in (answer.message or "")

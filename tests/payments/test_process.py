@@ -83,9 +83,9 @@ async def test_the_bank_has_declined(waiting: Shop) -> None:
 
 @pytest.mark.parametrize("trouble", [BROKEN, Mute.HANGS_UP, Mute.IS_SILENT])
 async def test_a_gateway_that_does_not_answer_changes_nothing(waiting: Shop, trouble: Reply | Mute) -> None:
-    waiting.impatient()
-    waiting.till.will_look(trouble)
-    answer = await waiting.come_back()
+    async with waiting.impatient():
+        waiting.till.will_look(trouble)
+        answer = await waiting.come_back()
     assert answer.result == "CHARGE_ACTION_REQUIRED"
     assert (await waiting.operation(Kind.CREATE)).state is State.INIT
 
