@@ -69,6 +69,10 @@ format: $(STAMP) ## Put the code into shape
 demo: $(STAMP) ## Play a whole payment on this machine: a Saleor, a gateway and the app
 	$(BIN)/saleor-gateway demo $(ARGS)
 
+.PHONY: pictures
+pictures: $(STAMP) ## Take the documentation's pictures anew, from the running demo (needs Chromium)
+	$(BIN)/python docs/images/make_pictures.py
+
 .PHONY: run
 run: $(STAMP) ## Start the app with the settings of the environment
 	$(BIN)/saleor-gateway run $(ARGS)
