@@ -1,0 +1,219 @@
+"""What a story is told on: the client, an account, and somebody who does the payer's part.
+
+The same stories are told three times over: to a cassette, to a sandbox in this process, and, while recording, to
+whatever gateway the environment names. Order ids, the moment and the currency lie on the cassette beside the calls,
+so that a story says the same again.
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+from uuid import UUID
+
+import httpx2
+from vcr.cassette import Cassette  # type: ignore[import-untyped]  # vcrpy has no types
+
+from app.gateway.client import GatewayClient
+from app.gateway.credentials import Credentials
+from app.sandbox.control import SandboxControl
+from app.sandbox.scripting import FaultRule
+from app.sandbox.server import running_sandbox
+from app.sandbox.settings import PointOfSale, SandboxSettings
+from tests.conftest import Clock
+from tests.gateway_contract.account import ON_CASSETTES, Account
+from tests.gateway_contract.scrubbing import GATEWAY, WEBHOOKS
+from tests.gateway_contract.tape import cassette
+from tests.gateway_contract.webhooks import HeardWebhooks, RecordedWebhooks, Webhooks, listening
+
+SANDBOX = "sandbox"
+
+
+class Hands(Protocol):
+    """Does what no call of the gateway's interface does."""
+
+    async def pay(self, order_id: str, page: str | None, /) -> None:
+        """Pay an order on its page."""
+
+    async def set_up(self, **options: Any) -> None:
+        """Let the gateway choose one of the readings that the interface leaves open."""
+
+    async def spoil(self, rule: FaultRule, /) -> None:
+        """Let the next matching call go wrong."""
+
+
+class NoHands:
+    """On a cassette everything has been done."""
+
+    async def pay(self, order_id: str, page: str | None) -> None:
+        """It is paid already."""
+
+    async def set_up(self, **options: Any) -> None:
+        """It was so."""
+
+    async def spoil(self, rule: FaultRule) -> None:
+        """It went wrong."""
+
+
+@dataclass
+class SandboxHands:
+    """A sandbox does what it is told."""
+
+    control: SandboxControl
+    pos_id: UUID
+
+    async def pay(self, order_id: str, _page: str | None) -> None:
+        """With a card that always succeeds."""
+        await self.control.pay(order_id)
+
+    async def set_up(self, **options: Any) -> None:
+        """By its options."""
+        await self.control.options(self.pos_id, **options)
+
+    async def spoil(self, rule: FaultRule) -> None:
+        """By its rules."""
+        await self.control.fault(rule)
+
+
+@asynccontextmanager
+async def sandbox_hands(control: SandboxControl, pos_id: UUID) -> AsyncIterator[SandboxHands]:
+    """Hands that leave a sandbox as they found it: it may be somebody's, with other work to do."""
+    before = await control.options(pos_id)
+    try:
+        yield SandboxHands(control, pos_id)
+    finally:
+        await control.options(pos_id, **before.model_dump(mode="json"))
+
+
+@dataclass
+class PersonsHands:
+    """A real gateway has a payer, and does nothing to please us."""
+
+    ask: Callable[[str], str]
+
+    async def pay(self, order_id: str, page: str | None) -> None:
+        """The person at the terminal pays."""
+        await asyncio.to_thread(self.ask, f"\nPay order {order_id} at {page} with a test card, then press Enter: ")
+
+    async def set_up(self, **_options: Any) -> None:
+        """Such stories are told to sandboxes only."""
+        raise AssertionError("a real gateway cannot be set up by a story")
+
+    async def spoil(self, _rule: FaultRule) -> None:
+        """The same."""
+        raise AssertionError("a real gateway cannot be spoilt by a story")
+
+
+@dataclass
+class Stage:
+    """Everything that a story needs. ``timeout`` is what it gives each call, in seconds."""
+
+    http: httpx2.AsyncClient
+    hands: Hands
+    webhooks: Webhooks
+    sleep: Callable[[float], Awaitable[None]]
+    credentials: Credentials
+    sub_merchants: tuple[str, ...]
+    moment: datetime
+    currency: str
+    prefix: str
+    timeout: float = 20.0
+
+    @property
+    def client(self) -> GatewayClient:
+        """The client of the account."""
+        return self.client_of(self.credentials)
+
+    def client_of(self, credentials: Credentials) -> GatewayClient:
+        """A client with other keys."""
+        return GatewayClient(self.http, credentials, sleep=self.sleep)
+
+    def order_id(self, name: str) -> str:
+        """An order id that was not used before this telling."""
+        return f"{self.prefix}{name}"
+
+
+async def _no_nap(_seconds: float) -> None:
+    await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def replayed(path: Path, context: ssl.SSLContext) -> AsyncIterator[tuple[Stage, Cassette]]:
+    """A stage on which everything comes from the cassette at ``path``."""
+    account = Account(ON_CASSETTES)
+    with cassette(path, addresses=None, scrubber=account.scrubber()) as tape:
+        async with httpx2.AsyncClient(verify=context, trust_env=False) as http:
+            webhooks = RecordedWebhooks(tape, tape.get_metadata("webhooks", None))
+            yield Stage(http, NoHands(), webhooks, _no_nap, **_told(account, tape)), tape
+
+
+@asynccontextmanager
+async def recorded_from_sandbox(
+    path: Path, context: ssl.SSLContext, seed: str, *, listen: bool
+) -> AsyncIterator[Stage]:
+    """A stage with a sandbox of its own, which does the same every time; everything goes onto ``path``."""
+    pos = PointOfSale()
+    settings = SandboxSettings(port=0, public_url=GATEWAY, seed=seed, clock=Clock(), tick=3600.0, points_of_sale=(pos,))
+    async with running_sandbox(settings) as (url, _app):
+        account = Account(
+            Credentials(
+                pos_id=str(pos.pos_id),
+                api_key=pos.api_key,
+                api_secret=pos.api_secret.get_secret_value(),
+                endpoints_key=pos.endpoints_key.get_secret_value(),
+                base_url=url,
+            )
+        )
+        # Not the real moment and no random order ids: recording again must give the same bytes.
+        fixed: dict[str, Any] = {"moment": Clock()(), "prefix": "story-", "source": SANDBOX}
+        async with recorded(path, context, account, listen=listen, **fixed) as stage:
+            yield stage
+
+
+@asynccontextmanager
+async def recorded(
+    path: Path,
+    context: ssl.SSLContext,
+    account: Account,
+    *,
+    listen: bool,
+    ask: Callable[[str], str] = input,
+    moment: datetime | None = None,
+    prefix: str | None = None,
+    source: str = "an account",
+) -> AsyncIterator[Stage]:
+    """A stage at the gateway of ``account``; everything goes onto ``path``. ``listen``: webhooks are heard."""
+    here, moment = account.on_this_machine, moment or datetime.now(UTC).replace(microsecond=0)
+    async with AsyncExitStack() as stack:
+        ear = await stack.enter_async_context(listening(account.webhook_port)) if listen else None
+        # A sandbox takes an address that does not exist, and keeps what it cannot deliver.
+        shop = account.webhook_url or (ear.url if ear is not None else WEBHOOKS if here else None)
+        scrubber = account.scrubber(shop)
+        tape = stack.enter_context(cassette(path, addresses=account.addresses, scrubber=scrubber))
+        tape.get_metadata("source", source)
+        tape.get_metadata("moment", moment.isoformat())
+        tape.get_metadata("prefix", prefix if prefix is not None else f"{int(moment.timestamp()):x}-")
+        tape.get_metadata("currency", account.currency)
+        tape.get_metadata("webhooks", WEBHOOKS if shop is not None else None)
+        http = await stack.enter_async_context(httpx2.AsyncClient(verify=context, trust_env=False))
+        hands: Hands = PersonsHands(ask)
+        if here:
+            control = await stack.enter_async_context(SandboxControl(account.credentials.base_url))
+            hands = await stack.enter_async_context(sandbox_hands(control, UUID(account.credentials.pos_id)))
+        webhooks = HeardWebhooks(ear, shop, tape, account.credentials.webhook_secrets, scrubber)
+        yield Stage(http, hands, webhooks, _no_nap if here else asyncio.sleep, **_told(account, tape))
+
+
+def _told(account: Account, tape: Cassette) -> dict[str, Any]:
+    """What of a stage comes from the account, and what lies on the cassette."""
+    return {
+        "credentials": account.credentials,
+        "sub_merchants": account.sub_merchants,
+        "moment": datetime.fromisoformat(tape.get_metadata("moment", None)),
+        "currency": tape.get_metadata("currency", None),
+        "prefix": tape.get_metadata("prefix", None),
+    }

@@ -1,0 +1,46 @@
+"""Webhooks and their signature (gateway interface, Events)."""
+
+from decimal import Decimal
+from urllib.parse import parse_qsl, urlencode
+
+import pytest
+
+from app.gateway.errors import ForgedNotification
+from app.gateway.models import Checkout, Method, Refund, Status
+from app.gateway.notification import read_notification
+from tests.gateway_contract.requests import AMOUNT, a_page
+from tests.gateway_contract.stage import Stage
+
+pytestmark = pytest.mark.webhooks
+
+
+async def test_signed_webhooks_tell_of_a_payment_and_of_a_refund(stage: Stage) -> None:
+    order_id, secrets = stage.order_id("told"), stage.credentials.webhook_secrets
+    checkout = await stage.client.create_hosted(a_page(stage, "told"), timeout=stage.timeout)
+    assert isinstance(checkout, Checkout)
+    await stage.hands.pay(order_id, checkout.checkout_url)
+    forms = await stage.webhooks.take(2)
+    refund = Refund(
+        order_id=order_id,
+        order_currency=stage.currency,
+        refund_amount=Decimal("0.50"),
+        server_url=stage.webhooks.url,
+    )
+    await stage.client.refund(refund, timeout=stage.timeout)
+    forms += await stage.webhooks.take(1)
+
+    told = [read_notification(form, secrets).record for form in forms]
+    assert {record.order_id for record in told} == {order_id}
+    assert [(record.method, record.amount) for record in told] == [
+        (Method.PURCHASE, AMOUNT),
+        (Method.PURCHASE, AMOUNT),
+        (Method.REFUND, Decimal("0.50")),
+    ]
+    assert told[-1].status is Status.SUCCESS
+    for form in forms:
+        fields = dict(parse_qsl(form.decode()))
+        assert len(fields["signature"]) == 28
+        with pytest.raises(ForgedNotification):
+            read_notification(form, ["another secret"])
+        with pytest.raises(ForgedNotification):
+            read_notification(urlencode(fields | {"data": fields["data"][:-8] + "AAAA" + "AAAA"}).encode(), secrets)
