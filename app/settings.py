@@ -51,6 +51,7 @@ class Settings(BaseSettings):
     settling_time: float = Field(default=900, gt=0)
     first_settle: float = Field(default=3, gt=0)
     first_poll: float = Field(default=60, gt=0)
+    worker_lease: float = Field(default=60, gt=0)
 
     @field_validator("base_url", "iframe_base_url", "support_url", "privacy_url")
     @classmethod
@@ -113,6 +114,7 @@ class Settings(BaseSettings):
             first_poll=timedelta(seconds=self.first_poll),
             budget=timedelta(seconds=self.gateway_budget),
             answer_window=timedelta(seconds=self.answer_window),
+            lease=timedelta(seconds=self.worker_lease),
         )
 
     def open_vault(self) -> Vault:

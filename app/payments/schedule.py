@@ -17,6 +17,8 @@ class Schedule:
     ``answer_window``: how long Saleor may take to read our answer; an event that the answer already carried is
     reported only after it.
     ``expiry_grace``: how long after its last minute an unpaid payment is cancelled at the gateway.
+    ``lease``: how long a worker's claim on a job lasts, and so how late the jobs of a worker that died are taken over;
+    longer than any job takes, or it is done twice (which is harmless, and a waste).
     ``pauses_before_resending``: between tries of a call that provably was not sent.
     """
 
@@ -27,6 +29,7 @@ class Schedule:
     budget: timedelta = timedelta(seconds=12)
     answer_window: timedelta = timedelta(seconds=25)
     expiry_grace: timedelta = timedelta(minutes=2)
+    lease: timedelta = timedelta(seconds=60)
     pauses_before_resending: tuple[timedelta, ...] = (timedelta(milliseconds=200), timedelta(milliseconds=800))
 
     def after_intent(self, now: datetime) -> datetime:

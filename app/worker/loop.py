@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Sequence
-from datetime import timedelta
 
 import structlog
 
@@ -18,7 +17,6 @@ from app.worker.deliver import deliver
 log = structlog.get_logger(__name__)
 
 _MOST = 20  # claims of one kind in one round
-_LEASE = timedelta(seconds=60)  # longer than any job may take; then the claim is another worker's
 _TICK_SECONDS = 1.0
 
 
@@ -51,11 +49,11 @@ class Worker:
 
     async def work_once(self, desk: Desk) -> int:
         """Claim and do what is due now; return how many jobs that were."""
-        now = desk.now()
-        notifications = await desk.inbox.claim(now, _LEASE, _MOST)
+        now, lease = desk.now(), desk.schedule.lease
+        notifications = await desk.inbox.claim(now, lease, _MOST)
         async with desk.database.transaction() as session:
-            looks = await claim_looks(session, now, _LEASE, _MOST)
-            events = await claim_events(session, now, _LEASE, _MOST)
+            looks = await claim_looks(session, now, lease, _MOST)
+            events = await claim_events(session, now, lease, _MOST)
         budget = desk.schedule.budget.total_seconds()
         await _together([digest(desk, each) for each in notifications])
         await _together(

@@ -37,6 +37,7 @@ PATIENCE = {
     "APP_FIRST_SETTLE": "0.3",
     "APP_FIRST_POLL": "0.5",
     "APP_SETTLING_TIME": "3",
+    "APP_WORKER_LEASE": "4",
 }
 
 

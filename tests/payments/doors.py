@@ -13,7 +13,7 @@ from tests.payments.till import Till, open_till
 
 @pytest.fixture
 async def till() -> AsyncIterator[Till]:
-    async with open_till() as till:
+    async with open_till(Till()) as till:
         yield till
 
 

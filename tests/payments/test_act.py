@@ -298,7 +298,9 @@ class TestSameQuestion:
         event = action_event(paid.transaction.id, "REFUND", "100.00", "key-1")
         answers = await at_once(*(act(paid.desk, event, paid.installation) for _ in range(4)))
         assert len({answer.psp_reference for answer in answers}) == 1
-        assert [str(answer.result) for answer in answers].count("REFUND_SUCCESS") == 1  # the others: pending
+        results = {str(answer.result) for answer in answers}
+        assert "REFUND_SUCCESS" in results
+        assert results <= {"REFUND_SUCCESS", "None"}  # who asks while it is under way hears "pending"
         assert paid.till.calls == ["refund"]
         again = await act(paid.desk, event, paid.installation)
         assert again.result == "REFUND_SUCCESS"

@@ -9,11 +9,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from app.gateway import wire
 
+T = TypeVar("T", bound="Till")
 POS_ID = "b28c8a4e-7c6f-4f6f-9c2c-1f6f0f1d3a11"
 
 
@@ -115,9 +116,8 @@ class Till:
 
 
 @asynccontextmanager
-async def open_till() -> AsyncIterator[Till]:
+async def open_till(till: T) -> AsyncIterator[T]:
     """Open a gateway on a free port. At its end a call that no test has foreseen is a failure."""
-    till = Till()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

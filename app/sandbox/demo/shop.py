@@ -154,11 +154,13 @@ class _Shop:
                 asked.answer, asked.failed = ", ".join(error.message for error in completed.errors), True
                 raise LookupError(asked.answer)
             order = completed.order
-            asked.answer = f"order {order.number}: charged {order.charge_status}, reserved {order.authorize_status}"
+            asked.answer = (
+                f"order {order.number}: chargeStatus {order.charge_status}, authorizeStatus {order.authorize_status}"
+            )
 
     async def _unpaid(self, transaction: TransactionView, session: SessionView) -> Response:
         checkout = await self._saleor.checkout(transaction.checkout_id or "")
-        return self._page("unpaid.html", 402, says=_why(session), checkout=checkout)
+        return self._page("unpaid.html", says=_why(session), checkout=checkout)
 
     def _to_saleor(self, said: str) -> AbstractAsyncContextManager[Exchange]:
         return self._watcher.exchange(Party.SHOP, Party.SALEOR, said)

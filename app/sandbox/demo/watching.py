@@ -22,12 +22,16 @@ Key = tuple[str, object]
 
 @dataclass(slots=True)
 class _Noticed:
-    """Something that was begun at ``at``; ``exchange`` is None as long as it is not over, or is not worth telling."""
+    """Something that was begun at ``at``; ``exchange`` is None as long as it is not over.
+
+    A ``page`` may load itself anew every few seconds: only the first look at it is told.
+    """
 
     key: Key
     at: datetime
     over: bool
     exchange: Exchange | None = None
+    page: Key | None = None
 
 
 class Watcher:
@@ -77,9 +81,9 @@ class Watcher:
             for each in sorted(noticed, key=lambda each: each.at):
                 if not each.over:
                     return False
-                self._told.add(each.key)
-                if each.exchange is not None:
+                if each.exchange is not None and each.page not in self._told:
                     self._teller.exchange(each.exchange)
+                self._told |= {each.key} | ({each.page} if each.page else set())
             self._noted = [each for each in self._noted if each.key not in self._told]
             return True
 
@@ -97,7 +101,9 @@ class Watcher:
         for call in await self._gateway.calls():
             if (key := ("call", call.number)) not in self._told:
                 over = call.seconds is not None
-                yield _Noticed(key, min(call.at, now), over, wording.gateway_is_called(call) if over else None)
+                exchange = wording.gateway_is_called(call) if over else None
+                page = ("page", call.path) if wording.is_page(call) else None
+                yield _Noticed(key, min(call.at, now), over, exchange, page)
         for noticed in await self._notified(now):
             yield noticed
 

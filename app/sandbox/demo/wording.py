@@ -54,6 +54,11 @@ def saleor_asks(delivery: DeliveryView) -> Exchange:
     )
 
 
+def is_page(call: Call) -> bool:
+    """Whether a call only shows a page of the payer; some load themselves anew every few seconds."""
+    return call.http_method == "GET" and _PAGE.fullmatch(call.path) is not None
+
+
 def app_reports(report: ReportView) -> Exchange:
     """The app's ``transactionEventReport``, and what Saleor made of it."""
     said, facts = report.arguments, dict[str, Fact]()
@@ -111,9 +116,9 @@ def gateway_notifies(delivery: Delivery, attempt: Try, at: datetime) -> Exchange
 
 
 def money(facts: Mapping[str, Fact]) -> str:
-    """``569.50 UAH``; nothing where there is no amount."""
-    amount = facts.get("amount")
-    return "" if amount is None else f"{Decimal(amount):.2f} {facts.get('currency') or ''}".rstrip()
+    """``569.50 UAH``; nothing where there is no amount, or where none moves."""
+    amount = Decimal(facts.get("amount") or 0)
+    return f"{amount:.2f} {facts.get('currency') or ''}".rstrip() if amount else ""
 
 
 def shown(reference: str) -> str:

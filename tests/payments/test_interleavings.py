@@ -1,0 +1,183 @@
+"""Whatever happens in whatever order: no money moves twice, none is forgotten, and both ledgers tell the same story.
+
+Hypothesis makes up the days of a payment: shoppers pay or do not, staff ask and ask again, the gateway answers or
+hangs up, notifications come late, twice or never, our process dies, Saleor is down, others use the merchant portal. At
+the end of each day the gateway's books, Saleor's books and ours are compared.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from app.ledger.database import Database
+from app.ledger.tables import Kind, State
+from app.ledger.vault import Vault
+from app.payments.balance import balance
+from app.payments.notify import receive
+from app.saleor.errors import SaleorUnreachable
+from app.saleor.testing.rules.booking import final_event
+from tests.conftest import Clock
+from tests.payments.bank import Bank, Mood
+from tests.payments.books import amounts
+from tests.payments.shop import Shop, open_shop, signed
+from tests.payments.till import open_till
+
+TOTAL = Decimal("100.00")
+parts = st.sampled_from([Decimal(part) for part in ("10.00", "40.00", "60.00", "100.00")])
+moods = st.sampled_from(list(Mood))
+steps = st.one_of(
+    st.tuples(st.just("shopper"), st.sampled_from(["success", "success", "pending", "failure"])),
+    st.tuples(st.just("staff"), st.sampled_from(["CHARGE", "REFUND", "REFUND", "CANCEL"]), parts, moods),
+    st.tuples(st.just("again")),
+    st.tuples(st.just("portal"), st.sampled_from(["capture", "void", "refund"]), parts),
+    st.tuples(st.just("notify"), st.integers(0, 30)),
+    st.tuples(st.just("come back"), moods),
+    st.tuples(st.just("finish"), st.sampled_from(["success", "failure"])),
+    st.tuples(st.just("work"), moods),
+    st.tuples(st.just("wait"), st.sampled_from([1, 20, 60, 1200])),
+    st.tuples(st.just("saleor is down"), st.integers(1, 4)),
+)
+
+
+def void(_: object) -> None:
+    """Take a value and give none."""
+
+
+@dataclass
+class Day:
+    """One payment and all that happens to it."""
+
+    shop: Shop
+    bank: Bank
+    flow: str
+    asked: list[tuple[str, Decimal, str]]
+
+    async def begin(self, mood: Mood) -> None:
+        """The shopper begins to pay."""
+        await self._run(mood, self.shop.begin(flow=self.flow, amount=TOTAL))
+
+    async def step(self, step: tuple[Any, ...]) -> None:
+        """Let one thing happen."""
+        order_id = self.shop.order_id
+        match step:
+            case ("shopper", status):
+                self.bank.shopper(order_id, status)
+            case ("staff", action, amount, mood):
+                # Of a cancelation Saleor itself says the amount: all that it believes to be reserved.
+                amount = self.shop.amounts.authorized if action == "CANCEL" else amount
+                self.asked.append((action, amount, f"key-{len(self.asked)}"))
+                await self._run(mood, self.shop.staff(*self.asked[-1]))
+            case ("again",) if self.asked:
+                await self._run(Mood.ANSWERS, self.shop.staff(*self.asked[-1], booked=False))
+            case ("portal", method, amount):
+                whole = method == "void"
+                self.bank.portal(method, order_id, self.bank.payment_of(order_id)["amount"] if whole else amount)
+            case ("notify", number) if self.bank.past:
+                await self._notify(self.bank.past[number % len(self.bank.past)])
+            case ("come back", mood) if final_event(self.shop.transaction) is None:
+                await self._run(mood, self.shop.come_back(flow=self.flow, amount=TOTAL))
+            case ("finish", status):
+                self.bank.finish(order_id, status)
+            case ("work", mood):
+                await self._run(mood, self.shop.work())
+            case ("wait", seconds):
+                self.shop.clock.forward(seconds=seconds)
+            case ("saleor is down", times):
+                self.shop.books.troubles.extend([SaleorUnreachable("down")] * times)
+
+    async def end(self, status: str) -> None:
+        """The storm is over: everybody answers, what is pending ends, and time passes."""
+        self.bank.moods.clear()
+        self.bank.finish(self.shop.order_id, status)
+        for record in list(self.bank.past):
+            if record.get("operation_id") in self.bank.outside:
+                await self._notify(record)  # nobody else would tell us of these
+        await self.shop.later(hours=6)
+
+    async def _notify(self, record: dict[str, Any]) -> None:
+        await receive(self.shop.desk, self.shop.account.id, signed(record))
+
+    async def _run(self, mood: Mood, job: Coroutine[Any, Any, Any]) -> None:
+        """Do something that may call the bank in that mood, and may be the end of our process."""
+        self.bank.moods.append(mood)
+        task = asyncio.ensure_future(job)
+        self.bank.crash = lambda: void(task.cancel())
+        await asyncio.wait([task])
+        self.bank.crash = lambda: None
+        self.bank.moods.clear()
+        if not task.cancelled():
+            task.result()
+
+    async def laws_hold(self) -> None:
+        """What must be true at the end of every day."""
+        bank, order_id, saleor = self.bank, self.shop.order_id, self.shop.amounts
+        create = bank.payment_of(order_id)
+        paid = create["amount"] if create["status"] == "success" else Decimal(0)
+        captured, voided, refunded = (bank.done(order_id, method) for method in ("capture", "void", "refund"))
+        reserved = paid if self.flow == "AUTHORIZATION" else Decimal(0)
+        charged = captured if self.flow == "AUTHORIZATION" else paid
+        released = reserved - captured if captured else Decimal(0)
+        assert saleor == amounts(
+            authorized=str(reserved - captured - released - voided),
+            charged=str(charged - refunded),
+            refunded=str(refunded),
+            canceled=str(voided + released),
+        )
+        sheet = await self.shop.sheet()
+        ours = balance(sheet.payment.flow, sheet.operations)
+        assert (ours.authorized, ours.charged, ours.refunded) == (reserved, charged, refunded)
+        assert all(each.state.final for each in sheet.operations)
+        assert all(each.state.value != "waiting" for each in sheet.events)
+        assert sheet.payment.problem is None
+        assert self.shop.transaction.actions == sorted(action.value for action in ours.actions)
+        for kind, action in ((Kind.CAPTURE, "CHARGE"), (Kind.REFUND, "REFUND")):
+            called = [
+                heard for heard in bank.heard if heard.action == kind.value and heard.body["order_id"] == order_id
+            ]
+            assert len(called) <= sum(question[0] == action for question in self.asked)  # nothing was sent twice
+        named = [each.operation_id for each in sheet.operations if each.operation_id]
+        assert len(named) == len(set(named))
+        known = {each["operation_id"] for each in bank.book.get(order_id, []) if "operation_id" in each}
+        done = {each.operation_id for each in sheet.operations if each.state is State.SUCCESS}
+        assert {each["operation_id"] for each in bank.book.get(order_id, []) if each["status"] == "success"
+                and "operation_id" in each} <= done & known  # fmt: skip
+
+
+@pytest.fixture
+async def bank() -> AsyncIterator[Bank]:
+    async with open_till(Bank()) as bank:
+        yield bank
+
+
+@pytest.fixture
+async def market(database: Database, vault: Vault, clock: Clock, bank: Bank) -> AsyncIterator[Shop]:
+    async with open_shop(database, vault, clock, bank) as shop:
+        yield shop
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(
+    flow=st.sampled_from(["CHARGE", "AUTHORIZATION"]),
+    first=moods,
+    story=st.lists(steps, min_size=2, max_size=12),
+    last=st.sampled_from(["success", "failure"]),
+)
+async def test_both_ledgers_agree_at_the_end_of_every_day(
+    market: Shop, bank: Bank, *, flow: str, first: Mood, story: list[tuple[Any, ...]], last: str
+) -> None:
+    market.transaction = market.books.new_transaction()
+    market.books.troubles.clear()
+    bank.past.clear()
+    bank.outside.clear()
+    day = Day(market, bank, flow, [])
+    await day.begin(first)
+    for step in story:
+        await day.step(step)
+    await day.end(last)
+    await day.laws_hold()
