@@ -88,6 +88,15 @@ async def test_a_notification_that_nobody_takes_is_told_as_failed(
     }
 
 
+async def test_a_page_that_loads_itself_anew_is_told_once(watcher: Watcher, listener: Listener, scene: Scene) -> None:
+    created = await scene.merchant.pay_hosted("mugs", "249.90")
+    async with httpx2.AsyncClient(trust_env=False) as http:
+        for _ in range(3):
+            await http.get(created.headers["location"].removesuffix("form") + "qr")
+            await watcher.catch_up()
+    assert listener.said() == ["asks for a payment page over 249.90 UAH", "looks at the QR code"]
+
+
 async def test_the_browser_sends_what_a_browser_would(scene: Scene) -> None:
     created = await scene.merchant.pay_hosted("mugs", "249.90")
     async with httpx2.AsyncClient(trust_env=False) as http:

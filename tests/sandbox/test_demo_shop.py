@@ -1,0 +1,50 @@
+"""The demo's shop when something is in the way, and who may press its buttons."""
+
+from collections.abc import AsyncIterator
+
+import httpx2
+import pytest
+
+from app.saleor.testing.server import serving as saleor_serving
+from app.sandbox.control import SandboxControl
+from app.sandbox.demo.browser import Browser
+from app.sandbox.demo.on_terminal import TerminalTeller, standard_console
+from app.sandbox.demo.shop import create_shop
+from app.sandbox.demo.watching import Watcher
+from tests.browsing import serving
+from tests.sandbox.scene import Scene
+
+
+@pytest.fixture
+async def shop(scene: Scene) -> AsyncIterator[str]:
+    """A shop whose Saleor has no app to pay with."""
+    async with saleor_serving() as saleor, SandboxControl(scene.url) as gateway:
+        watcher = Watcher(saleor.saleor, gateway, TerminalTeller(standard_console()))
+        async with serving(create_shop("http://shop.test", saleor.saleor, watcher)) as url:
+            yield url
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[httpx2.AsyncClient]:
+    async with httpx2.AsyncClient(trust_env=False) as http:
+        yield http
+
+
+async def test_without_a_way_to_pay_the_shopper_is_told_why(shop: str, http: httpx2.AsyncClient) -> None:
+    browser = Browser(http)
+    page = await browser.press(await browser.open(shop), "Reserve")
+    assert (page.status, page.heading) == (502, "Not paid")
+    assert "listens to TRANSACTION_INITIALIZE_SESSION" in page.words
+    again = await browser.press(page, "Try again")
+    assert again.status == 502
+
+
+async def test_staff_see_that_there_is_nothing(shop: str, http: httpx2.AsyncClient) -> None:
+    assert "Nobody has bought anything yet." in (await Browser(http).open(f"{shop}/staff")).words
+
+
+@pytest.mark.parametrize("path", ["/buy", "/staff"])
+async def test_another_site_cannot_press_the_buttons(shop: str, http: httpx2.AsyncClient, path: str) -> None:
+    fields = {"way": "pay", "transaction": "x", "action": "REFUND"}
+    answer = await http.post(f"{shop}{path}", data=fields, headers={"sec-fetch-site": "cross-site"})
+    assert answer.status_code == 403
