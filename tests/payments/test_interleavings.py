@@ -161,7 +161,7 @@ async def market(database: Database, vault: Vault, clock: Clock, bank: Bank) -> 
         yield shop
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     flow=st.sampled_from(["CHARGE", "AUTHORIZATION"]),
     first=moods,
