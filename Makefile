@@ -77,6 +77,18 @@ pictures: $(STAMP) ## Take the documentation's pictures anew, from the running d
 run: $(STAMP) ## Start the app with the settings of the environment
 	$(BIN)/saleor-gateway run $(ARGS)
 
+# Without GATEWAY_BASE_URL a sandbox is started and recorded. With it, an account: its keys come from the environment
+# (docs/gateway.md says which), and every story that moves money asks first unless the address is on this machine.
+.PHONY: record
+record: $(STAMP) ## Record the gateway's answers anew, from a sandbox or GATEWAY_BASE_URL=https://...
+	$(BIN)/pytest -q -s --record-mode=rewrite tests/gateway_contract $(ARGS)
+	$(BIN)/pytest -q tests/gateway_contract
+
+.PHONY: bench
+bench: $(STAMP) ## Measure the gateway client: one call, and a register of a million lines
+	$(BIN)/python -m bench.gateway_client
+	$(BIN)/python -m bench.register_stream
+
 # Pins are for every platform and Python from 3.11 on, with hashes, and say nothing of where packages came from.
 # A file that exists is the starting point: only what pyproject.toml demands changes. For the newest of
 # everything: make pins ARGS=--upgrade

@@ -41,7 +41,7 @@ COMMON_OPTIONAL: dict[str, st.SearchStrategy[Any]] = {
 }
 COMMON: dict[str, st.SearchStrategy[Any]] = {
     "payment_id": ids,
-    "order_id": st.text(min_size=1, max_size=32),
+    "order_id": st.text(min_size=1, max_size=256),
     "pos_id": ids,
     "mode": st.sampled_from([mode.value for mode in Mode]),
     "amount": written_amounts,
@@ -55,21 +55,67 @@ TEXT_FIELDS = [
     "customer_patronym", "customer_email", "customer_phone", "customer_country", "customer_city", "customer_birthday",
     "result_url", "payload", "bank_short_name", "payway", "processed_currency",
 ]  # fmt: skip
-payments = st.fixed_dictionaries(
-    COMMON | {"method": st.sampled_from(PRIMARY)},
-    optional=COMMON_OPTIONAL
+PAYMENT: dict[str, st.SearchStrategy[Any]] = (
+    COMMON
+    | COMMON_OPTIONAL
     | {name: st.one_of(st.none(), texts) for name in TEXT_FIELDS}
     | {
+        "method": st.sampled_from(PRIMARY),
         "user_action_required": st.booleans(),
         "fixed_fee": fees,
         "percent_fee": fees,
         "processed_amount": amounts,
         "recurring": st.fixed_dictionaries({"id": ids, "status": st.sampled_from(["init", "active", "canceled"])}),
         "properties": st.dictionaries(texts, texts, max_size=3),
-    },
+    }
 )
-operations = st.fixed_dictionaries(
-    COMMON | {"operation_id": ids, "method": st.sampled_from([m.value for m in Method if m.secondary])},
-    optional=COMMON_OPTIONAL | {"split_fee": fees, "comment": texts},
+OPERATION: dict[str, st.SearchStrategy[Any]] = (
+    COMMON
+    | COMMON_OPTIONAL
+    | {
+        "operation_id": ids,
+        "method": st.sampled_from([method.value for method in Method if method.secondary]),
+        "split_fee": fees,
+        "comment": texts,
+    }
 )
+
+
+def documents(members: dict[str, st.SearchStrategy[Any]], required: set[str]) -> st.SearchStrategy[dict[str, Any]]:
+    """Any JSON object of these members, of which the ``required`` are always there."""
+    always = {name: strategy for name, strategy in members.items() if name in required}
+    return st.fixed_dictionaries(
+        always, optional={name: strategy for name, strategy in members.items() if name not in required}
+    )
+
+
+payments = documents(PAYMENT, {*COMMON, "method"})
+operations = documents(OPERATION, {*COMMON, "method", "operation_id"})
 records = st.one_of(payments, operations)
+
+# Lists write numbers as text, and leave empty what they do not know yet.
+LINE: dict[str, st.SearchStrategy[Any]] = (
+    dict.fromkeys(("orderId", "currency", "authCode", "rrnCode", "description", "payload", "cardMask"), texts)
+    | dict.fromkeys(("paymentSystem", "recipientCardMask", "payway", "entityName", "projectName"), texts)
+    | dict.fromkeys(("exchangeCurrency", "tokenizationKind", "receiverName"), texts)
+    | {name: cents.map(str) for name in ("amount", "customerFee", "merchantFee", "originalAmount", "exchangeAmount")}
+    | {name: cents.map(str) for name in ("exchangeRate", "reserveAmount", "receiverAmount", "receiverFee")}
+    | {
+        "projectId": ids,
+        "paymentId": ids,
+        "method": st.sampled_from([method.value for method in Method]),
+        "status": st.sampled_from([status.value for status in Status]),
+        "dateTime": st.one_of(st.just(""), st.integers(min_value=0, max_value=4 * 10**12)),
+    }
+)
+lines = documents(LINE, set())
+accounts = st.fixed_dictionaries(
+    {
+        "id": ids,
+        "name": texts,
+        "currency": st.sampled_from(["UAH", "EUR"]),
+        "balances": st.sampled_from(["rollingReserve", "rolling_reserve"]).flatmap(
+            lambda name: st.fixed_dictionaries({"available": cents, name: cents})
+        ),
+    }
+)

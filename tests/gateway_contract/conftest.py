@@ -37,6 +37,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("stage", tellings, indirect=True)
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """While stories are recorded, nothing but stories: what is said of cassettes is looked at afterwards."""
+    if config.getoption("--record-mode") in _REWRITING:
+        items[:] = [item for item in items if "stage" in getattr(item, "fixturenames", ())]
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Remember for the fixture whether the story came to its end."""

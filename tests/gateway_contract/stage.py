@@ -6,6 +6,7 @@ so that a story says the same again.
 """
 
 import asyncio
+import secrets
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -196,7 +197,8 @@ async def recorded(
         tape = stack.enter_context(cassette(path, addresses=account.addresses, scrubber=scrubber))
         tape.get_metadata("source", source)
         tape.get_metadata("moment", moment.isoformat())
-        tape.get_metadata("prefix", prefix if prefix is not None else f"{int(moment.timestamp()):x}-")
+        # An order id is burnt by its first use, so no two recordings may use the same.
+        tape.get_metadata("prefix", prefix if prefix is not None else f"{secrets.token_hex(5)}-")
         tape.get_metadata("currency", account.currency)
         tape.get_metadata("webhooks", WEBHOOKS if shop is not None else None)
         http = await stack.enter_async_context(httpx2.AsyncClient(verify=context, trust_env=False))

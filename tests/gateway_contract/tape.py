@@ -1,6 +1,6 @@
 """Cassettes: what vcrpy keeps of the gateway's calls, and how it knows a call again.
 
-vcrpy (9.4 and later) takes its place in httpx2's own transports, so the client under test is the one that runs in
+vcrpy (seen with 9.4.2) takes its place in httpx2's own transports, so the client under test is the one that runs in
 production, down to the transport. Only three things are ours: what is taken out (``scrubbing``), that bodies are
 compared as JSON with exact numbers, and that only calls to the gateway are kept: the stories also steer a sandbox,
 and the sandbox also calls the shop, both in this process.

@@ -1,0 +1,1 @@
+"""Measurements: run with ``make bench``. They print figures and assert nothing about time."""

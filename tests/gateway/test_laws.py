@@ -1,0 +1,115 @@
+"""Three laws: what the interface allows survives, money to the last digit; what was tampered with is refused."""
+
+from decimal import Decimal
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from app.gateway import wire
+from app.gateway.errors import ForgedNotification, UnreadableNotification
+from app.gateway.models import Capture, OperationRecord, PaymentRecord, Refund, SplitItem, SplitRefund, read_record
+from app.gateway.models.accounts import BalanceAccount
+from app.gateway.models.base import Asked
+from app.gateway.models.records import validated
+from app.gateway.models.reports import RegisterLine, TransactionLine
+from app.gateway.notification import encode, read_notification
+from app.gateway.signature import sign
+from tests.gateway.examples import CARD, SHOP, direct, hosted, payout
+from tests.gateway.strategies import LINE, OPERATION, PAYMENT, accounts, amounts, lines, records
+
+SECRET = "secret-of-the-api"
+
+
+@pytest.mark.parametrize(
+    ("model", "members"), [(PaymentRecord, PAYMENT), (OperationRecord, OPERATION), (RegisterLine, LINE)]
+)
+def test_no_field_is_left_out_of_what_is_tried(model: Any, members: dict[str, Any]) -> None:
+    fields = {field.alias or name for name, field in model.model_fields.items() if not field.exclude}
+    assert set(members) - {"a_new_field"} == fields
+
+
+@given(lines)
+def test_every_line_of_a_list_survives_reading_and_writing(members: dict[str, Any]) -> None:
+    sent = wire.dumps(members)
+    for model in (TransactionLine, RegisterLine):
+        line = validated(model, wire.loads(sent))
+        again = wire.loads(wire.dumps(line.to_wire()))
+        assert again == wire.loads(sent)
+        assert validated(model, again) == line
+
+
+@given(accounts)
+def test_every_balance_survives_reading_and_writing(members: dict[str, Any]) -> None:
+    account = validated(BalanceAccount, wire.loads(wire.dumps(members)))
+    assert str(account.balances.available) == str(members["balances"]["available"])
+    again = wire.dumps(account.to_wire())
+    assert validated(BalanceAccount, wire.loads(again)) == account
+    assert sorted(again) == sorted(wire.dumps(members).replace("rolling_reserve", "rollingReserve"))
+
+
+@given(records)
+def test_a_reported_amount_keeps_every_digit(members: dict[str, Any]) -> None:
+    record = read_record(wire.loads(wire.dumps(members)))
+    assert str(record.amount) == str(members["amount"])
+    assert f'"amount":{members["amount"]},' in wire.dumps(record.to_wire()) + ","
+
+
+@given(amounts)
+def test_an_asked_amount_keeps_every_digit(amount: Decimal) -> None:
+    split = [SplitItem(sub_merchant_id=SHOP, amount=amount)]
+    order: dict[str, Any] = {"order_id": "order1", "order_currency": "UAH"}
+    asked: list[tuple[Asked, str]] = [
+        (hosted(amount=amount, split=split), "amount"),
+        (direct(amount=amount, **CARD), "amount"),
+        (payout(amount=amount, cc_number=CARD["cc_number"]), "amount"),
+        (Capture(charge_amount=amount, split=split, **order), "charge_amount"),
+        (Refund(refund_amount=amount, **order), "refund_amount"),
+        (SplitRefund(order_id="order1", currency="UAH", refund_amount=amount, split=split), "refund_amount"),
+    ]
+    for request, field in asked:
+        members = request.to_wire()
+        written = wire.dumps(members)
+        assert f'"{field}":{amount},' in written.replace("}", ",")
+        assert written.count(str(amount)) >= 1 + ("split" in members)
+
+
+@st.composite
+def tampered_forms(draw: st.DrawFn) -> tuple[bytes, bytes]:
+    """A signed form, and the same after somebody's hands: cut, longer, turned round, of another record or secret."""
+    members = draw(records)
+    data = encode(members)
+    form = urlencode({"data": data, "signature": sign(data, SECRET)}).encode()
+    at = draw(st.integers(min_value=0, max_value=len(form) - 1))
+    more = draw(st.binary(min_size=1, max_size=4))
+    other = encode(draw(records))
+    hands = [
+        form[:at],
+        form[:at] + form[at + 1 :],
+        form[:at] + more + form[at:],
+        form[:at] + form[at : at + 2][::-1] + form[at + 2 :],
+        urlencode({"data": other, "signature": sign(data, SECRET)}).encode(),
+        urlencode({"data": data, "signature": sign(other, SECRET)}).encode(),
+        urlencode({"data": data, "signature": sign(data, draw(st.text(min_size=1, max_size=20)))}).encode(),
+        urlencode({"data": encode(members | {"amount": draw(amounts)}), "signature": sign(data, SECRET)}).encode(),
+        urlencode({"data": encode(members | {"status": "success"}), "signature": sign(data, SECRET)}).encode(),
+    ]
+    return form, draw(st.sampled_from(hands))
+
+
+@given(tampered_forms())
+def test_any_tampered_form_is_refused(forms: tuple[bytes, bytes]) -> None:
+    form, tampered = forms
+    assert read_notification(form, [SECRET]).data
+    # What differs in writing only, such as %3d for %3D or an empty field, is the same form.
+    assume(parse_qsl(tampered.decode("latin-1")) != parse_qsl(form.decode("latin-1")))
+    signed = dict(parse_qsl(form.decode()))
+    given_fields = [pair for pair in parse_qsl(tampered.decode("latin-1")) if pair[0] in signed]
+    if dict(given_fields) == signed and len(given_fields) == len(signed) and tampered.isascii():
+        # A further field beside the two signed ones changes nothing that is read.
+        assert read_notification(tampered, [SECRET]).data == signed["data"]
+        return
+    with pytest.raises((ForgedNotification, UnreadableNotification)):
+        read_notification(tampered, [SECRET])

@@ -1,0 +1,33 @@
+"""The page that tells of cassettes and variables is held to its word."""
+
+import re
+
+from tests.conftest import REPOSITORY
+from tests.gateway_contract.endpoints import ENDPOINTS
+from tests.gateway_contract.tape import CASSETTES
+
+PAGE = (REPOSITORY / "docs" / "gateway.md").read_text()
+CONTRACT, _, RECORDING = PAGE.partition("## Cassettes and the contract")[2].partition("### Record from an account")
+ROWS = {
+    part.split()[0]: re.findall(r"`([^`]+)`", stories)
+    for part, stories in re.findall(r"^\| (\w[^|]*?) \| (`.*) \|$", CONTRACT, re.MULTILINE)
+}
+
+
+def test_every_story_is_told_of_and_no_other() -> None:
+    told = {story for stories in ROWS.values() for story in stories}
+    assert told == {str(path.relative_to(CASSETTES).with_suffix("")) for path in CASSETTES.rglob("*.yaml")}
+
+
+def test_every_part_that_has_calls_is_told_of() -> None:
+    assert {endpoint.part.split()[0] for endpoint in ENDPOINTS} <= set(ROWS)
+
+
+def test_every_variable_is_told_of_and_no_other() -> None:
+    told = set(re.findall(r"`(GATEWAY_\w+)`", RECORDING.partition("## Performance")[0]))
+    read = {
+        name
+        for module in ("account.py", "tape.py")
+        for name in re.findall(r'"(GATEWAY_\w+)"', (REPOSITORY / "tests" / "gateway_contract" / module).read_text())
+    }
+    assert told == read
