@@ -10,6 +10,7 @@ from fastapi.routing import APIRoute
 from app.sandbox.book.cards import AMOUNT_ENDINGS, SECONDARY_ENDINGS, code_of_card
 from app.sandbox.command import sandbox
 from app.sandbox.control.routes import router
+from app.sandbox.demo.command import demo
 from app.sandbox.scripting import FaultRule, WebhookRule
 from app.sandbox.settings import DEFAULT_PORT, Behaviour, PointOfSale
 from tests.conftest import REPOSITORY
@@ -34,9 +35,9 @@ def test_every_option() -> None:
         assert f"`{name}`" in PAGE
 
 
-def test_every_option_of_the_command() -> None:
+def test_every_option_of_both_commands() -> None:
     documented = {name.removeprefix("no-").replace("-", "_") for name in re.findall(r"`--([a-z-]+)", PAGE)}
-    assert documented == set(signature(sandbox).parameters)
+    assert documented == set(signature(sandbox).parameters) | set(signature(demo).parameters)
 
 
 def test_every_control_endpoint() -> None:
