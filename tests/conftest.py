@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from psycopg import sql
 from sqlalchemy import make_url
+from sqlmodel import SQLModel
 
 from app.ledger.database import Database, create_engine
 from app.ledger.migrate import migrate
@@ -102,11 +103,10 @@ class MigratedDatabases:
             return self._postgresql
         plain = make_url(self._postgresql).set(drivername="postgresql").render_as_string(hide_password=False)
         with psycopg.connect(plain, autocommit=True) as connection:
-            tables = connection.execute(
-                "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'alembic_version'"
-            ).fetchall()
-            names = sql.SQL(", ").join(sql.Identifier(name) for (name,) in tables)
-            connection.execute(sql.SQL("TRUNCATE {} RESTART IDENTITY CASCADE").format(names))
+            # TRUNCATE makes new files for every table: a hundred times slower than this.
+            for table in reversed(SQLModel.metadata.sorted_tables):
+                connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table.name)))
+            connection.execute("SELECT setval(oid::regclass, 1, false) FROM pg_class WHERE relkind = 'S'")
         return self._postgresql
 
 
