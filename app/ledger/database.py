@@ -2,7 +2,8 @@
 
 SQLite: write-ahead log, every commit on disk (``synchronous=FULL``), and one connection, so that writers queue in this
 process in order instead of failing against each other. Each transaction takes the write lock at its start: what it has
-read stays true until it commits. PostgreSQL: a pool; rows that a decision rests on are locked by the queries.
+read stays true until it commits. PostgreSQL: a pool; rows that a decision rests on are
+locked by the queries. Errors of either do not quote what was to be written: it names shoppers.
 """
 
 from collections.abc import AsyncIterator
@@ -38,9 +39,16 @@ def create_engine(database_url: str, *, pool_size: int = 10) -> AsyncEngine:
     """Return the engine for ``database_url``; nothing is connected yet. Raises ValueError."""
     url = async_url(database_url)
     if url.get_backend_name() != "sqlite":
-        return create_async_engine(url, pool_size=pool_size, max_overflow=pool_size, pool_pre_ping=True)
+        return create_async_engine(
+            url, pool_size=pool_size, max_overflow=pool_size, pool_pre_ping=True, hide_parameters=True
+        )
     engine = create_async_engine(
-        url, pool_size=1, max_overflow=0, pool_timeout=60, connect_args={"timeout": _SQLITE_BUSY_SECONDS}
+        url,
+        pool_size=1,
+        max_overflow=0,
+        pool_timeout=60,
+        hide_parameters=True,
+        connect_args={"timeout": _SQLITE_BUSY_SECONDS},
     )
     event.listen(engine.sync_engine, "connect", _prepare_sqlite)
     event.listen(engine.sync_engine, "begin", _begin_immediately)

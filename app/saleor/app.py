@@ -132,7 +132,7 @@ class SaleorApp:
             logger.warning("saleor_registration_refused", code=refusal.code)
             error = {"code": refusal.code, "message": refusal.message}
             return JSONResponse({"success": False, "error": error}, refusal.status)
-        except Exception:
+        except Exception:  # Saleor shows staff the message of a JSON error, and nothing of any other answer
             logger.exception("saleor_registration_failed")
             error = {"code": "APP_ERROR", "message": "The app could not keep the installation. Try again later."}
             return JSONResponse({"success": False, "error": error}, 500)

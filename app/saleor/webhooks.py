@@ -82,7 +82,7 @@ class WebhookReceiver:
         except RequestRefused as refusal:
             logger.warning("saleor_webhook_refused", webhook=webhook.header, code=refusal.code, reason=refusal.message)
             return _refused(webhook, refusal)
-        except Exception:
+        except Exception:  # an error of ours must not become a 5xx, which Saleor repeats with an empty body
             logger.exception("saleor_webhook_not_checked", webhook=webhook.header)
             return _refused(webhook, NotUsable(400, "APP_ERROR", SORRY))
         return Reply(200, await self._answered(webhook, event, context))

@@ -37,7 +37,7 @@ class Worker:
             self._woken.clear()
             try:
                 busy = await self.work_once(desk)
-            except Exception:
+            except Exception:  # the database may be away for a moment: the worker outlives it
                 log.exception("worker round failed")
                 busy = 0
             if busy:
