@@ -1,5 +1,4 @@
 import pytest
-from hypothesis import settings
 
 from app.ledger.accounts import AccountBook
 from app.ledger.database import Database
@@ -9,10 +8,6 @@ from app.ledger.tables import MerchantAccount
 from app.ledger.vault import Vault
 from tests.conftest import Clock
 from tests.ledger.rows import an_account, an_installation
-
-# How long one example takes says more about the machine than about the code.
-settings.register_profile("without-deadline", deadline=None)
-settings.load_profile("without-deadline")
 
 
 @pytest.fixture

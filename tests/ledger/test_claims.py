@@ -71,14 +71,11 @@ class TestEvents:
     ) -> None:
         """The first has claimed and not committed; the second neither waits for ever nor claims it as well."""
         await many_payments(database, account, 2)
-
-        async def second() -> list[int]:
-            return await events(other)
-
         async with database.transaction() as session:
             first = list(await claim_events(session, NOON, LEASE, 1))
-            waiting = asyncio.create_task(second())
+            waiting = asyncio.create_task(events(other))
             await asyncio.wait([waiting], timeout=0.1)
+        assert len(first) == 1
         assert set(first).isdisjoint(await waiting)
 
     async def test_of_each_payment_only_the_oldest(self, database: Database, account: MerchantAccount) -> None:
@@ -150,6 +147,17 @@ class TestLooks:
         claimed = await looks(database)
         assert await looks(other) == []
         assert await looks(other, NOON + LEASE) == claimed
+
+    async def test_two_connections_in_the_same_moment(
+        self, database: Database, other: Database, account: MerchantAccount
+    ) -> None:
+        await many_payments(database, account, 2)
+        async with database.transaction() as session:
+            first = list(await claim_looks(session, NOON, LEASE, 1))
+            waiting = asyncio.create_task(looks(other))
+            await asyncio.wait([waiting], timeout=0.1)
+        assert len(first) == 1
+        assert set(first).isdisjoint(await waiting)
 
     async def test_the_longest_due_first_and_never_what_is_not_due(
         self, database: Database, account: MerchantAccount

@@ -72,6 +72,7 @@ class Till:
     look_ups: deque[Reply | Mute] = field(default_factory=deque)
     on_arrival: Callable[[Heard], Awaitable[None]] | None = None
     unexpected: list[Heard] = field(default_factory=list)
+    mistakes: list[Exception] = field(default_factory=list)
     port: int = 0
     closing: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -117,14 +118,20 @@ class Till:
 
 @asynccontextmanager
 async def open_till(till: T) -> AsyncIterator[T]:
-    """Open a gateway on a free port. At its end a call that no test has foreseen is a failure."""
+    """Open a gateway on a free port.
+
+    At its end a call that no test has foreseen is a failure; so is whatever went wrong when a call arrived.
+    """
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while (heard := await _read(reader)) is not None:
                 till.heard.append(heard)
                 if till.on_arrival is not None:
-                    await till.on_arrival(heard)
+                    try:
+                        await till.on_arrival(heard)
+                    except Exception as mistake:  # noqa: BLE001 - of the test; told at its end
+                        till.mistakes.append(mistake)
                 if not await _say(till, till.answer(heard), writer):
                     break
         except ConnectionError:
@@ -139,6 +146,8 @@ async def open_till(till: T) -> AsyncIterator[T]:
     finally:
         till.closing.set()
         server.close()
+    if till.mistakes:
+        raise till.mistakes[0]
     assert not till.unexpected, f"calls that nobody foresaw: {[each.path for each in till.unexpected]}"
 
 
