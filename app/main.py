@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -180,7 +181,9 @@ async def _running(worker: Worker, desk: Desk) -> AsyncIterator[None]:
             await task
 
 
+@cache
 def _tls() -> ssl.SSLContext:
+    """Return the process's one context: making it reads all trusted certificates."""
     return ssl.create_default_context()
 
 

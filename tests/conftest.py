@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from hypothesis import settings
 from psycopg import sql
 from sqlalchemy import make_url
 from sqlmodel import SQLModel
@@ -15,6 +16,11 @@ from sqlmodel import SQLModel
 from app.ledger.database import Database, create_engine
 from app.ledger.migrate import migrate
 from app.ledger.vault import KEY_BYTES, Vault
+
+# How long one example takes says more about the machine than about the code. Where the checks must be complete, the
+# same examples are tried in every run: a failure there is never luck.
+settings.register_profile("steady", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.load_profile("steady")
 
 POSTGRESQL = os.environ.get("TEST_DATABASE_URL", "postgresql://postgres@127.0.0.1:5432/postgres")
 REPOSITORY = Path(__file__).parent.parent

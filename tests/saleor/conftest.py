@@ -2,15 +2,10 @@ from collections.abc import AsyncIterator
 
 import httpx2
 import pytest
-from hypothesis import settings
 
 from tests.conftest import Clock
 from tests.saleor.doorway import Desk, Door, make_app, served
 from tests.saleor.household import API_URL, InstalledApp, Memory, Row, SmallSaleor
-
-# How long one example takes says more about the machine than about the code.
-settings.register_profile("without-deadline", deadline=None)
-settings.load_profile("without-deadline")
 
 
 @pytest.fixture
