@@ -1,3 +1,3 @@
-from tests.payments.doors import shop, till
+from tests.payments.doors import paid, reserved, shop, till
 
-__all__ = ["shop", "till"]
+__all__ = ["paid", "reserved", "shop", "till"]

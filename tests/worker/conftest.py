@@ -1,3 +1,3 @@
-from tests.payments.doors import shop, till
+from tests.payments.doors import paid, shop, till
 
-__all__ = ["shop", "till"]
+__all__ = ["paid", "shop", "till"]

@@ -45,13 +45,6 @@ async def put(shop: Shop, *types: str, actions: list[str] | None = None, **more:
     return ids
 
 
-@pytest.fixture
-async def paid(shop: Shop) -> Shop:
-    """A shop whose shopper has paid and whose Saleor knows it."""
-    await shop.paid()
-    return shop
-
-
 async def test_an_event_is_written_in_the_commit_that_causes_it(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """A state without its event, or the reverse, can never be seen."""
     shop.till.will(shop.till.page())

@@ -1,0 +1,227 @@
+"""What staff ask is asked twice, at once, or not answered (laws of money, 2 to 4, 7, 9 to 11)."""
+
+import asyncio
+
+import pytest
+from sqlmodel import select
+
+from app.ledger.tables import Operation, State
+from app.payments.act import act
+from app.saleor.answers import ActionAnswer
+from tests.payments.books import amounts
+from tests.payments.shop import TOTAL, Shop, action_event, at_once
+from tests.payments.till import BROKEN, Heard, Mute, Reply, operation, payment, said
+
+
+@pytest.mark.parametrize("trouble", [BROKEN, Reply(503), Mute.HANGS_UP, Mute.IS_SILENT])
+async def test_a_refund_of_which_nobody_knows_whether_it_was_made_is_pending(paid: Shop, trouble: Reply | Mute) -> None:
+    """Laws 2 and 11. It keeps the reference that the answer gave, whatever the gateway calls it later (9)."""
+    paid.till.will(trouble)
+    async with paid.impatient():
+        answer = await paid.staff("REFUND", "100.00")
+    assert answer.result is None
+    assert list(answer.dump()) == ["pspReference"]
+    assert paid.amounts.refund_pending == 100
+    paid.refunded("100.00", "refund-1")
+    await paid.later(seconds=30)
+    assert paid.amounts == amounts(charged="469.50", refunded="100.00")
+    [report] = paid.books.reports
+    assert (report.type.value, report.psp_reference) == ("REFUND_SUCCESS", answer.psp_reference)
+    assert paid.till.calls == ["refund"]  # never repeated
+
+
+async def test_a_refund_that_was_never_made_fails_only_after_the_settling_time(paid: Shop) -> None:
+    """Law 2."""
+    paid.till.will(Mute.HANGS_UP)
+    answer = await paid.staff("REFUND", "100.00")
+    await paid.later(minutes=14)
+    assert paid.books.reports == []
+    assert paid.till.looks > 3
+    await paid.later(minutes=20)
+    [report] = paid.books.reports
+    assert (report.type.value, report.psp_reference) == ("REFUND_FAILURE", answer.psp_reference)
+    assert paid.amounts == amounts(charged=TOTAL)
+    assert paid.transaction.actions == ["REFUND"]
+    assert paid.till.calls == ["refund"]
+
+
+async def test_a_refund_given_up_too_early_counts_when_the_gateway_shows_it(paid: Shop) -> None:
+    """Law 2: our conclusion from silence gives way to the gateway's word, under the same reference (9)."""
+    paid.till.will(Mute.HANGS_UP)
+    answer = await paid.staff("REFUND", "100.00")
+    await paid.later(minutes=40)
+    assert paid.books.told == ["REFUND_FAILURE"]
+    await paid.notify(operation("refund", paid.order_id, "100.00", named="late"))
+    await paid.work()
+    assert paid.books.told == ["REFUND_FAILURE", "REFUND_SUCCESS"]
+    assert paid.books.reports[-1].psp_reference == answer.psp_reference
+    assert paid.amounts == amounts(charged="469.50", refunded="100.00")
+
+
+class TestOneAtATime:
+    """Law 3."""
+
+    async def test_a_second_refund_waits_until_the_first_is_settled(self, paid: Shop) -> None:
+        paid.till.will(Mute.HANGS_UP)
+        first = await paid.staff("REFUND", "100.00", "first")
+        second = await paid.staff("REFUND", "200.00", "second")
+        assert second.result is None
+        assert second.psp_reference != first.psp_reference
+        assert paid.till.calls == ["refund"]
+        await paid.later(minutes=2)
+        assert paid.till.calls == ["refund"]
+        paid.refunded("100.00", "refund-1")
+        paid.till.will(said(operation("refund", paid.order_id, "200.00", named="refund-2")))
+        await paid.later(minutes=5)
+        assert paid.till.calls == ["refund", "refund"]
+        assert [report.psp_reference for report in paid.books.reports] == [first.psp_reference, second.psp_reference]
+        assert paid.books.told == ["REFUND_SUCCESS", "REFUND_SUCCESS"]
+        assert paid.amounts == amounts(charged="269.50", refunded="300.00")
+
+    async def test_what_is_in_flight_is_not_promised_twice(self, paid: Shop) -> None:
+        paid.till.will(Mute.HANGS_UP)
+        await paid.staff("REFUND", "500.00", "first")
+        assert (await paid.staff("REFUND", "69.50", "second")).result is None  # waits, and is promised too
+        refusal = await paid.staff("REFUND", "0.01", "third")
+        assert refusal.result == "REFUND_FAILURE"
+        assert "0.00 of this payment is left" in (refusal.message or "")
+
+    async def test_those_that_wait_go_one_after_the_other_in_the_order_in_which_they_came(self, paid: Shop) -> None:
+        paid.till.will(Mute.HANGS_UP)
+        for number in range(1, 4):
+            await paid.staff("REFUND", f"{number}.00", f"key-{number}")
+        in_flight: list[int] = []
+
+        async def count(heard: Heard) -> None:
+            if heard.action == "refund":
+                async with paid.desk.database.transaction() as session:
+                    states = (await session.exec(select(Operation.state))).all()
+                in_flight.append(sum(state in {State.INTENT, State.UNKNOWN, State.PENDING} for state in states))
+
+        paid.till.on_arrival = count
+        paid.till.will(*(said(operation("refund", paid.order_id, f"{number}.00")) for number in (2, 3)))
+        paid.refunded("1.00", "refund-1")
+        await paid.later(minutes=1)
+        assert [heard.body["refund_amount"] for heard in paid.till.heard if heard.action == "refund"] == [1, 2, 3]
+        assert in_flight == [1, 1]
+        assert paid.amounts == amounts(charged="563.50", refunded="6.00")
+
+    async def test_many_requests_at_once_never_refund_more_than_was_paid(self, paid: Shop) -> None:
+        paid.till.will(said(operation("refund", paid.order_id, "400.00", named="refund-1")))
+        answers: list[ActionAnswer] = await at_once(
+            *(paid.staff("REFUND", "400.00", f"key-{number}") for number in range(4))
+        )
+        outcomes = sorted(str(answer.result) for answer in answers)
+        assert outcomes == ["REFUND_FAILURE"] * 3 + ["REFUND_SUCCESS"]
+        assert paid.till.calls == ["refund"]
+        assert paid.amounts == amounts(charged="169.50", refunded="400.00")
+
+
+class TestSameQuestion:
+    """Law 4."""
+
+    async def test_asked_twice(self, paid: Shop) -> None:
+        paid.till.will(said(operation("refund", paid.order_id, "100.00")))
+        first = await paid.staff("REFUND", "100.00")
+        assert await paid.staff("REFUND", "100.00", booked=False) == first
+        assert paid.till.calls == ["refund"]
+
+    async def test_asked_again_while_the_first_is_on_its_way(self, paid: Shop) -> None:
+        paid.till.will(said(operation("refund", paid.order_id, "100.00")))
+        event = action_event(paid.transaction.id, "REFUND", "100.00", "key-1")
+        answers = await at_once(*(act(paid.desk, event, paid.installation) for _ in range(4)))
+        assert len({answer.psp_reference for answer in answers}) == 1
+        results = {str(answer.result) for answer in answers}
+        assert "REFUND_SUCCESS" in results
+        assert results <= {"REFUND_SUCCESS", "None"}  # who asks while it is under way hears "pending"
+        assert paid.till.calls == ["refund"]
+        again = await act(paid.desk, event, paid.installation)
+        assert again.result == "REFUND_SUCCESS"
+        await paid.later(minutes=1)
+        assert paid.books.told == ["REFUND_SUCCESS"]
+        assert paid.books.reports[0].psp_reference == answers[0].psp_reference
+
+    async def test_asked_again_while_its_outcome_is_not_known(self, paid: Shop) -> None:
+        paid.till.will(Mute.HANGS_UP)
+        first = await paid.staff("REFUND", "100.00")
+        assert await paid.staff("REFUND", "100.00", booked=False) == first
+        assert paid.till.calls == ["refund"]
+
+    async def test_what_was_refused_once_is_refused_for_ever(self, shop: Shop) -> None:
+        """Saleor has booked the failure: if the payment stands otherwise later, the old question must move nothing."""
+        shop.till.will(shop.till.page())
+        await shop.begin(flow="AUTHORIZATION")
+        first = await shop.staff("CHARGE", TOTAL)
+        assert first.result == "CHARGE_FAILURE"
+        await shop.notify(payment(shop.order_id, method="auth"))
+        await shop.work()
+        again = await shop.staff("CHARGE", TOTAL, booked=False)
+        assert (again.result, again.psp_reference, again.message) == (first.result, first.psp_reference, first.message)
+        assert shop.till.calls == ["payment"]
+        shop.till.will(said(operation("capture", shop.order_id, TOTAL)))
+        assert (await shop.staff("CHARGE", TOTAL, "another question")).result == "CHARGE_SUCCESS"
+
+
+async def test_a_notification_that_overtakes_its_answer_tells_the_same_story(paid: Shop) -> None:
+    """Laws 7, 9 and 10: it is bound to the operation in flight, and the answer finds it there."""
+    record = operation("refund", paid.order_id, "100.00", named="refund-1")
+
+    async def notify_first(heard: Heard) -> None:
+        paid.till.on_arrival = None
+        await paid.notify(record)
+        await paid.work()
+
+    paid.till.on_arrival = notify_first
+    paid.till.will(said(record))
+    answer = await paid.staff("REFUND", "100.00")
+    assert answer.result == "REFUND_SUCCESS"
+    assert answer.psp_reference == "refund-1"
+    await paid.later(minutes=1)
+    assert paid.books.told == ["REFUND_SUCCESS"]
+    assert paid.amounts == amounts(charged="469.50", refunded="100.00")
+
+
+async def test_a_strange_notification_that_overtakes_its_answer_takes_no_reference_away(paid: Shop) -> None:
+    """It names the answer's id with another amount: then it is somebody else's refund, and ours is looked up."""
+
+    async def notify_first(heard: Heard) -> None:
+        paid.till.on_arrival = None
+        await paid.notify(operation("refund", paid.order_id, "99.00", named="refund-1"))
+        await paid.work()
+
+    paid.till.on_arrival = notify_first
+    paid.till.will(said(operation("refund", paid.order_id, "100.00", named="refund-1")))
+    answer = await paid.staff("REFUND", "100.00")
+    assert answer.result is None
+    assert answer.psp_reference != "refund-1"
+    assert (await paid.sheet()).payment.problem
+
+
+async def test_of_two_candidates_the_one_in_flight_is_meant(paid: Shop) -> None:
+    """Law 10. A refund was given up for silence; staff ask again, and the new one's notification comes first."""
+    paid.till.will(Mute.HANGS_UP)
+    given_up = await paid.staff("REFUND", "100.00", "first")
+    await paid.later(minutes=40)
+    record = operation("refund", paid.order_id, "100.00", named="refund-2")
+
+    async def notify_first(heard: Heard) -> None:
+        paid.till.on_arrival = None
+        await paid.notify(record)
+        await paid.work()
+
+    paid.till.on_arrival = notify_first
+    paid.till.will(said(record))
+    again = await paid.staff("REFUND", "100.00", "second")
+    assert (again.result, again.psp_reference) == ("REFUND_SUCCESS", "refund-2")
+    await paid.later(minutes=1)
+    told = [(report.type.value, report.psp_reference) for report in paid.books.reports]
+    assert told == [("REFUND_FAILURE", given_up.psp_reference), ("REFUND_SUCCESS", "refund-2")]
+    assert paid.amounts == amounts(charged="469.50", refunded="100.00")
+
+
+async def test_a_webhook_never_waits_longer_than_its_budget(paid: Shop) -> None:
+    """Law 11, measured: a gateway that never answers holds nobody up for more than the budget and a little."""
+    paid.till.will(Mute.IS_SILENT)
+    async with paid.impatient(), asyncio.timeout(8):
+        answer = await paid.staff("REFUND", "100.00")
+    assert answer.result is None
