@@ -34,13 +34,16 @@ async def current_revision(database_url: str) -> str | None:
         await engine.dispose()
 
 
-async def migrate(database_url: str) -> None:
-    """Bring the database to the newest migration. Safe to repeat; on PostgreSQL safe from several processes at once."""
+async def migrate(database_url: str, to: str = "head") -> None:
+    """Bring the database forward to a migration, the newest unless another is named.
+
+    Safe to repeat; on PostgreSQL safe from several processes at once.
+    """
 
     def upgrade(connection: Connection) -> None:
         config = _config()
         config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        command.upgrade(config, to)
 
     engine = create_engine(database_url)
     try:

@@ -32,6 +32,21 @@ class Kind(StrEnum):
     CANCEL = "cancel"
 
 
+class Mode(StrEnum):
+    """Where the shopper gives the card: on the gateway's page, or in the storefront."""
+
+    HOSTED = "hosted"
+    DIRECT = "direct"
+
+
+class ProductsForm(StrEnum):
+    """Whether the gateway is told what is paid for, and in which of its two forms (gateway facts, 5)."""
+
+    NONE = "none"
+    PLAIN = "plain"
+    FISCAL = "fiscal"
+
+
 class State(StrEnum):
     """How far an operation has come. Listed in the only direction in which it moves (laws of money, 7)."""
 
@@ -104,6 +119,16 @@ class MerchantAccount(SQLModel, table=True):
     order_timeout: int = Field(default=3600)  # seconds that a shopper has to pay
     order_3ds_bypass: str = Field(default="supported", max_length=20)
     names_required: bool = Field(default=True)  # refuse a payment whose shopper has no first and last name
+    sector: str = Field(default="general", max_length=20)  # the gateway asks more of some merchants
+    merchant_mcc: str | None = Field(default=None, max_length=4)
+    description_template: str | None = Field(default=None, max_length=500)  # what the payment is called at the gateway
+    products: ProductsForm = Field(default=ProductsForm.NONE, sa_type=one_of(ProductsForm))
+    receipt_delivery: str | None = Field(default=None, max_length=10)  # how the fiscal receipt reaches the shopper
+    cancel_older: bool = Field(default=True)  # a new attempt to pay closes the older unpaid pages of the same checkout
+    pci_dss_confirmed_at: datetime | None = Field(default=None, sa_type=Moment)  # None: no cards in the storefront
+    balances_url: str | None = Field(default=None, max_length=500)  # None: where payments are
+    register_url: str | None = Field(default=None, max_length=500)  # None: where payments are
+    split_rules: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # None: nothing is split
     enabled: bool = Field(default=True)
     created_at: datetime = Field(sa_type=Moment)
     updated_at: datetime = Field(sa_type=Moment)
@@ -136,6 +161,7 @@ class Payment(SQLModel, table=True):
     transaction_id: str = Field(max_length=100)
     order_id: str = Field(unique=True, max_length=32)
     flow: Flow = Field(sa_type=one_of(Flow))
+    mode: Mode = Field(default=Mode.HOSTED, sa_type=one_of(Mode))
     amount: Decimal = Field(sa_type=Amount)
     currency: str = Field(max_length=3)
     channel: str = Field(max_length=255)
@@ -145,8 +171,10 @@ class Payment(SQLModel, table=True):
     return_url: str | None = Field(default=None, sa_type=Text)
     checkout_url: str | None = Field(default=None, sa_type=Text)
     qr_url: str | None = Field(default=None, sa_type=Text)
+    redirect_url: str | None = Field(default=None, sa_type=Text)  # where a shopper who pays directly must go (3DS)
     expires_at: datetime | None = Field(default=None, sa_type=Moment)
     problem: str | None = Field(default=None, sa_type=Text)  # what staff must look at, in words
+    next_refund_split: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # whom staff chose to take it from
     created_at: datetime = Field(sa_type=Moment)
     updated_at: datetime = Field(sa_type=Moment)
 
@@ -186,12 +214,49 @@ class Operation(SQLModel, table=True):
     message: str | None = Field(default=None, sa_type=Text)  # words for staff
     shopper_message: str | None = Field(default=None, sa_type=Text)
     waits_for_shopper: bool = Field(default=False)  # pending, and it is the shopper who must act
+    particulars: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)  # what else the gateway says: fee, receipt
     inferred: bool = Field(default=False)  # the state is our conclusion from silence, not the gateway's word
     next_look_at: datetime | None = Field(default=None, sa_type=Moment)  # when the worker looks it up; None: never
     looks: int = Field(default=0)
     looked_at: datetime | None = Field(default=None, sa_type=Moment)
     created_at: datetime = Field(sa_type=Moment)
     updated_at: datetime = Field(sa_type=Moment)
+
+
+class BurntOrder(SQLModel, table=True):
+    """An order id that a payment had before: its creation was unknown, it was closed, and a fresh one was tried."""
+
+    __tablename__: ClassVar[Any] = "burnt_order"
+
+    order_id: str = Field(primary_key=True, max_length=32)
+    payment_id: int = Field(foreign_key="payment.id", index=True)
+    burnt_at: datetime = Field(sa_type=Moment)
+
+
+class SplitShare(SQLModel, table=True):
+    """What of an operation belongs to one sub-merchant: allocated (create), captured or refunded.
+
+    The shares of an operation sum to its amount.
+    """
+
+    __tablename__: ClassVar[Any] = "split_share"
+    __table_args__ = (UniqueConstraint("operation_id", "sub_merchant_id"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    operation_id: int = Field(foreign_key="operation.id")
+    sub_merchant_id: str = Field(max_length=64)
+    amount: Decimal = Field(sa_type=Amount)
+
+
+class CardKey(SQLModel, table=True):
+    """A key pair for which storefronts encrypt cards. The private half is sealed; ``kid`` is its thumbprint."""
+
+    __tablename__: ClassVar[Any] = "card_key"
+
+    kid: str = Field(primary_key=True, max_length=64)
+    public_jwk: dict[str, Any] = Field(sa_type=JSON)
+    private_sealed: str = Field(sa_type=Text)
+    created_at: datetime = Field(sa_type=Moment)
 
 
 class Notification(SQLModel, table=True):
