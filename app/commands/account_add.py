@@ -1,4 +1,4 @@
-"""``account add``: a point of sale with its keys, tried out as soon as it is kept."""
+"""``accounts add``: a point of sale with its keys, tried out as soon as it is kept."""
 
 from typing import Annotated
 from uuid import UUID
@@ -41,7 +41,7 @@ def add(
 
     You are asked for its secrets, unless they are in a TOML file (--secrets-file) or in the environment, under the
     names GATEWAY_API_KEY, GATEWAY_API_SECRET and GATEWAY_ENDPOINTS_KEY. An account that does not work yet stays: mend
-    it with `account set`.
+    it with `accounts set`.
     """
     place = options.place_of(gateway, base_url, scheme_word)
     if place is None:
@@ -59,7 +59,7 @@ def add(
             if account.installation_id == installation.id and account.name.casefold() == account_name.casefold():
                 raise CommandFailed(
                     f"this Saleor has a merchant account {account_name!r} already ({account.id}): change it with "
-                    "`saleor-gateway account set`, or give the new one another --name"
+                    "`saleor-gateway accounts set`, or give the new one another --name"
                 )
         return installation.id
 
@@ -104,11 +104,13 @@ def _tell(added: AccountView, finding: Finding | None) -> None:
     show(as_facts(added))
     if finding is not None and finding.wrong:
         complain(f"the account does not work yet: {finding.wrong}")
-        say(f"Mend it with `saleor-gateway account set {account.id}`, then: saleor-gateway account check {account.id}")
+        say(
+            f"Mend it with `saleor-gateway accounts set {account.id}`, then: saleor-gateway accounts check {account.id}"
+        )
         return
     if finding is not None:
         say("The gateway takes its keys.", "green")
         for words in finding.warnings:
             warn(words)
     say("")
-    say(f"Next:  saleor-gateway channel map YOUR-CHANNEL {account.id}")
+    say(f"Next:  saleor-gateway channels map YOUR-CHANNEL {account.id}")

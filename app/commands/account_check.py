@@ -105,7 +105,7 @@ def _switched_off(view: AccountView) -> str | None:
 def _without_channel(view: AccountView) -> str | None:
     if view.channels:
         return None
-    return f"no channel uses the account: run `saleor-gateway channel map CHANNEL {view.account.id}`"
+    return f"no channel uses the account: run `saleor-gateway channels map CHANNEL {view.account.id}`"
 
 
 def _without_storefront(view: AccountView) -> str | None:
@@ -113,5 +113,5 @@ def _without_storefront(view: AccountView) -> str | None:
         return None
     return (
         "no storefront is named, so none can have its shoppers sent back: run "
-        f"`saleor-gateway account set {view.account.id} --storefront ORIGIN`"
+        f"`saleor-gateway accounts set {view.account.id} --storefront ORIGIN`"
     )

@@ -1,4 +1,4 @@
-"""``account set``: changes an account. What the gateway must agree to is tried out before it is kept."""
+"""``accounts set``: changes an account. What the gateway must agree to is tried out before it is kept."""
 
 from dataclasses import replace
 from typing import Annotated
@@ -47,7 +47,7 @@ def change(
 ) -> None:
     """Change an account. Currencies and storefronts given here replace those it had.
 
-    New secrets come from where `account add` takes them. They and a new address are tried out first: if the gateway
+    New secrets come from where `accounts add` takes them. They and a new address are tried out first: if the gateway
     does not take them, nothing is changed.
     """
     columns: dict[str, object] = {
@@ -61,7 +61,7 @@ def change(
     place = options.place_of(gateway, base_url, scheme_word)
     keys = rotate_secrets or secrets_file is not None
     if all(value is None for value in columns.values()) and place is None and scheme_word is None and not keys:
-        raise CommandFailed("say what to change: `saleor-gateway account set --help` lists it", status=2)
+        raise CommandFailed("say what to change: `saleor-gateway accounts set --help` lists it", status=2)
     meant = at_desk(lambda desk: find_account(desk, account))
     new_keys = read_new_keys(secrets_file) if keys else {}
 

@@ -1,4 +1,4 @@
-"""``account``: the points of sale at the gateway, with their keys."""
+"""``accounts``: the points of sale at the gateway, with their keys."""
 
 from typing import Annotated
 
@@ -28,7 +28,7 @@ def show_accounts(as_json: AsJson = False) -> None:
         show_json([each.to_json() for each in found])
         return
     if not found:
-        say("There is no merchant account yet: saleor-gateway account add --help")
+        say("There is no merchant account yet: saleor-gateway accounts add --help")
     for number, saleor in enumerate(dict.fromkeys(each.saleor for each in found)):
         if number:
             say("")
@@ -56,7 +56,7 @@ def check_accounts(
 
     findings = at_desk(look)
     if not findings:
-        raise CommandFailed("there is no merchant account that is switched on: saleor-gateway account add --help")
+        raise CommandFailed("there is no merchant account that is switched on: saleor-gateway accounts add --help")
     if as_json:
         show_json([each.to_json() for each in findings])
     else:

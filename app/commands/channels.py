@@ -1,4 +1,4 @@
-"""``channel``: which merchant account takes the money of which sales channel."""
+"""``channels``: which merchant account takes the money of which sales channel."""
 
 import re
 from dataclasses import dataclass
@@ -69,7 +69,7 @@ def map_channel(channel: Channel, account: options.Account, as_json: AsJson = Fa
     instead = f", instead of {before.account_name!r}" if before and before.account != mapped.account else ""
     say(f"The money of {mapped.channel} ({mapped.saleor}) goes to {mapped.account_name!r}{instead}.")
     if not mapped.enabled:
-        warn(f"that account is switched off: saleor-gateway account set {mapped.account} --enable")
+        warn(f"that account is switched off: saleor-gateway accounts set {mapped.account} --enable")
 
 
 @commands.command("list")
@@ -80,7 +80,7 @@ def show_channels(as_json: AsJson = False) -> None:
         show_json([each.to_json() for each in routes])
         return
     if not routes:
-        say("No channel has an account yet: saleor-gateway channel map CHANNEL ACCOUNT")
+        say("No channel has an account yet: saleor-gateway channels map CHANNEL ACCOUNT")
         return
     shown = table("Channel", "Account", "Saleor")
     for each in routes:
@@ -98,7 +98,7 @@ def unmap_channel(channel: Channel, saleor: options.Saleor = None, as_json: AsJs
         meant = [each for each in await _routes(desk) if each.channel == channel and only in {None, each.saleor}]
         if not meant:
             raise CommandFailed(
-                f"the channel {channel!r} has no merchant account: `saleor-gateway channel list` shows those that have"
+                f"the channel {channel!r} has no merchant account: `saleor-gateway channels list` shows those that have"
             )
         if len(meant) > 1:
             known = ", ".join(each.saleor for each in meant)

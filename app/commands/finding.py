@@ -33,7 +33,7 @@ async def find_account(desk: Desk, given: str) -> MerchantAccount:
     named = [each for each in accounts if each.name.casefold() == given.casefold()]
     meant = [each for each in accounts if each.id == given] or named
     if not meant:
-        raise CommandFailed(f"there is no merchant account {given!r}: `saleor-gateway account list` shows them")
+        raise CommandFailed(f"there is no merchant account {given!r}: `saleor-gateway accounts list` shows them")
     if len(meant) > 1:
         ids = ", ".join(each.id for each in meant)
         raise CommandFailed(f"several merchant accounts are named {given!r}: say which by its id ({ids})")

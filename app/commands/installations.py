@@ -1,4 +1,4 @@
-"""``installation``: the Saleors that have installed the app."""
+"""``installations``: the Saleors that have installed the app."""
 
 import typer
 from rich.text import Text

@@ -1,4 +1,4 @@
-"""``payment``: what became of each payment, and why."""
+"""``payments``: what became of each payment, and why."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -114,7 +114,7 @@ async def _find(session: AsyncSession, given: str) -> Sheet:
             return sheet
     raise CommandFailed(
         f"there is no payment {given!r}: give the gateway's order id or the transaction id of Saleor; "
-        "`saleor-gateway payment list` shows the newest"
+        "`saleor-gateway payments list` shows the newest"
     )
 
 

@@ -28,13 +28,13 @@ FIRST_STEPS: tuple[Step, ...] = (
         "The point of sale and its keys, as the gateway's merchant portal shows them. The command asks for the keys, "
         "so that they stay out of your shell's history, and tries them out. "
         f"A gateway is {' or '.join(PRESETS)}; any other is named by --base-url instead.",
-        f"saleor-gateway account add --saleor {SALEOR} --gateway YOUR-GATEWAY --pos-id YOUR-POS-ID",
+        f"saleor-gateway accounts add --saleor {SALEOR} --gateway YOUR-GATEWAY --pos-id YOUR-POS-ID",
     ),
     Step(
         "Say which channels use it",
         "A channel without an account of its own is not offered the payment method. The account's id is what the first "
         "command says at its end.",
-        "saleor-gateway channel map YOUR-CHANNEL YOUR-ACCOUNT",
+        "saleor-gateway channels map YOUR-CHANNEL YOUR-ACCOUNT",
     ),
 )
 

@@ -204,5 +204,5 @@ class AccountBook:
 async def _required(session: AsyncSession, account_id: str) -> MerchantAccount:
     row = await session.get(MerchantAccount, account_id, with_for_update=True)
     if row is None:
-        raise AccountError(f"There is no merchant account {account_id!r}: see `saleor-gateway account list`.")
+        raise AccountError(f"There is no merchant account {account_id!r}: see `saleor-gateway accounts list`.")
     return row

@@ -1,4 +1,4 @@
-"""``account add``: what operators give, where secrets come from, what they are told."""
+"""``accounts add``: what operators give, where secrets come from, what they are told."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from tests.commands.conftest import (
     one_database,
 )
 
-ADD = ("account", "add", "--pos-id", POS_ID)
+ADD = ("accounts", "add", "--pos-id", POS_ID)
 
 
 async def test_an_account_is_added_and_tried_out(shell: Shell, desk: Desk, installed: int, gateway: Gateway) -> None:
@@ -28,7 +28,7 @@ async def test_an_account_is_added_and_tried_out(shell: Shell, desk: Desk, insta
     assert said.status == 0, said.err
     assert gateway.asked == [f"/api/v1/pos/{POS_ID}/orders/0"]
     assert "The gateway takes its keys." in said.out
-    assert f"saleor-gateway channel map YOUR-CHANNEL {account.id}" in said.out
+    assert f"saleor-gateway channels map YOUR-CHANNEL {account.id}" in said.out
     assert "/api/webhooks/gateway/" in said.out
     assert said.err == ""
     assert (account.installation_id, account.name, account.pos_id) == (installed, "Main", POS_ID)
@@ -90,8 +90,8 @@ async def test_an_account_whose_keys_are_refused_stays_and_it_is_said(
     (account,) = await desk.accounts.all()
     assert said.status == 1
     assert "refuses these keys [S-404]" in said.err
-    assert f"saleor-gateway account set {account.id}" in said.out
-    assert f"saleor-gateway account check {account.id}" in said.out
+    assert f"saleor-gateway accounts set {account.id}" in said.out
+    assert f"saleor-gateway accounts check {account.id}" in said.out
 
     again = await shell(*ADD, "--base-url", gateway.url, **KEYS)
     again.failed(f"has a merchant account '{account.name}' already ({account.id})")

@@ -1,4 +1,4 @@
-"""``account set``, ``account remove``, ``account list``."""
+"""``accounts set``, ``accounts remove``, ``accounts list``."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from tests.commands.conftest import KEYS, NEW_KEYS, SALEOR, Gateway, Shell, add_
 
 async def test_options_that_are_not_named_stay_as_they_are(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
     said = await shell(
-        "account", "set", "SHOP", "--name", "Main", "--currency", "EUR", "--storefront", "https://b.example",
+        "accounts", "set", "SHOP", "--name", "Main", "--currency", "EUR", "--storefront", "https://b.example",
         "--order-timeout", "600", "--names-optional", "--disable", "--json",
     )  # fmt: skip
 
@@ -23,7 +23,7 @@ async def test_options_that_are_not_named_stay_as_they_are(shell: Shell, desk: D
     assert (changed.order_timeout, changed.names_required, changed.enabled) == (600, False, False)
     assert said.json["name"] == "Main"
 
-    said = await shell("account", "set", account.id, "--enable", "--names-required")
+    said = await shell("accounts", "set", account.id, "--enable", "--names-required")
     assert "switched on" in said.out
     changed = await desk.accounts.find(account.id)
     assert changed is not None
@@ -34,19 +34,19 @@ async def test_options_that_are_not_named_stay_as_they_are(shell: Shell, desk: D
 async def test_new_secrets_are_tried_out_before_they_are_kept(
     shell: Shell, desk: Desk, account: MerchantAccount, gateway: Gateway
 ) -> None:
-    said = await shell("account", "set", "Shop", "--rotate-secrets", **NEW_KEYS)
+    said = await shell("accounts", "set", "Shop", "--rotate-secrets", **NEW_KEYS)
     said.failed("nothing was changed: the gateway at")
     assert "refuses these keys [S-404]" in said.err
     assert desk.accounts.keys(account).api_secret == KEYS["GATEWAY_API_SECRET"]
 
     gateway.keys = NEW_KEYS
-    assert (await shell("account", "set", "Shop", "--rotate-secrets", **NEW_KEYS)).status == 0
+    assert (await shell("accounts", "set", "Shop", "--rotate-secrets", **NEW_KEYS)).status == 0
     changed = await desk.accounts.find(account.id)
     assert changed is not None
     keys = desk.accounts.keys(changed)
     assert [keys.api_key, keys.api_secret, keys.endpoints_key] == list(NEW_KEYS.values())
     assert keys.previous_api_secret == KEYS["GATEWAY_API_SECRET"]
-    assert (await shell("account", "check")).status == 0
+    assert (await shell("accounts", "check")).status == 0
 
 
 async def test_one_secret_alone_can_be_replaced(
@@ -57,7 +57,7 @@ async def test_one_secret_alone_can_be_replaced(
     file.write_text(f'GATEWAY_ENDPOINTS_KEY = "{NEW_KEYS["GATEWAY_ENDPOINTS_KEY"]}"')
     gateway.keys["GATEWAY_ENDPOINTS_KEY"] = NEW_KEYS["GATEWAY_ENDPOINTS_KEY"]
 
-    assert (await shell("account", "set", "Shop", "--secrets-file", str(file))).status == 0
+    assert (await shell("accounts", "set", "Shop", "--secrets-file", str(file))).status == 0
     changed = await desk.accounts.find(account.id)
     assert changed is not None
     keys = desk.accounts.keys(changed)
@@ -68,7 +68,7 @@ async def test_one_secret_alone_can_be_replaced(
 async def test_secrets_in_the_environment_are_left_alone_unless_asked_for(
     shell: Shell, desk: Desk, account: MerchantAccount
 ) -> None:
-    assert (await shell("account", "set", "Shop", "--name", "Main", **NEW_KEYS)).status == 0
+    assert (await shell("accounts", "set", "Shop", "--name", "Main", **NEW_KEYS)).status == 0
     changed = await desk.accounts.find(account.id)
     assert changed is not None
     assert desk.accounts.keys(changed) == desk.accounts.keys(account)
@@ -77,9 +77,9 @@ async def test_secrets_in_the_environment_are_left_alone_unless_asked_for(
 async def test_a_new_address_is_tried_out_before_it_is_kept(
     shell: Shell, desk: Desk, account: MerchantAccount, gateway: Gateway
 ) -> None:
-    elsewhere = ("account", "set", "Shop", "--base-url", "http://127.0.0.1:9")
+    elsewhere = ("accounts", "set", "Shop", "--base-url", "http://127.0.0.1:9")
     (await shell(*elsewhere, "--name", "Main")).failed("nothing was changed: no connection to 127.0.0.1:9")
-    (await shell("account", "set", "Shop", "--scheme-word", "OPAY")).failed("refuses these keys")
+    (await shell("accounts", "set", "Shop", "--scheme-word", "OPAY")).failed("refuses these keys")
     unchanged = await desk.accounts.find(account.id)
     assert unchanged is not None
     assert (unchanged.name, unchanged.base_url, unchanged.scheme_word) == ("Shop", gateway.url, "CPAY")
@@ -89,19 +89,19 @@ async def test_a_new_address_is_tried_out_before_it_is_kept(
     assert changed is not None
     assert changed.base_url == "http://127.0.0.1:9"
     gateway.scheme_word = "OPAY"
-    back = ("account", "set", "Shop", "--base-url", gateway.url, "--scheme-word", "OPAY")
+    back = ("accounts", "set", "Shop", "--base-url", gateway.url, "--scheme-word", "OPAY")
     assert (await shell(*back)).status == 0
 
 
 @one_database
 async def test_what_cannot_be_changed(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
     other = await add_account(desk, account.installation_id, name="Other")
-    (await shell("account", "set", "Shop")).failed("say what to change", status=2)
-    (await shell("account", "set", "Shp", "--enable")).failed("there is no merchant account 'Shp'")
-    (await shell("account", "set", "Shop", "--name", "other")).failed(f"is named 'Other' ({other.id})")
-    (await shell("account", "set", "Shop", "--currency", "€")).failed("'€' is not a currency", status=2)
-    (await shell("account", "set", "Shop", "--rotate-secrets")).failed("nobody can be asked here", status=2)
-    assert (await shell("account", "set", "Shop", "--name", "SHOP")).status == 0
+    (await shell("accounts", "set", "Shop")).failed("say what to change", status=2)
+    (await shell("accounts", "set", "Shp", "--enable")).failed("there is no merchant account 'Shp'")
+    (await shell("accounts", "set", "Shop", "--name", "other")).failed(f"is named 'Other' ({other.id})")
+    (await shell("accounts", "set", "Shop", "--currency", "€")).failed("'€' is not a currency", status=2)
+    (await shell("accounts", "set", "Shop", "--rotate-secrets")).failed("nobody can be asked here", status=2)
+    assert (await shell("accounts", "set", "Shop", "--name", "SHOP")).status == 0
 
 
 @one_database
@@ -109,14 +109,14 @@ async def test_an_account_of_which_there_are_two_is_named_by_its_id(
     shell: Shell, desk: Desk, account: MerchantAccount
 ) -> None:
     twin = await add_account(desk, await install(desk, "https://other.example.com/graphql/"))
-    said = await shell("account", "set", "shop", "--disable")
+    said = await shell("accounts", "set", "shop", "--disable")
     said.failed(f"several merchant accounts are named 'shop': say which by its id ({account.id}, {twin.id})")
-    assert (await shell("account", "set", twin.id, "--disable")).status == 0
+    assert (await shell("accounts", "set", twin.id, "--disable")).status == 0
 
 
 async def test_an_account_without_payments_is_deleted(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
     await desk.accounts.map_channel("default-channel", account.id)
-    said = await shell("account", "remove", "Shop", "--yes")
+    said = await shell("accounts", "remove", "Shop", "--yes")
 
     assert said.status == 0
     assert said.out == "The merchant account 'Shop' is deleted, with its keys.\n"
@@ -133,19 +133,19 @@ async def test_an_account_that_something_refers_to_is_kept(
         await a_payment(desk, account)
     else:
         await desk.inbox.keep(account_id=account.id, digest="d", data="not ours", order_id="o", now=desk.now())
-    said = await shell("account", "remove", account.id, "--yes", "--json")
+    said = await shell("accounts", "remove", account.id, "--yes", "--json")
 
     assert said.json == {"id": account.id, "outcome": "disabled", "unmapped": []}
     kept = await desk.accounts.find(account.id)
     assert kept is not None
     assert not kept.enabled
-    assert "switched off. It is kept" in (await shell("account", "remove", account.id, "--yes")).out
+    assert "switched off. It is kept" in (await shell("accounts", "remove", account.id, "--yes")).out
 
 
 @one_database
 async def test_nothing_is_removed_unless_somebody_is_sure(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
-    (await shell("account", "remove", "Shop")).failed("nobody can be asked here: confirm with --yes", status=2)
-    (await shell("account", "remove", "Shp", "--yes")).failed("there is no merchant account 'Shp'")
+    (await shell("accounts", "remove", "Shop")).failed("nobody can be asked here: confirm with --yes", status=2)
+    (await shell("accounts", "remove", "Shp", "--yes")).failed("there is no merchant account 'Shp'")
     assert len(await desk.accounts.all()) == 1
 
 
@@ -156,12 +156,12 @@ async def test_all_accounts_are_listed(shell: Shell, desk: Desk, account: Mercha
     await desk.accounts.map_channel("default-channel", account.id)
     await desk.accounts.map_channel("uk", account.id)
 
-    said = await shell("account", "list")
+    said = await shell("accounts", "list")
     assert said.status == 0
     for words in (SALEOR, "https://other.example.com/graphql/", "Other [bold] (switched off)", account.id, other.id,
                   account.pos_id, account.base_url, "default-channel", "uk"):  # fmt: skip
         assert words in said.out
-    listed = (await shell("account", "list", "--json")).json
+    listed = (await shell("accounts", "list", "--json")).json
     assert [(each["name"], each["channels"]) for each in listed] == [
         ("Shop", ["default-channel", "uk"]),
         ("Other [bold]", []),
@@ -170,5 +170,5 @@ async def test_all_accounts_are_listed(shell: Shell, desk: Desk, account: Mercha
 
 @one_database
 async def test_where_there_is_no_account_it_is_said_how_to_add_one(shell: Shell, desk: Desk) -> None:
-    assert "saleor-gateway account add --help" in (await shell("account", "list")).out
-    assert (await shell("account", "list", "--json")).json == []
+    assert "saleor-gateway accounts add --help" in (await shell("accounts", "list")).out
+    assert (await shell("accounts", "list", "--json")).json == []

@@ -9,14 +9,14 @@ OTHER = "https://other.example.com/graphql/"
 
 async def test_a_channel_is_mapped_and_mapped_anew(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
     other = await add_account(desk, account.installation_id, name="Other")
-    said = await shell("channel", "map", "default-channel", "Shop")
+    said = await shell("channels", "map", "default-channel", "Shop")
     assert (said.status, said.err) == (0, "")
     assert said.out == f"The money of default-channel ({SALEOR}) goes to 'Shop'.\n"
     assert await desk.accounts.for_channel(account.installation_id, "default-channel") == account
 
-    said = await shell("channel", "map", "default-channel", other.id)
+    said = await shell("channels", "map", "default-channel", other.id)
     assert said.out == f"The money of default-channel ({SALEOR}) goes to 'Other', instead of 'Shop'.\n"
-    said = await shell("channel", "map", "default-channel", other.id, "--json")
+    said = await shell("channels", "map", "default-channel", other.id, "--json")
     assert said.json == {
         "saleor": SALEOR,
         "channel": "default-channel",
@@ -30,19 +30,19 @@ async def test_a_channel_is_mapped_and_mapped_anew(shell: Shell, desk: Desk, acc
 
 async def test_an_account_that_is_switched_off_is_warned_of(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
     await desk.accounts.change(account.id, enabled=False)
-    said = await shell("channel", "map", "default-channel", account.id)
+    said = await shell("channels", "map", "default-channel", account.id)
     assert said.status == 0
-    assert f"saleor-gateway account set {account.id} --enable" in said.err
-    assert "(switched off)" in (await shell("channel", "list")).out
+    assert f"saleor-gateway accounts set {account.id} --enable" in said.err
+    assert "(switched off)" in (await shell("channels", "list")).out
 
 
 @one_database
 async def test_what_cannot_be_mapped(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
-    (await shell("channel", "map", "Default Channel", "Shop")).failed("is no slug of a channel", status=2)
-    (await shell("channel", "map", "default-channel", "Shp")).failed("there is no merchant account 'Shp'")
-    assert "no merchant" not in (await shell("channel", "list")).out
-    assert "saleor-gateway channel map CHANNEL ACCOUNT" in (await shell("channel", "list")).out
-    assert (await shell("channel", "list", "--json")).json == []
+    (await shell("channels", "map", "Default Channel", "Shop")).failed("is no slug of a channel", status=2)
+    (await shell("channels", "map", "default-channel", "Shp")).failed("there is no merchant account 'Shp'")
+    assert "no merchant" not in (await shell("channels", "list")).out
+    assert "saleor-gateway channels map CHANNEL ACCOUNT" in (await shell("channels", "list")).out
+    assert (await shell("channels", "list", "--json")).json == []
 
 
 async def test_a_channel_is_unmapped(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
@@ -52,16 +52,16 @@ async def test_a_channel_is_unmapped(shell: Shell, desk: Desk, account: Merchant
         await desk.accounts.map_channel("default-channel", one.id)
     await desk.accounts.map_channel("uk", account.id)
 
-    (await shell("channel", "unmap", "fr")).failed("the channel 'fr' has no merchant account")
-    (await shell("channel", "unmap", "uk", "--saleor", OTHER)).failed("the channel 'uk' has no merchant account")
-    (await shell("channel", "unmap", "default-channel")).failed(f"say which with --saleor ({SALEOR}, {OTHER})")
-    (await shell("channel", "unmap", "uk", "--saleor", "https://no.example/")).failed("has not installed this app")
-    said = await shell("channel", "unmap", "default-channel", "--saleor", "https://other.example.com")
+    (await shell("channels", "unmap", "fr")).failed("the channel 'fr' has no merchant account")
+    (await shell("channels", "unmap", "uk", "--saleor", OTHER)).failed("the channel 'uk' has no merchant account")
+    (await shell("channels", "unmap", "default-channel")).failed(f"say which with --saleor ({SALEOR}, {OTHER})")
+    (await shell("channels", "unmap", "uk", "--saleor", "https://no.example/")).failed("has not installed this app")
+    said = await shell("channels", "unmap", "default-channel", "--saleor", "https://other.example.com")
     assert said.out == f"The channel default-channel ({OTHER}) has no merchant account any more.\n"
-    said = await shell("channel", "unmap", "uk", "--json")
+    said = await shell("channels", "unmap", "uk", "--json")
     assert (said.json["channel"], said.json["account"]) == ("uk", account.id)
 
-    left = (await shell("channel", "list", "--json")).json
+    left = (await shell("channels", "list", "--json")).json
     assert [(each["saleor"], each["channel"]) for each in left] == [(SALEOR, "default-channel")]
     assert not await desk.accounts.unmap_channel(second, "default-channel")
 
@@ -72,12 +72,12 @@ async def test_installations_are_listed_with_how_far_they_are(
     await desk.installations.save_pending(
         saleor_api_url=OTHER, saleor_domain="o", schema_version="3.22", token="not-proven", jwks=None
     )
-    said = await shell("installation", "list")
+    said = await shell("installations", "list")
     assert SALEOR in said.out
     assert OTHER in said.out
     assert "activate the app" in said.out
     assert "not-proven" not in said.out
-    assert (await shell("installation", "list", "--json")).json == [
+    assert (await shell("installations", "list", "--json")).json == [
         {"saleor": SALEOR, "app_id": "QXBwOjE=", "saleor_version": "3.23", "verified": True, "pending": False,
          "accounts": 1},
         {"saleor": OTHER, "app_id": None, "saleor_version": "3.22", "verified": False, "pending": True, "accounts": 0},
@@ -86,10 +86,10 @@ async def test_installations_are_listed_with_how_far_they_are(
     await desk.installations.save_pending(
         saleor_api_url=SALEOR, saleor_domain="o", schema_version="3.23", token="not-proven", jwks=None
     )
-    assert "installed again:" in (await shell("installation", "list")).out
+    assert "installed again:" in (await shell("installations", "list")).out
 
 
 @one_database
 async def test_before_the_first_installation_the_manifest_is_named(shell: Shell, desk: Desk) -> None:
-    assert f"{APP}/api/manifest" in (await shell("installation", "list")).out
-    assert (await shell("installation", "list", "--json")).json == []
+    assert f"{APP}/api/manifest" in (await shell("installations", "list")).out
+    assert (await shell("installations", "list", "--json")).json == []

@@ -1,4 +1,4 @@
-"""``account check``: one harmless call, and what is wrong in words."""
+"""``accounts check``: one harmless call, and what is wrong in words."""
 
 import pytest
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
@@ -14,16 +14,16 @@ from tests.commands.conftest import KEYS, POS_ID, Gateway, Shell, add_account, o
 async def test_an_account_that_works(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
     await desk.accounts.map_channel("default-channel", account.id)
 
-    said = await shell("account", "check")
+    said = await shell("accounts", "check")
     assert (said.status, said.err) == (0, "")
     assert said.out == f"Shop ({account.id}): the gateway takes its keys\n"
-    said = await shell("account", "check", "shop", "--json")
+    said = await shell("accounts", "check", "shop", "--json")
     assert said.json == [{"account": account.id, "name": "Shop", "ok": True, "wrong": None, "warnings": []}]
 
 
 async def test_what_will_be_missed_is_warned_of(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
     await desk.accounts.change(account.id, enabled=False, storefront_origins=[])
-    said = await shell("account", "check", account.id, "--json", APP_BASE_URL="https://payments.example.com:9443")
+    said = await shell("accounts", "check", account.id, "--json", APP_BASE_URL="https://payments.example.com:9443")
 
     assert said.status == 0
     (found,) = said.json
@@ -31,8 +31,8 @@ async def test_what_will_be_missed_is_warned_of(shell: Shell, desk: Desk, accoun
     assert f"cannot notify https://payments.example.com:9443/api/webhooks/gateway/{account.id}" in unreachable
     assert "port 443 or 8443" in unreachable
     assert "switched off" in off
-    assert f"saleor-gateway channel map CHANNEL {account.id}" in channel
-    assert f"saleor-gateway account set {account.id} --storefront" in storefront
+    assert f"saleor-gateway channels map CHANNEL {account.id}" in channel
+    assert f"saleor-gateway accounts set {account.id} --storefront" in storefront
 
 
 async def test_one_of_several_that_does_not_work_is_enough_to_fail(
@@ -41,20 +41,20 @@ async def test_one_of_several_that_does_not_work_is_enough_to_fail(
     other = await add_account(desk, account.installation_id, name="Other", base_url="http://127.0.0.1:9")
     off = await add_account(desk, account.installation_id, name="Old")
     await desk.accounts.change(off.id, enabled=False)
-    said = await shell("account", "check")
+    said = await shell("accounts", "check")
 
     assert said.status == 1
     assert f"Shop ({account.id}): the gateway takes its keys" in said.out
     assert f"error: Other ({other.id}): no connection to 127.0.0.1:9: check the address" in said.err
     assert "Old" not in said.out + said.err
-    assert [each["ok"] for each in (await shell("account", "check", "--json")).json] == [True, False]
+    assert [each["ok"] for each in (await shell("accounts", "check", "--json")).json] == [True, False]
 
 
 @one_database
 async def test_nothing_to_check_is_no_success(shell: Shell, desk: Desk, installed: int) -> None:
-    (await shell("account", "check")).failed("there is no merchant account that is switched on")
-    (await shell("account", "check", "Shop")).failed(
-        "there is no merchant account 'Shop': `saleor-gateway account list`"
+    (await shell("accounts", "check")).failed("there is no merchant account that is switched on")
+    (await shell("accounts", "check", "Shop")).failed(
+        "there is no merchant account 'Shop': `saleor-gateway accounts list`"
     )
 
 

@@ -1,4 +1,4 @@
-"""``payment list`` and ``payment show``."""
+"""``payments list`` and ``payments show``."""
 
 from decimal import Decimal
 from uuid import UUID
@@ -33,7 +33,7 @@ async def a_story(desk: Desk, account: MerchantAccount) -> None:
 async def test_the_newest_payments_come_first(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
     await a_story(desk, account)
     await a_payment(desk, account, [operation(state=State.INIT)], order_id="second", transaction_id="2")
-    said = await shell("payment", "list")
+    said = await shell("payments", "list")
 
     assert said.status == 0
     assert said.out.index("second") < said.out.index(ORDER)
@@ -41,17 +41,17 @@ async def test_the_newest_payments_come_first(shell: Shell, desk: Desk, account:
         assert words in said.out
     assert PROBLEM.split(maxsplit=1)[0] in said.out
     assert "olena" not in said.out
-    listed = (await shell("payment", "list", "--json")).json
+    listed = (await shell("payments", "list", "--json")).json
     assert [each["order_id"] for each in listed] == ["second", ORDER]
-    assert [each["order_id"] for each in (await shell("payment", "list", "--limit", "1", "--json")).json] == ["second"]
+    assert [each["order_id"] for each in (await shell("payments", "list", "--limit", "1", "--json")).json] == ["second"]
 
 
 async def test_those_with_a_problem_can_be_had_alone(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
     await a_payment(desk, account, [operation(state=State.INIT)], order_id="second", transaction_id="2")
-    assert (await shell("payment", "list", "--problems")).out == "No payment has a problem.\n"
+    assert (await shell("payments", "list", "--problems")).out == "No payment has a problem.\n"
     await a_story(desk, account)
 
-    (only,) = (await shell("payment", "list", "--problems", "--json")).json
+    (only,) = (await shell("payments", "list", "--problems", "--json")).json
     assert only | {"updated_at": None} == {
         "order_id": ORDER,
         "transaction_id": TRANSACTION,
@@ -71,7 +71,7 @@ async def test_those_with_a_problem_can_be_had_alone(shell: Shell, desk: Desk, a
 
 async def test_a_payment_tells_its_story(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
     await a_story(desk, account)
-    said = await shell("payment", "show", ORDER)
+    said = await shell("payments", "show", ORDER)
 
     assert said.status == 0
     told = " ".join(said.out.split())
@@ -95,7 +95,7 @@ async def test_a_payment_tells_its_story(shell: Shell, desk: Desk, account: Merc
 
 async def test_a_script_gets_it_all(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
     await a_story(desk, account)
-    story = (await shell("payment", "show", TRANSACTION, "--json")).json
+    story = (await shell("payments", "show", TRANSACTION, "--json")).json
 
     assert (story["authorized"], story["charged"], story["refunded"]) == (Decimal("0.00"), Decimal("100.00"), 0)
     assert (story["saleor"], story["account_name"], story["possible"]) == (SALEOR, "Shop", ["REFUND"])
@@ -120,13 +120,15 @@ async def test_a_script_gets_it_all(shell: Shell, desk: Desk, account: MerchantA
 async def test_a_payment_is_found_by_each_of_its_names(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
     await a_payment(desk, account)
     for name in (ORDER, ORDER.upper(), str(UUID(ORDER)), TRANSACTION, f" {TRANSACTION} "):
-        assert (await shell("payment", "show", name, "--json")).json["order_id"] == ORDER
-    assert "Nothing is being waited for." in (await shell("payment", "show", ORDER)).out
-    (await shell("payment", "show", "1042")).failed("there is no payment '1042': give the gateway's order id or the tr")
+        assert (await shell("payments", "show", name, "--json")).json["order_id"] == ORDER
+    assert "Nothing is being waited for." in (await shell("payments", "show", ORDER)).out
+    (await shell("payments", "show", "1042")).failed(
+        "there is no payment '1042': give the gateway's order id or the tr"
+    )
 
 
 @one_database
 async def test_where_there_is_no_payment(shell: Shell, desk: Desk) -> None:
-    assert (await shell("payment", "list")).out == "There is no payment yet.\n"
-    assert (await shell("payment", "list", "--json")).json == []
-    (await shell("payment", "list", "--limit", "0")).failed("--limit", status=2)
+    assert (await shell("payments", "list")).out == "There is no payment yet.\n"
+    assert (await shell("payments", "list", "--json")).json == []
+    (await shell("payments", "list", "--limit", "0")).failed("--limit", status=2)

@@ -65,7 +65,7 @@ def _read(terminal: int) -> bytes:
 async def test_in_a_terminal_secrets_are_asked_for_and_not_shown(
     environment: dict[str, str], desk: Desk, installed: int, gateway: Gateway
 ) -> None:
-    add = ("account", "add", "--pos-id", POS_ID, "--base-url", gateway.url, "--storefront", STOREFRONT)
+    add = ("accounts", "add", "--pos-id", POS_ID, "--base-url", gateway.url, "--storefront", STOREFRONT)
     key, secret, endpoints = KEYS.values()
     typed = [("API key: ", key), ("API secret: ", f" {secret} "), ("Endpoints key: ", endpoints)]
     status, seen = await asyncio.to_thread(type_in, environment, add, typed)
@@ -80,7 +80,7 @@ async def test_in_a_terminal_secrets_are_asked_for_and_not_shown(
     keep = "(Enter keeps the present one): "
     new = NEW_KEYS["GATEWAY_API_SECRET"]
     typed = [(f"New API key {keep}", ""), (f"New API secret {keep}", new), (f"New Endpoints key {keep}", "")]
-    rotate = ("account", "set", account.id, "--rotate-secrets")
+    rotate = ("accounts", "set", account.id, "--rotate-secrets")
     status, seen = await asyncio.to_thread(type_in, environment, rotate, typed)
     assert status == 0, seen
     assert NEW_KEYS["GATEWAY_API_SECRET"] not in seen
@@ -93,7 +93,7 @@ async def test_in_a_terminal_secrets_are_asked_for_and_not_shown(
 async def test_in_a_terminal_it_is_asked_before_an_account_is_removed(
     environment: dict[str, str], desk: Desk, account: MerchantAccount
 ) -> None:
-    remove = ("account", "remove", "Shop")
+    remove = ("accounts", "remove", "Shop")
     question = "Remove the merchant account 'Shop'? [y/N]: "
     status, seen = await asyncio.to_thread(type_in, environment, remove, [(question, "n")])
     assert status == 1
@@ -115,7 +115,7 @@ async def run(environment: dict[str, str], *words: str, folder: Path | None = No
 
 
 async def test_a_script_in_a_process_of_its_own(environment: dict[str, str], account: MerchantAccount) -> None:
-    status, out, err = await run(environment, "channel", "map", "default-channel", account.id, "--json")
+    status, out, err = await run(environment, "channels", "map", "default-channel", account.id, "--json")
     assert (status, err) == (0, "")
     assert out == (
         f'{{"saleor": "{SALEOR}", "channel": "default-channel", "account": "{account.id}", "account_name": "Shop", '
@@ -126,7 +126,7 @@ async def test_a_script_in_a_process_of_its_own(environment: dict[str, str], acc
 async def test_in_the_wrong_folder_nothing_is_made(tmp_path: Path) -> None:
     folder = tmp_path / "elsewhere"
     folder.mkdir()
-    status, out, err = await run({}, "account", "list", folder=folder)
+    status, out, err = await run({}, "accounts", "list", folder=folder)
 
     assert (status, out) == (2, "")
     assert f"there is no database {folder}/data/ledger.sqlite: start the app once" in err
@@ -138,7 +138,7 @@ async def test_a_key_file_is_never_made_by_a_command(
 ) -> None:
     """With another key than the app's, an account would be sealed so that the app cannot open it."""
     elsewhere = environment | {"APP_DATA_DIR": str(tmp_path / "other")}
-    status, out, err = await run(elsewhere, "account", "list")
+    status, out, err = await run(elsewhere, "accounts", "list")
 
     assert (status, out) == (2, "")
     assert f"there is no secret key file {tmp_path}/other/secret.key" in err
@@ -151,7 +151,7 @@ async def test_another_key_than_the_apps_is_told(
 ) -> None:
     other = Settings(data_dir=tmp_path / "other")
     other.open_vault()
-    status, _, err = await run(environment | {"APP_SECRET_KEY_FILE": str(other.key_file)}, "account", "check")
+    status, _, err = await run(environment | {"APP_SECRET_KEY_FILE": str(other.key_file)}, "accounts", "check")
 
     assert status == 1
     assert "no key opens what is kept at" in err
@@ -169,7 +169,7 @@ async def test_a_database_that_is_not_migrated_or_not_there(
         f"error: APP_DATABASE_URL: the database stands at nothing, not at {newest_revision()}: "
         "run `saleor-gateway migrate`\n"
     )
-    assert (await run(empty, "account", "list"))[::2] == (2, stands)
+    assert (await run(empty, "accounts", "list"))[::2] == (2, stands)
     migrated = empty | {"APP_DATA_DIR": str(tmp_path)}
     assert (await run(migrated, "migrate"))[0] == 0
     with sqlite3.connect(tmp_path / "empty.sqlite") as connection:
@@ -180,13 +180,13 @@ async def test_a_database_that_is_not_migrated_or_not_there(
     assert err.startswith("error: APP_DATABASE_URL: the database is of another version of the app (")
     assert err.count("\n") == 1
     gone = environment | {"APP_DATABASE_URL": "postgresql://postgres:pass-word@127.0.0.1:9/postgres"}
-    for words in (("account", "list"), ("migrate",)):
+    for words in (("accounts", "list"), ("migrate",)):
         assert (await run(gone, *words))[::2] == (
             2,
             "error: APP_DATABASE_URL: the database does not answer (OperationalError)\n",
         )
     wrong = environment | {"APP_PORT": "eighty"}
-    status, _, err = await run(wrong, "account", "list")
+    status, _, err = await run(wrong, "accounts", "list")
     assert status == 2
     assert err.startswith("error: APP_PORT: ")
 
@@ -197,7 +197,7 @@ async def test_while_the_app_writes_a_command_waits(
 ) -> None:
     async with desk.database.transaction() as session:
         await session.connection()  # takes SQLite's write lock
-        command = asyncio.create_task(run(environment, "channel", "map", "default-channel", account.id))
+        command = asyncio.create_task(run(environment, "channels", "map", "default-channel", account.id))
         done, _ = await asyncio.wait({command}, timeout=3)
         assert not done
     status, _, err = await command
@@ -209,5 +209,5 @@ async def test_migrate_makes_what_commands_ask_for(tmp_path: Path) -> None:
     here = {"APP_DATA_DIR": str(tmp_path / "data")}
     assert (await run(here, "migrate"))[0] == 0
     Settings(data_dir=tmp_path / "data").open_vault()
-    status, out, _ = await run(here, "account", "list", "--json")
+    status, out, _ = await run(here, "accounts", "list", "--json")
     assert (status, out) == (0, "[]\n")

@@ -23,12 +23,12 @@ TRICK = "\x1b]0;owned\x07\x1b[2J[red]\u202eevil\nsecond line :smile:"
 @pytest.mark.parametrize(
     "words",
     [
-        ("installation", "list"),
-        ("account", "list"),
-        ("account", "check"),
-        ("channel", "list"),
-        ("payment", "list"),
-        ("payment", "show", ORDER),
+        ("installations", "list"),
+        ("accounts", "list"),
+        ("accounts", "check"),
+        ("channels", "list"),
+        ("payments", "list"),
+        ("payments", "show", ORDER),
     ],
 )
 @one_database
@@ -50,7 +50,7 @@ async def test_what_is_long_or_meant_badly_stays_within_the_terminal(
 
     assert said.status == 0, said.err
     # Single lines that people copy from are never broken.
-    tables = [line for line in said.out.splitlines() if line != LONG and words != ("account", "check")]
+    tables = [line for line in said.out.splitlines() if line != LONG and words != ("accounts", "check")]
     assert max(map(len, tables), default=0) <= 80, said.out
     assert not {"\x1b", "\x07", "\u202e", "…"} & set(said.out + said.err)
     if words[0] == "payment":
@@ -68,17 +68,17 @@ def test_text_from_outside_is_one_line_of_letters(text: str) -> None:
 
 @one_database
 async def test_what_is_wrong_with_arguments_is_one_line(shell: Shell, desk: Desk) -> None:
-    (await shell("account", "add")).failed("Missing option '--pos-id'.", status=2)
-    (await shell("account", "sett")).failed("No such command 'sett'. Did you mean 'set'?", status=2)
-    (await shell("accounts")).failed("No such command 'accounts'.", status=2)
-    (await shell("payment", "show")).failed("Missing argument", status=2)
-    (await shell("channel", "list", "--yaml")).failed("No such option", status=2)
-    (await shell("account", "add", "--api-secret", "secret-9be2")).failed("No such option: --api-secret", status=2)
+    (await shell("accounts", "add")).failed("Missing option '--pos-id'.", status=2)
+    (await shell("accounts", "sett")).failed("No such command 'sett'. Did you mean 'set'?", status=2)
+    (await shell("account")).failed("No such command 'account'.", status=2)
+    (await shell("payments", "show")).failed("Missing argument", status=2)
+    (await shell("channels", "list", "--yaml")).failed("No such option", status=2)
+    (await shell("accounts", "add", "--api-secret", "secret-9be2")).failed("No such option: --api-secret", status=2)
 
 
 @one_database
 async def test_a_group_alone_shows_what_it_can(shell: Shell, desk: Desk) -> None:
-    for group in ((), ("account",), ("channel",), ("installation",), ("payment",)):
+    for group in ((), ("accounts",), ("channels",), ("installations",), ("payments",)):
         said = await shell(*group)
         assert (said.status, said.err) == (2, "")
         assert "Usage: saleor-gateway" in said.out

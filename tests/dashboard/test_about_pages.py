@@ -9,7 +9,7 @@ from app.dashboard.router import create_dashboard_router
 
 @pytest.mark.parametrize(
     ("path", "words"),
-    [("/support", "saleor-gateway payment show"), ("/privacy", "never kept")],
+    [("/support", "saleor-gateway payments show"), ("/privacy", "never kept")],
 )
 async def test_support_and_privacy_are_real_pages(path: str, words: str) -> None:
     app = FastAPI()

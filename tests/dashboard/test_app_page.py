@@ -39,8 +39,8 @@ async def test_staff_read_that_the_app_runs_and_what_to_do(visitor: httpx2.Async
     assert "Installed and running" in answer.text
     assert f'href="{DOCS}"' in answer.text
     add, use = commands(answer)
-    assert add.startswith(f"saleor-gateway account add --saleor {SALEOR} ")
-    assert use.startswith("saleor-gateway channel map ")
+    assert add.startswith(f"saleor-gateway accounts add --saleor {SALEOR} ")
+    assert use.startswith("saleor-gateway channels map ")
 
 
 async def test_without_documentation_nothing_is_linked() -> None:

@@ -42,7 +42,7 @@ async def leave_open(story: Story) -> int:
             Place("Return page", story.return_page, "where the app tells the shopper of the first order how it went"),
             Place("Gateway", urls.gateway, "every payment and notification; play the bank and the merchant portal"),
         ],
-        [f"The app's own view:  APP_DATA_DIR={stage.data} {_program()} payment list"],
+        [f"The app's own view:  APP_DATA_DIR={stage.data} {_program()} payments list"],
     )
     ended = None
     while ended is None and not stage.following.done():

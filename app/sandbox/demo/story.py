@@ -73,14 +73,14 @@ class Story(Scene):
         stage = self.stage
         urls = stage.urls
         added = await self.type(
-            *("account", "add", "--name", "Sandbox shop", "--base-url", urls.gateway, "--pos-id", stage.keys.pos_id),
+            *("accounts", "add", "--name", "Sandbox shop", "--base-url", urls.gateway, "--pos-id", stage.keys.pos_id),
             *("--storefront", urls.shop, "--json"),
         )
         account = self.read(added)
         await self.quiet()
         check = account.get("check") or {}
         self.must("the gateway takes the keys", check.get("ok") is True, check.get("wrong"), log=said(added))
-        mapped = await self.type("channel", "map", CHANNEL, account["id"], "--json")
+        mapped = await self.type("channels", "map", CHANNEL, account["id"], "--json")
         route = self.read(mapped)
         await self.quiet()
         self.must(f"the money of the channel {CHANNEL} goes to it", route["account"] == account["id"], route)
@@ -195,7 +195,7 @@ class Story(Scene):
                 (saleor.charged, saleor.refunded) == (taken - refunded, refunded),
                 saleor,
             )
-        problems = await self.type("payment", "list", "--problems", "--json")
+        problems = await self.type("payments", "list", "--problems", "--json")
         await self.quiet()
         self.must("no payment has a problem", self.read(problems) == [], problems.output)
 
