@@ -45,7 +45,7 @@ async def initialize(
         plan = plan_hosted(event, account, desk.addresses)
     except Refusal as refusal:
         return refused_session(event.action.action_type, refusal)
-    assert account is not None  # noqa: S101 - the plan refuses a missing account
+    account = plan.terms.account
     client = desk.gateways.client(account)  # keys that do not open fail here, while nothing is recorded yet
     operation_id = await _intend(desk, event, installation, account, plan)
     if operation_id is None:
@@ -68,14 +68,14 @@ async def _intend(
         account_id=account.id,
         transaction_id=event.transaction.id,
         order_id=request.order_id,
-        flow=plan.flow,
+        flow=plan.terms.flow,
         amount=request.amount,
         currency=request.currency,
         channel=event.source.channel.slug,
         source_id=event.source.id,
-        order_number=plan.order_number,
-        language=plan.language,
-        return_url=plan.return_url,
+        order_number=plan.terms.order_number,
+        language=plan.terms.language,
+        return_url=plan.terms.return_url,
         # Known before the link is, and also when the link gets lost: after that nobody can pay any more.
         expires_at=now + timedelta(seconds=account.order_timeout),
         created_at=now,
@@ -121,7 +121,7 @@ async def _create(
     outcome: Checkout | PaymentRecord | GatewayError
     try:
         outcome = await insist(
-            lambda seconds: client.create_hosted(plan.request, qr=plan.data.qr, timeout=seconds),
+            lambda seconds: client.create_hosted(plan.request, qr=plan.terms.data.qr, timeout=seconds),
             deadline,
             desk.schedule,
         )

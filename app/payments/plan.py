@@ -3,13 +3,15 @@
 Everything is checked before any row is written and before any call is made.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any, TypeVar
 
 from app.gateway.errors import InvalidRequest
 from app.gateway.models import Method
 from app.gateway.models.details import Attribute
-from app.gateway.models.payments import HostedPayment
+from app.gateway.models.payments import HostedPayment, Payment
 from app.ledger.tables import Flow, MerchantAccount
 from app.payments.desk import Addresses
 from app.payments.language import base_language, page_language
@@ -22,16 +24,39 @@ from app.saleor.source import Order
 _METHODS = {Flow.CHARGE: Method.PURCHASE, Flow.AUTHORIZATION: Method.AUTH}
 
 
-@dataclass(frozen=True, slots=True)
-class HostedPlan:
-    """A hosted payment, ready to be recorded and then asked for."""
+RequestT = TypeVar("RequestT", bound=Payment)
 
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What is settled about a payment before it is known how the shopper pays.
+
+    ``said`` are the members that every creation has in common (gateway interface, 1a and 1b).
+    """
+
+    account: MerchantAccount
     flow: Flow
-    request: HostedPayment
     data: StorefrontData
     return_url: str | None
     language: str
     order_number: str | None
+    said: Mapping[str, Any]
+
+    def request(self, model: type[RequestT], **more: Any) -> RequestT:
+        """Return the whole request: what is in common, and what this way of paying adds. Raises Refusal."""
+        try:
+            return model(**self.said, **more)
+        except InvalidRequest as exc:
+            words = f"The gateway does not take this: {exc.message}."
+            raise Refusal(RefusalCode.INVALID_DATA, words, storefront_path(exc.field)) from exc
+
+
+@dataclass(frozen=True, slots=True)
+class HostedPlan:
+    """A hosted payment, ready to be recorded and then asked for."""
+
+    terms: Terms
+    request: HostedPayment
 
 
 def check_amount(amount: Decimal) -> None:
@@ -71,12 +96,24 @@ def plan_hosted(
     addresses: Addresses,
 ) -> HostedPlan:
     """Return the hosted payment that answers ``event`` (gateway interface, 1b). Raises Refusal."""
+    terms = terms_of(event, account, addresses)
+    request = terms.request(
+        HostedPayment, customer_lang=page_language(terms.language), order_timeout=terms.account.order_timeout
+    )
+    return HostedPlan(terms, request)
+
+
+def terms_of(
+    event: TransactionInitializeSession | TransactionProcessSession,
+    account: MerchantAccount | None,
+    addresses: Addresses,
+) -> Terms:
+    """Return what is the same of every payment, however the shopper pays. Raises Refusal."""
     check_amount(event.action.amount)
     source = event.source
     account = check_account(account, source.channel.slug, event.action.currency)
     data = read_data(event.data)
     return_url = allowed_return_url(data.return_url, account.storefront_origins)
-    language = base_language(data.language, source.language_code)
     customer = data.customer
     first_name = customer.first_name or source.first_name
     last_name = customer.last_name or source.last_name
@@ -87,39 +124,38 @@ def plan_hosted(
     order_id = order_id_of(event.transaction.id)
     order_number = source.number if isinstance(source, Order) else None
     billing = source.billing_address
-    country = customer.country or (billing.country.code if billing is not None and billing.country else None)
-    try:
-        request = HostedPayment(
-            method=_METHODS[flow],
-            amount=event.action.amount.quantize(Decimal("0.01")),
-            currency=event.action.currency,
-            order_id=order_id,
-            description=f"Order {order_number}" if order_number else f"Payment {order_id}",
-            order_3ds_bypass=account.order_3ds_bypass,
-            customer_id=source.user_id,
-            customer_fname=first_name or None,
-            customer_lname=last_name or None,
-            customer_patronym=customer.patronymic,
-            customer_email=_require(
-                customer.email or source.email, RefusalCode.MISSING_EMAIL, "e-mail address", "data.customer.email"
-            ),
-            customer_phone=_require(
-                customer.phone or source.phone, RefusalCode.MISSING_PHONE, "phone number", "data.customer.phone"
-            ),
-            customer_country=country,
-            customer_birthday=customer.birthday,
-            customer_tax_id=customer.tax_id,
-            customer_lang=page_language(language),
-            order_timeout=account.order_timeout,
-            server_url=addresses.notifications(account.id),
-            result_url=addresses.return_page(order_id),
-            attributes=_attributes(event.transaction.id, source.id, order_number, source.channel.slug),
-        )
-    except InvalidRequest as exc:
-        words = f"The gateway does not take this: {exc.message}."
-        raise Refusal(RefusalCode.INVALID_DATA, words, storefront_path(exc.field)) from exc
-    return HostedPlan(
-        flow=flow, request=request, data=data, return_url=return_url, language=language, order_number=order_number
+    said = {
+        "method": _METHODS[flow],
+        "amount": event.action.amount.quantize(Decimal("0.01")),
+        "currency": event.action.currency,
+        "order_id": order_id,
+        "description": f"Order {order_number}" if order_number else f"Payment {order_id}",
+        "order_3ds_bypass": account.order_3ds_bypass,
+        "customer_id": source.user_id,
+        "customer_fname": first_name or None,
+        "customer_lname": last_name or None,
+        "customer_patronym": customer.patronymic,
+        "customer_email": _require(
+            customer.email or source.email, RefusalCode.MISSING_EMAIL, "e-mail address", "data.customer.email"
+        ),
+        "customer_phone": _require(
+            customer.phone or source.phone, RefusalCode.MISSING_PHONE, "phone number", "data.customer.phone"
+        ),
+        "customer_country": customer.country or (billing.country.code if billing and billing.country else None),
+        "customer_birthday": customer.birthday,
+        "customer_tax_id": customer.tax_id,
+        "server_url": addresses.notifications(account.id),
+        "result_url": addresses.return_page(order_id),
+        "attributes": _attributes(event.transaction.id, source.id, order_number, source.channel.slug),
+    }
+    return Terms(
+        account=account,
+        flow=flow,
+        data=data,
+        return_url=return_url,
+        language=base_language(data.language, source.language_code),
+        order_number=order_number,
+        said=said,
     )
 
 

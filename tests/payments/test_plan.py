@@ -63,7 +63,8 @@ def test_the_gateway_is_asked_for_what_saleor_asked_for() -> None:
     assert request.order_id == "0364aa9a31eb44fbaeff4d712e77e549"
     assert request.order_timeout == 3600
     assert request.customer_lang == "UK"
-    assert (plan.return_url, plan.language, plan.data.qr) == ("https://shop.example.com/back", "uk", True)
+    terms = plan.terms
+    assert (terms.return_url, terms.language, terms.data.qr) == ("https://shop.example.com/back", "uk", True)
     attributes = {each.key: each.value for each in request.attributes or []}
     assert attributes == {
         "saleor_transaction": TRANSACTION,
@@ -87,7 +88,7 @@ def test_search_words_are_made_to_fit_what_the_merchant_portal_takes() -> None:
 
 def test_a_payment_page_in_a_language_that_the_gateway_does_not_have() -> None:
     plan = planned(data={"language": "ka"})
-    assert (plan.language, plan.request.customer_lang) == ("ka", None)
+    assert (plan.terms.language, plan.request.customer_lang) == ("ka", None)
 
 
 def test_names_from_the_shipping_address_when_the_billing_address_has_none() -> None:
