@@ -1,6 +1,7 @@
 """The timeline of a payment, from its sheet and its notifications: what happened, and what is being waited for. Pure.
 
-It holds what staff need to follow the money, and nothing of the shopper: no name, address, phone number or card.
+It holds what staff need to follow the money, and nothing of the shopper: no name, address or phone number, and of a
+card no more than its mask.
 """
 
 from collections.abc import Iterator, Sequence
@@ -8,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from app.commands.terminal import moment
 from app.gateway.errors import UnreadableNotification
@@ -17,9 +18,10 @@ from app.ledger.inbox import Kept
 from app.ledger.sheets import Sheet
 from app.ledger.tables import EventState, Flow, Kind, Operation, SaleorEvent, State
 from app.payments.mapper import Seen
+from app.payments.particulars import Particulars
 from app.payments.seen import seen_in
 
-Fact: TypeAlias = str | int | Decimal | None
+Fact: TypeAlias = str | int | Decimal | dict[str, Any] | None
 Facts: TypeAlias = dict[str, Fact]
 
 
@@ -156,6 +158,10 @@ def _of_operation(operation: Operation, flow: Flow, notified: Sequence[tuple[dat
         tone = _TONES.get(operation.state, Tone.OPEN)
         more: Facts = {"state": operation.state.value, "status_code": operation.status_code}
         yield entry(operation.updated_at, who, what, words, tone, **more)
+    if operation.particulars:
+        told = "; ".join(f"{label} {text}" for label, text in Particulars.kept(operation.particulars).lines())
+        words = f"also says of the {name}: {told}"
+        yield entry(operation.updated_at, Who.GATEWAY, "particulars", words, particulars=operation.particulars)
 
 
 def _outcome(operation: Operation, name: str, notified: Sequence[tuple[datetime, Seen]]) -> tuple[Who, str, str]:

@@ -310,7 +310,9 @@ class SaleorEvent(SQLModel, table=True):
     amount: Decimal = Field(sa_type=Amount)
     message: str = Field(default="", max_length=512)
     available_actions: list[str] | None = Field(default=None, sa_type=JSON)
-    card: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # mask and brand only
+    card: dict[str, Any] | None = Field(
+        default=None, sa_type=JSON
+    )  # how it was paid: brand and mask of a card, or a name
     state: EventState = Field(default=EventState.WAITING, sa_type=one_of(EventState))
     attempts: int = Field(default=0)
     next_attempt_at: datetime | None = Field(default=None, sa_type=Moment)  # None: delivered, refused or superseded

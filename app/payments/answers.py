@@ -9,11 +9,13 @@ from typing import Any
 from app.ledger.sheets import Sheet
 from app.ledger.tables import Operation, State
 from app.payments.balance import balance
+from app.payments.paid_with import from_kept
+from app.payments.particulars import Particulars
 from app.payments.refusal import Refusal
 from app.saleor.answers import (
     ActionAnswer,
     AvailableAction,
-    CardDetails,
+    PaymentMethod,
     SessionAnswer,
     TransactionFlow,
     unique_reference,
@@ -31,9 +33,12 @@ _DECLINED_WORDS = {
 }
 
 
-def error_data(code: str, message: str, field: str | None = None) -> dict[str, Any]:
-    """Return one entry of ``data.errors``."""
-    return {"code": code, "message": message} | ({"field": field} if field else {})
+def error_data(
+    code: str, message: str, field: str | None = None, *, retry_after: datetime | None = None
+) -> dict[str, Any]:
+    """Return one entry of ``data.errors``; ``retry_after`` is when the gateway recommends the next attempt."""
+    more = {"field": field, "retryAfter": None if retry_after is None else _moment(retry_after)}
+    return {"code": code, "message": message} | {name: value for name, value in more.items() if value}
 
 
 def refused_session(flow: TransactionFlow, refusal: Refusal) -> SessionAnswer:
@@ -60,17 +65,18 @@ def session_answer(sheet: Sheet) -> SessionAnswer:
                 amount=create.amount,
                 actions=actions,
                 message=create.message,
-                card=_card(sheet),
+                card=_paid_with(sheet),
             )
         case State.FAILURE:
             words = create.shopper_message or _words(_DECLINED_WORDS, payment.language)
+            retry_after = Particulars.kept(create.particulars).retry_after
             return SessionAnswer.failure(
                 flow,
                 psp_reference=reference,
                 amount=payment.amount,
                 actions=actions,
                 message=create.message,
-                data={"errors": [error_data(create.status_code or DECLINED, words)]},
+                data={"errors": [error_data(create.status_code or DECLINED, words, retry_after=retry_after)]},
             )
         case State.PENDING if not create.waits_for_shopper:
             return SessionAnswer.request(
@@ -117,11 +123,9 @@ def _page(sheet: Sheet) -> dict[str, Any]:
     return {name: value for name, value in page.items() if value is not None}
 
 
-def _card(sheet: Sheet) -> CardDetails | None:
-    event = next(
-        (each for each in sheet.events if each.card and each.psp_reference == sheet.create.psp_reference), None
-    )
-    return CardDetails.of_what_is_known(**event.card) if event is not None and event.card else None
+def _paid_with(sheet: Sheet) -> PaymentMethod | None:
+    of_payment = (each.card for each in sheet.events if each.psp_reference == sheet.create.psp_reference)
+    return next((method for row in of_payment if (method := from_kept(row)) is not None), None)
 
 
 def _moment(moment: datetime) -> str:

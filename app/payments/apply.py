@@ -13,6 +13,8 @@ from app.ledger.sheets import Sheet
 from app.ledger.tables import EventState, Kind, Operation, Payment, SaleorEvent, State
 from app.payments.balance import ZERO, balance
 from app.payments.mapper import Known, Seen, Verdict, believable, event_of, judge
+from app.payments.paid_with import as_kept
+from app.payments.particulars import Particulars
 from app.payments.references import new_reference, reference_of_problem, reference_of_release
 from app.payments.schedule import Schedule
 from app.saleor.answers import EventType
@@ -157,6 +159,7 @@ def _post_from_outside(sheet: Sheet, pos_id: str, seen: Seen, posting: Posting) 
 
 def _post(sheet: Sheet, operation: Operation, verdict: Verdict, seen: Seen, posting: Posting) -> None:
     payment = sheet.payment
+    _keep_particulars(operation, verdict, seen)
     if verdict.problem is not None:
         raise_problem(sheet, verdict.problem, posting.now)
         operation.next_look_at = None  # nothing that the gateway repeats will mend it: a person must look
@@ -174,8 +177,26 @@ def _post(sheet: Sheet, operation: Operation, verdict: Verdict, seen: Seen, post
     _reschedule(payment, operation, posting)
     if verdict.event is not None:
         _write(
-            sheet, operation, verdict.event, posting, amount=operation.amount, message=verdict.message, card=seen.card
+            sheet,
+            operation,
+            verdict.event,
+            posting,
+            amount=operation.amount,
+            message=verdict.message,
+            card=as_kept(seen.method),
         )
+
+
+def _keep_particulars(operation: Operation, verdict: Verdict, seen: Seen) -> None:
+    """Keep what is said besides the state, also of an operation that is final: its fee and its receipt may come late.
+
+    A record from further back, or one that does not agree with what was asked, only fills in what nobody has said.
+    """
+    known = Particulars.kept(operation.particulars)
+    behind = verdict.problem is not None or seen.state.rank < operation.state.rank
+    told = seen.particulars.completed_by(known) if behind else known.completed_by(seen.particulars)
+    if told != known:
+        operation.particulars = told.row()
 
 
 def _release_the_rest(sheet: Sheet, posting: Posting) -> None:

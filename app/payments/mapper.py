@@ -6,10 +6,10 @@ the gateway never means two things. Pure: no database, no clock, no network.
 
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
 
 from app.ledger.tables import Flow, Kind, State
-from app.saleor.answers import EventType
+from app.payments.particulars import Particulars
+from app.saleor.answers import EventType, PaymentMethod
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,8 @@ class Seen:
 
     ``flow`` is what a payment was made for (``purchase`` or ``auth``); None for what is done to a payment. ``paid`` is
     what the shopper really paid, where a payment method lets the shopper change the amount (gateway interface,
-    ``processed_amount``); None otherwise. ``message`` is for staff, ``shopper_message`` for the shopper.
+    ``processed_amount``); None otherwise. ``message`` is for staff, ``shopper_message`` for the shopper. ``method`` is
+    how it was paid; ``particulars`` are all that is said besides.
     """
 
     kind: Kind
@@ -35,7 +36,8 @@ class Seen:
     waits_for_shopper: bool = False
     paid: Decimal | None = None
     paid_currency: str | None = None
-    card: dict[str, Any] | None = field(default=None)
+    method: PaymentMethod | None = None
+    particulars: Particulars = field(default_factory=Particulars)
 
 
 @dataclass(frozen=True, slots=True)

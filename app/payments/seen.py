@@ -1,12 +1,12 @@
 """Turns the gateway's records into what the mapper judges."""
 
-from typing import Any
-
 from app.gateway.models import OperationRecord, PaymentRecord, Status
 from app.gateway.statuses import Kind as CodeKind
 from app.gateway.statuses import explain
 from app.ledger.tables import Flow, Kind, State
 from app.payments.mapper import Seen
+from app.payments.paid_with import paid_with
+from app.payments.particulars import Particulars
 
 _FLOWS = {"purchase": Flow.CHARGE, "auth": Flow.AUTHORIZATION}
 _SECONDARY = {"capture": Kind.CAPTURE, "void": Kind.VOID, "refund": Kind.REFUND}
@@ -32,10 +32,10 @@ def seen_in(record: PaymentRecord | OperationRecord, language: str) -> Seen | No
         gateway_id = record.operation_id
     if kind is None:
         return None
-    paid, paid_currency, card, acts = None, None, None, False
+    paid, paid_currency, method, acts = None, None, None, False
     if isinstance(record, PaymentRecord):
         paid, paid_currency = record.processed_amount, record.processed_currency
-        card = _card(record)
+        method = paid_with(record)
         acts = bool(record.user_action_required)
     return Seen(
         kind=kind,
@@ -52,32 +52,10 @@ def seen_in(record: PaymentRecord | OperationRecord, language: str) -> Seen | No
         waits_for_shopper=acts or words.kind is CodeKind.SHOPPER,
         paid=paid,
         paid_currency=paid_currency,
-        card=card,
+        method=method,
+        particulars=Particulars.of(record),
     )
 
 
 def _for_staff(words: str, code: str | None) -> str:
     return f"{words.rstrip('.')} [{code}]" if code else words.rstrip(".")
-
-
-def _card(record: PaymentRecord) -> dict[str, Any] | None:
-    """Return what may be shown of the card: its brand, the first and last four digits of its mask."""
-    mask = record.cc_mask or ""
-    if len(mask) < 8:
-        return None
-    brand = _brand(mask)
-    return {
-        "name": f"{brand or 'Card'} ****{mask[-4:]}",
-        "brand": brand,
-        "first_digits": mask[:4],
-        "last_digits": mask[-4:],
-    }
-
-
-def _brand(mask: str) -> str | None:
-    if mask.startswith("4"):
-        return "Visa"
-    first_two = mask[:2]
-    if first_two.isdigit() and (51 <= int(first_two) <= 55 or 22 <= int(first_two) <= 27):
-        return "Mastercard"
-    return None

@@ -9,7 +9,8 @@ from app.ledger.outbox import event_for_update, later_events
 from app.ledger.sheets import payment_of
 from app.ledger.tables import EventState, Payment, SaleorEvent
 from app.payments.desk import Desk
-from app.saleor.answers import AvailableAction, CardDetails, EventType
+from app.payments.paid_with import from_kept
+from app.saleor.answers import AvailableAction, EventType
 from app.saleor.errors import SaleorError, SaleorNotAuthorised, SaleorRefused
 from app.saleor.graphql import SaleorClient
 from app.saleor.reports import EventReport
@@ -73,7 +74,7 @@ def _report(payment: Payment, event: SaleorEvent) -> EventReport:
         amount=event.amount,
         message=event.message,
         available_actions=None if actions is None else tuple(AvailableAction(each) for each in actions),
-        payment_method_details=CardDetails.of_what_is_known(**event.card) if event.card else None,
+        payment_method_details=from_kept(event.card),
     )
 
 

@@ -196,3 +196,12 @@ def test_every_payment_has_a_timeline_in_order_without_the_shopper(
 def test_where_a_payment_stands(words: str, flow: Flow, operations: list[Operation]) -> None:
     assert standing(sheet(operations, flow=flow)) == words
     assert ORDER not in words
+
+
+def test_what_the_gateway_says_besides() -> None:
+    said = {"card_mask": "424242******4242", "fee": {"amount": "8.54", "currency": "UAH"}, "eci": "05"}
+    entries = timeline(sheet([operation(particulars=said)]), [])
+    assert told(entries)[-1] == (
+        "gateway: also says of the payment: card 424242******4242; fee 8.54 UAH; 3-D Secure result (ECI) 05"
+    )
+    assert entries[-1].facts["particulars"] == said

@@ -76,27 +76,3 @@ def test_words_for_staff_and_words_for_the_shopper() -> None:
     seen = saw(payment("order-1", "failure", status_code="4009"), "uk")
     assert seen.message == "Insufficient funds [4009]"
     assert seen.shopper_message.startswith("На картці недостатньо коштів")
-
-
-@pytest.mark.parametrize(
-    ("mask", "card"),
-    [
-        (
-            "424242******4242",
-            {"name": "Visa ****4242", "brand": "Visa", "first_digits": "4242", "last_digits": "4242"},
-        ),
-        (
-            "545454******5454",
-            {"name": "Mastercard ****5454", "brand": "Mastercard", "first_digits": "5454", "last_digits": "5454"},
-        ),
-        (
-            "222100******0009",
-            {"name": "Mastercard ****0009", "brand": "Mastercard", "first_digits": "2221", "last_digits": "0009"},
-        ),
-        ("999999******1234", {"name": "Card ****1234", "brand": None, "first_digits": "9999", "last_digits": "1234"}),
-        ("****", None),
-        (None, None),
-    ],
-)
-def test_of_a_card_no_more_than_four_digits_at_each_end(mask: str | None, card: dict[str, Any] | None) -> None:
-    assert saw(payment("order-1", cc_mask=mask)).card == card

@@ -1,0 +1,162 @@
+"""What the gateway says of an operation besides its state: fees, receipt, card, the names that its support asks for.
+
+It explains and decides nothing. It is kept in ``Operation.particulars`` as JSON, amounts as strings, and never holds a
+card token, a full card number or anything of the shopper's.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict
+
+from app.gateway.errors import quoted
+from app.gateway.models import OperationRecord, PaymentRecord
+from app.gateway.models.records import Fee
+from app.gateway.models.values import absolute_url
+
+_LONGEST_URL = 2000
+_LONGEST_NAME = 256
+_MASK = re.compile(r"(\d{0,8})\D+(\d{4})")
+
+
+class _Kept(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
+
+
+class Sum(_Kept):
+    """An amount as the gateway names it: a fee may be finer than two decimals, and in another currency."""
+
+    amount: Decimal
+    currency: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.amount} {self.currency}" if self.currency else str(self.amount)
+
+
+class Particulars(_Kept):
+    """Gateway interface, Payment record and Secondary operation record; what the gateway left out is None.
+
+    ``gateway_order_id`` and ``billing_order_id`` are the acquirer's names of the payment, ``transaction_id`` is the
+    gateway's own. ``processed`` is what the payer really paid, where the payer may change the amount. ``retry_after``
+    and ``limit`` come with a decline by a limit. Moments are UTC.
+    """
+
+    payment_id: str | None = None
+    transaction_id: str | None = None
+    gateway_order_id: str | None = None
+    billing_order_id: str | None = None
+    card_mask: str | None = None
+    payway: str | None = None
+    bank: str | None = None
+    eci: str | None = None
+    fee: Sum | None = None
+    fixed_fee: Sum | None = None
+    percent_fee: Sum | None = None
+    split_fees: tuple[Sum, ...] | None = None
+    processed: Sum | None = None
+    receipt_url: str | None = None
+    retry_after: datetime | None = None
+    limit: str | None = None
+    processed_at: datetime | None = None
+
+    @classmethod
+    def of(cls, record: PaymentRecord | OperationRecord) -> Self:
+        """Return what a record says. Never raises: what is malformed is left out."""
+        info = record.limit_info
+        said: dict[str, Any] = {
+            "payment_id": _name(record.payment_id),
+            "transaction_id": _name(record.transaction_id),
+            "fee": _sum(record.fee),
+            "receipt_url": web_address(record.receipt_url),
+            "retry_after": info.retry_after if info else None,
+            "limit": _name(info.description) if info else None,
+            "processed_at": record.processed_at,
+        }
+        if isinstance(record, PaymentRecord):
+            said |= {
+                "gateway_order_id": _name(record.gateway_order_id),
+                "billing_order_id": _name(record.billing_order_id),
+                "card_mask": card_mask(record.cc_mask),
+                "payway": _name(record.payway),
+                "bank": _name(record.bank_short_name),
+                "eci": _name(record.eci),
+                "fixed_fee": _sum(record.fixed_fee),
+                "percent_fee": _sum(record.percent_fee),
+            }
+            if record.processed_amount is not None:
+                said["processed"] = Sum(amount=record.processed_amount, currency=_name(record.processed_currency))
+        else:
+            said["split_fees"] = _sums(record.split_fee)
+        return cls(**said)
+
+    @classmethod
+    def kept(cls, row: Mapping[str, Any] | None) -> Self:
+        """Return what ``Operation.particulars`` holds."""
+        return cls.model_validate(row or {})
+
+    def row(self) -> dict[str, Any]:
+        """Return what ``Operation.particulars`` keeps: JSON, amounts as strings, nothing that was not said."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+    def completed_by(self, later: Self) -> Self:
+        """Return these particulars with those of ``later``, which goes before where both say something."""
+        said = {name: value for name in type(self).model_fields if (value := getattr(later, name)) is not None}
+        return self.model_copy(update=said)
+
+    def lines(self) -> Iterator[tuple[str, str]]:
+        """Return what staff are shown, as names and words, the most asked for first."""
+        words = {
+            "card": self.card_mask,
+            "way to pay": self.payway,
+            "bank": self.bank,
+            "really paid": self.processed and str(self.processed),
+            "fee": self._fee(),
+            "fees of the shares": ", ".join(map(str, self.split_fees or ())),
+            "receipt": self.receipt_url,
+            "limit": self.limit,
+            "may be tried again after": self.retry_after and f"{self.retry_after:%Y-%m-%d %H:%M} UTC",
+            "payment at the gateway": self.payment_id,
+            "transaction at the gateway": self.transaction_id,
+            "order at the acquirer": self.gateway_order_id,
+            "billing order": self.billing_order_id,
+            "3-D Secure result (ECI)": self.eci,
+            "processed at": self.processed_at and f"{self.processed_at:%Y-%m-%d %H:%M:%S}",
+        }
+        return ((name, text) for name, text in words.items() if text)
+
+    def _fee(self) -> str | None:
+        if self.fee is None:
+            return None
+        parts = [("fixed", self.fixed_fee), ("by percentage", self.percent_fee)]
+        portions = ", ".join(f"{part} {name}" for name, part in parts if part is not None)
+        return f"{self.fee} ({portions})" if portions else str(self.fee)
+
+
+def web_address(url: str | None) -> str | None:
+    """Return ``url`` if it is an absolute http(s) address of a bearable length, else None: people click on it."""
+    try:
+        return absolute_url(url) if url and len(url) <= _LONGEST_URL else None
+    except ValueError:
+        return None
+
+
+def card_mask(mask: str | None) -> str | None:
+    """Return the mask as the interface writes it, ``424242******4242``; None for what is no mask."""
+    digits = _MASK.fullmatch("".join((mask or "").split()))
+    return f"{digits[1][:6]:*<12}{digits[2]}" if digits else None
+
+
+def _name(text: str | None) -> str | None:
+    return quoted(text or "")[:_LONGEST_NAME] or None
+
+
+def _sum(fee: Fee | None) -> Sum | None:
+    return None if fee is None else Sum(amount=fee.amount, currency=_name(fee.currency))
+
+
+def _sums(fees: Fee | list[Fee] | None) -> tuple[Sum, ...] | None:
+    listed = fees if isinstance(fees, list) else [fees]
+    return tuple(each for fee in listed if (each := _sum(fee)) is not None) or None
