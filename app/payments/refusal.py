@@ -19,6 +19,7 @@ class RefusalCode(StrEnum):
     INVALID_AMOUNT = "INVALID_AMOUNT"
     UNKNOWN_PAYMENT = "UNKNOWN_PAYMENT"
     NOT_POSSIBLE = "NOT_POSSIBLE"
+    SPLIT_NOT_POSSIBLE = "SPLIT_NOT_POSSIBLE"
 
 
 @dataclass(eq=False)  # an exception is written to (its traceback) wherever it passes, so it cannot be frozen

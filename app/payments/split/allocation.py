@@ -1,0 +1,153 @@
+"""Who gets what of a payment: from what is in the basket and the rules of the account to shares. Pure.
+
+All amounts are gross: taxes belong to whoever sells. A transaction may pay only a part of its order; then everybody
+gets the same part.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from app.payments.refusal import Refusal, RefusalCode
+from app.payments.split.distribute import IndivisibleError, Shares, distribute, smallest
+from app.payments.split.rules import SplitMode, SplitRules, sub_merchant
+
+ZERO = Decimal("0.00")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of what is paid for. ``name`` is what people call it, ``total`` what is paid for all of it.
+
+    ``before_discounts`` is what would have been paid without discounts; None when that is not known. ``named`` is the
+    sub-merchant as the metadata has it, unchecked.
+    """
+
+    name: str
+    total: Decimal
+    named: str | None = None
+    before_discounts: Decimal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Basket:
+    """What is paid for. ``total`` is all that is to be paid for it, by however many transactions.
+
+    It is the lines and the shipping less ``gift_cards``; where it differs from that nevertheless, a smaller total is
+    taken for a discount, a larger one for a surcharge.
+    """
+
+    lines: Sequence[Line]
+    total: Decimal
+    shipping: Decimal = ZERO
+    gift_cards: Decimal = ZERO
+
+
+def allocate(rules: SplitRules, basket: Basket, amount: Decimal, currency: str) -> Shares:
+    """Return the shares of a payment of ``amount``. Raises Refusal, which names the line that is wrong."""
+    if rules.mode is SplitMode.PERCENTAGES:
+        weights = {who: Fraction(percent) for who, percent in rules.percentages.items()}
+    else:
+        weights = worth(rules, basket)
+    rest_to = rules.default if rules.rounding == "default" else None
+    try:
+        return distribute(amount, weights, smallest(currency, amount), rest_to=rest_to)
+    except IndivisibleError:
+        raise _refused("This payment cannot be split: nothing in it is worth anything.") from None
+
+
+def worth(rules: SplitRules, basket: Basket) -> dict[str, Fraction]:
+    """Return what of the basket's total is whose, exactly. Raises Refusal."""
+    in_full = rules.discounts == "default"
+    values = by_owner(rules, [(line, _value(line, in_full=in_full)) for line in basket.lines])
+    _ship(rules, values, basket.shipping)
+    surcharge = Fraction(
+        basket.total + basket.gift_cards - basket.shipping - sum((e.total for e in basket.lines), ZERO)
+    )
+    discounts = max(-surcharge, Fraction())
+    if in_full:
+        discounts += sum((_value(line, in_full=True) - Fraction(line.total) for line in basket.lines), Fraction())
+    _add(rules, values, max(surcharge, Fraction()))
+    _reduce(values, discounts, rules.default if in_full else None)
+    _reduce(values, Fraction(basket.gift_cards), rules.default if rules.gift_cards == "default" else None)
+    return values
+
+
+def by_owner(rules: SplitRules, parts: Sequence[tuple[Line, Fraction]]) -> dict[str, Fraction]:
+    """Return how much of the values given belongs to whom. What is worth nothing belongs to nobody. Raises Refusal."""
+    values: dict[str, Fraction] = {}
+    for line, value in parts:
+        if value:
+            who = owner(rules, line)
+            values[who] = values.get(who, Fraction()) + value
+    return values
+
+
+def owner(rules: SplitRules, line: Line) -> str:
+    """Return whose line it is. Raises Refusal."""
+    if not line.named:
+        if rules.default is None:
+            raise _refused(
+                f"“{line.name}” names no sub-merchant (metadata {rules.metadata_key!r}), and there is no default one."
+            )
+        return rules.default
+    try:
+        who = sub_merchant(line.named)
+    except ValueError:
+        raise _refused(f"“{line.name}” names the sub-merchant {line.named!r}, which is not a UUID.") from None
+    if not rules.known(who):
+        raise _refused(f"“{line.name}” names the sub-merchant {who}, which this merchant account does not know.")
+    return who
+
+
+def ship_to(rules: SplitRules, values: dict[str, Fraction], shipping: Decimal) -> dict[str, Fraction]:
+    """Return ``values`` with what was paid for shipping added to whoever gets it. Raises Refusal."""
+    added = dict(values)
+    _ship(rules, added, shipping)
+    return added
+
+
+def _value(line: Line, *, in_full: bool) -> Fraction:
+    before = line.before_discounts if in_full else None
+    return Fraction(line.total if before is None else max(before, line.total))
+
+
+def _ship(rules: SplitRules, values: dict[str, Fraction], shipping: Decimal) -> None:
+    if shipping <= 0:
+        return
+    if rules.shipping not in {"default", "lines"}:
+        values[rules.shipping] = values.get(rules.shipping, Fraction()) + Fraction(shipping)
+    elif rules.shipping == "lines" and any(values.values()):
+        _scale(values, 1 + Fraction(shipping) / sum(values.values(), Fraction()))
+    elif rules.default is not None:
+        values[rules.default] = values.get(rules.default, Fraction()) + Fraction(shipping)
+    else:
+        raise _refused("The shipping goes by the lines, but none of them costs anything, and there is no default one.")
+
+
+def _add(rules: SplitRules, values: dict[str, Fraction], more: Fraction) -> None:
+    if rules.default is not None:
+        values[rules.default] = values.get(rules.default, Fraction()) + more
+    elif any(values.values()):
+        _scale(values, 1 + more / sum(values.values(), Fraction()))
+
+
+def _reduce(values: dict[str, Fraction], less: Fraction, bearer: str | None) -> None:
+    """Take ``less`` from the bearer as far as its part goes, the rest from all in proportion."""
+    if bearer is not None:
+        borne = min(less, values.get(bearer, Fraction()))
+        values[bearer] = values.get(bearer, Fraction()) - borne
+        less -= borne
+    whole = sum(values.values(), Fraction())
+    if less > 0 and whole:
+        _scale(values, max(Fraction(), 1 - less / whole))
+
+
+def _scale(values: dict[str, Fraction], factor: Fraction) -> None:
+    for who in values:
+        values[who] *= factor
+
+
+def _refused(words: str) -> Refusal:
+    return Refusal(RefusalCode.SPLIT_NOT_POSSIBLE, words)

@@ -1,0 +1,85 @@
+"""What a store owner writes down, and what is told back when it cannot be."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from app.payments.split.distribute import total_of
+from app.payments.split.example import worked_example
+from app.payments.split.rules import RulesError, SplitMode, read_rules
+from tests.payments.split.people import MARKET, NAMES, POTTER, SMITH, WEAVER, rules
+
+
+def test_an_account_without_rules_splits_nothing() -> None:
+    assert not read_rules(None).on
+    assert read_rules({}).mode is SplitMode.OFF
+
+
+def test_rules_are_the_same_after_they_were_kept() -> None:
+    kept = rules(shipping="lines", discounts="default").model_dump(mode="json")
+    assert read_rules(kept) == rules(shipping="lines", discounts="default")
+
+
+@pytest.mark.parametrize("written", [POTTER.upper(), POTTER.replace("-", ""), f" {POTTER} "])
+def test_a_uuid_may_be_written_in_any_way(written: str) -> None:
+    assert read_rules({"mode": "metadata", "default": written}).default == POTTER
+
+
+def test_a_percentage_in_a_file_means_its_digits() -> None:
+    read = read_rules({"mode": "percentages", "percentages": {POTTER: 33.3, SMITH: 33.3, WEAVER: 33.4}})
+    assert sum(read.percentages.values()) == 100
+    assert read.percentages[POTTER] == Decimal("33.3")
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"mode": "metadata", "default": "the potter"}, "default: 'the potter' is not a sub-merchant"),
+        ({"mode": "metadata"}, "shipping: the default sub-merchant, but none is named"),
+        ({"mode": "metadata", "shipping": "lines", "discounts": "default"}, "discounts: the default sub-merchant"),
+        ({"mode": "metadata", "shipping": "lines", "rounding": "default"}, "rounding: the default sub-merchant"),
+        ({"mode": "percentages"}, "the percentages sum to 0, not to 100"),
+        ({"mode": "percentages", "percentages": {POTTER: 50, SMITH: 49.99}}, "sum to 99.99, not to 100"),
+        ({"mode": "percentages", "percentages": {POTTER: 100, SMITH: 0}}, "greater than 0"),
+        ({"mode": "metadata", "default": MARKET, "percentages": {POTTER: 100}}, "percentages are for mode"),
+        ({"mode": "metadata", "default": MARKET, "names": {POTTER: "Potter"}}, f"{MARKET} is not among the names"),
+        ({"mode": "metadata", "default": MARKET, "names": {"x": "Potter"}}, "names.x: 'x' is not a sub-merchant"),
+        ({"mode": "metadata", "default": MARKET, "shiping": "lines"}, "shiping: Extra inputs are not permitted"),
+        ({"mode": "metadata", "default": MARKET, "shipping": "the courier"}, "shipping: 'the courier' is not"),
+        ({"mode": "by weight"}, "mode: Input should be"),
+    ],
+)
+def test_what_is_wrong_is_said_in_words(data: dict[str, Any], said: str) -> None:
+    with pytest.raises(RulesError) as wrong:
+        read_rules(data)
+    assert said in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    "different",
+    [
+        {},
+        {"names": {}},
+        {"shipping": "lines", "discounts": "default", "gift_cards": "default", "rounding": "default"},
+        {"shipping": "lines", "default": None, "names": {}},
+        {"shipping": SMITH},
+        {"names": {MARKET: "Only me"}},
+        {"mode": "percentages", "percentages": {POTTER: 70, SMITH: 30}, "default": None},
+    ],
+)
+def test_every_kind_of_rules_can_be_shown_by_an_example(different: dict[str, Any]) -> None:
+    example = worked_example(rules(**different))
+    assert example.steps[0].words == "The shopper pays"
+    for step in example.steps:
+        assert total_of(step.shares.values()) == step.amount
+
+
+def test_the_example_speaks_of_the_people_who_are_named() -> None:
+    bought = " ".join(worked_example(rules()).bought)
+    assert NAMES[POTTER] in bought
+    assert NAMES[SMITH] in bought
+
+
+def test_without_splitting_there_is_no_example() -> None:
+    assert worked_example(read_rules(None)).steps == ()
