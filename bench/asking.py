@@ -1,0 +1,67 @@
+"""Clients that ask side by side over connections kept open, and cost little themselves."""
+
+import asyncio
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One request: how long it took, and whether the answer was what it should be."""
+
+    seconds: float
+    right: bool
+
+
+def free_port() -> int:
+    """Return a port of this machine that nobody listens at."""
+    with socket.socket() as some:
+        some.bind(("127.0.0.1", 0))
+        port: int = some.getsockname()[1]
+    return port
+
+
+async def wait_until_it_answers(port: int, seconds: float = 30) -> None:
+    """Return when something listens at that port. Raises TimeoutError."""
+    async with asyncio.timeout(seconds):
+        while True:
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+            except OSError:
+                await asyncio.sleep(0.1)
+                continue
+            writer.close()
+            await writer.wait_closed()
+            return
+
+
+async def ask_side_by_side(
+    port: int,
+    path: str,
+    requests: Sequence[tuple[Mapping[str, str], bytes]],
+    side_by_side: int,
+    right: Callable[[bytes], bool] = lambda _body: True,
+) -> list[Answered]:
+    """Post all requests, so many at once; an answer is right with status 200 and a body that is."""
+    waiting = iter(requests)
+    answers: list[Answered] = []
+
+    async def client() -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for headers, body in waiting:
+            named = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+            head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{named}Content-Length: {len(body)}\r\n\r\n"
+            clock = time.perf_counter()
+            writer.write(head.encode() + body)
+            said = (await reader.readuntil(b"\r\n\r\n")).lower()
+            length = next((int(line[15:]) for line in said.split(b"\r\n") if line.startswith(b"content-length:")), 0)
+            answer = await reader.readexactly(length)
+            took = time.perf_counter() - clock
+            answers.append(Answered(took, said.startswith(b"http/1.1 200") and right(answer)))
+        writer.close()
+        await writer.wait_closed()
+
+    await asyncio.gather(*(client() for _ in range(side_by_side)))
+    return answers
