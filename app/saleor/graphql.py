@@ -9,6 +9,7 @@ Raises, from every call:
 
 import asyncio
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -63,7 +64,7 @@ class SaleorClient:
         self._operations = operations
         self._deadline = deadline
         self._sessions: dict[str, _Session] = {}
-        self._requests: dict[tuple[str, Version], GraphQLRequest] = {}
+        self._requests: dict[tuple[str, Version], _Printed] = {}
 
     async def who_am_i(self, saleor_api_url: str, token: str, *, within: timedelta | None = None) -> AppIdentity:
         """Ask Saleor whose token this is. The address must have passed the allow-list."""
@@ -102,7 +103,7 @@ class SaleorClient:
         *,
         within: timedelta | None = None,
     ) -> dict[str, Any]:
-        request = GraphQLRequest(self._request(operation, version), variable_values=dict(variables))
+        request = self._request(operation, version).asked_with(variables)
         session = await self._session(saleor_api_url)
         # Written here and not by the HTTP client, which has no form for a Decimal.
         sent = {
@@ -124,9 +125,9 @@ class SaleorClient:
             msg = f"Saleor did not answer a GraphQL request ({cause})"
             raise SaleorUnreachable(msg) from exc
 
-    def _request(self, operation: str, version: Version) -> GraphQLRequest:
+    def _request(self, operation: str, version: Version) -> "_Printed":
         if (operation, version) not in self._requests:
-            self._requests[operation, version] = GraphQLRequest(self._operations.text(operation, version))
+            self._requests[operation, version] = _Printed(self._operations.text(operation, version))
         return self._requests[operation, version]
 
     async def _session(self, saleor_api_url: str) -> _Session:
@@ -136,6 +137,25 @@ class SaleorClient:
             session: _Session = await client.connect_async()  # type: ignore[no-untyped-call] # gql does not say
             self._sessions[saleor_api_url] = session
         return self._sessions[saleor_api_url]
+
+
+class _Printed(GraphQLRequest):
+    """A request whose document is parsed and written out once: gql writes it anew each time that it is asked for."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._query = text
+
+    def asked_with(self, variables: Mapping[str, Any]) -> "_Printed":
+        """Return the same request with these variables."""
+        asked = copy(self)
+        asked.variable_values = dict(variables)
+        return asked
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """Return what goes over the wire."""
+        return {"query": self._query, "variables": self.variable_values or {}}
 
 
 class _SharedTransport(HTTPXAsyncTransport):
