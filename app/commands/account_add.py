@@ -5,6 +5,7 @@ from uuid import UUID
 
 import typer
 
+from app.commands import account_choices as choices
 from app.commands import account_options as options
 from app.commands.account_check import Finding, check
 from app.commands.account_keys import SecretsFile, read_keys
@@ -33,6 +34,16 @@ def add(
     names_optional: Annotated[
         bool, typer.Option("--names-optional", help="Take payments of shoppers without first and last name too.")
     ] = False,
+    sector: choices.MerchantSector = None,
+    mcc: choices.Mcc = None,
+    description: choices.Description = None,
+    products: choices.ProductsTold = None,
+    receipt: choices.Receipt = None,
+    three_ds: choices.ThreeDSecure = None,
+    cancel_older: choices.CancelOlder = None,
+    direct_cards: choices.DirectCards = None,
+    balances_url: choices.BalancesUrl = None,
+    register_url: choices.RegisterUrl = None,
     secrets_file: SecretsFile = None,
     no_check: options.NoCheck = False,
     as_json: AsJson = False,
@@ -48,6 +59,19 @@ def add(
         raise CommandFailed(
             f"say which gateway: --gateway {' or '.join(PRESETS)}, or --base-url with the address of another", status=2
         )
+    columns = choices.read_columns(
+        sector=sector,
+        merchant_mcc=mcc,
+        description_template=description,
+        products=products,
+        receipt_delivery=receipt,
+        order_3ds_bypass=three_ds,
+        cancel_older=cancel_older,
+        pci_dss_confirmed=direct_cards,
+        balances_url=balances_url,
+        register_url=register_url,
+    )
+    place = place.with_areas(columns)
     account_name = options.account_name(place.name if name is None else name)
     currencies = options.currency_codes(currency or ["UAH"])
     origins = options.storefront_origins(storefront or [])
@@ -80,6 +104,7 @@ def add(
                 storefront_origins=origins,
                 order_timeout=order_timeout or options.DEFAULT_ORDER_TIMEOUT,
                 names_required=not names_optional,
+                options={**columns, "balances_url": place.balances_url, "register_url": place.register_url},
             )
         )
         added = await view(desk, account)

@@ -1,8 +1,8 @@
 """What can be said of an account in options, and how it is checked before anything else is done with it."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
@@ -25,6 +25,8 @@ _FIELDS = {
     "endpoints_key": "the endpoints key",
     "scheme_word": "--scheme-word",
     "base_url": "--base-url",
+    "balances_url": "--balances-url",
+    "register_url": "--register-url",
 }
 
 Account = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Its id or its name.", show_default=False)]
@@ -71,11 +73,23 @@ NoCheck = Annotated[bool, typer.Option("--no-check", help="Do not try the keys o
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a gateway is."""
+    """Where a gateway is; ``balances_url`` and ``register_url`` are None where payments are made."""
 
     name: str
     base_url: str
     scheme_word: str
+    balances_url: str | None = None
+    register_url: str | None = None
+
+    def with_areas(self, columns: Mapping[str, object]) -> "Place":
+        """Return it with the addresses among an account's ``columns`` instead of its own."""
+        balances = columns.get("balances_url", self.balances_url)
+        register = columns.get("register_url", self.register_url)
+        return replace(
+            self,
+            balances_url=None if balances is None else str(balances),
+            register_url=None if register is None else str(register),
+        )
 
 
 def place_of(preset: str | None, base_url: str | None, scheme_word: str | None) -> Place | None:
@@ -89,7 +103,9 @@ def place_of(preset: str | None, base_url: str | None, scheme_word: str | None) 
                 f"{preset!r} is not one of {', '.join(PRESETS)}; any other is named by --base-url",
                 param_hint="--gateway",
             )
-        return Place(known.name, known.base_url, scheme_word or known.scheme_word)
+        return Place(
+            known.name, known.base_url, scheme_word or known.scheme_word, known.balances_url, known.register_url
+        )
     if base_url is not None:
         origin = origin_of(base_url) or base_url
         return Place(origin.partition("://")[2], base_url.rstrip("/"), scheme_word or DEFAULT_SCHEME_WORD)
@@ -141,6 +157,8 @@ def credentials(pos_id: str, place: Place, keys: AccountKeys) -> Credentials:
             endpoints_key=keys.endpoints_key,
             base_url=place.base_url,
             scheme_word=place.scheme_word,
+            balances_url=place.balances_url,
+            register_url=place.register_url,
         )
     except InvalidRequest as exc:
         field = _FIELDS.get(exc.field, exc.field)

@@ -7,8 +7,14 @@ from rich.table import Table
 from rich.text import Text
 
 from app.commands.terminal import fact, fact_sheet, moment, plain, table
-from app.ledger.tables import MerchantAccount
+from app.ledger.tables import MerchantAccount, ProductsForm
 from app.payments.desk import Desk
+
+_PRODUCTS = {
+    ProductsForm.NONE: "not told to the gateway",
+    ProductsForm.PLAIN: "told to the gateway",
+    ProductsForm.FISCAL: "told to the gateway for fiscal receipts",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,16 @@ class AccountView:
             "channels": list(self.channels),
             "order_timeout": account.order_timeout,
             "names_required": account.names_required,
+            "sector": account.sector,
+            "merchant_mcc": account.merchant_mcc,
+            "description_template": account.description_template,
+            "products": account.products.value,
+            "receipt_delivery": account.receipt_delivery,
+            "order_3ds_bypass": account.order_3ds_bypass,
+            "cancel_older": account.cancel_older,
+            "pci_dss_confirmed_at": moment(account.pci_dss_confirmed_at) if account.pci_dss_confirmed_at else None,
+            "balances_url": account.balances_url or account.base_url,
+            "register_url": account.register_url or account.base_url,
             "enabled": account.enabled,
             "notification_address": self.notification_address,
             "created_at": moment(account.created_at),
@@ -94,5 +110,19 @@ def as_facts(each: AccountView) -> Table:
     fact(facts, "storefronts", ", ".join(account.storefront_origins) or "none")
     fact(facts, "time to pay", f"{account.order_timeout} seconds")
     fact(facts, "names", "required" if account.names_required else "optional")
+    fact(facts, "sector", account.sector + (f", category {account.merchant_mcc}" if account.merchant_mcc else ""))
+    fact(facts, "payments are called", account.description_template or "Order or Payment, and its number")
+    fact(facts, "products", _PRODUCTS[account.products])
+    fact(facts, "receipts", f"by {account.receipt_delivery}" if account.receipt_delivery else "as the gateway has it")
+    fact(facts, "3-D Secure", account.order_3ds_bypass)
+    fact(facts, "older pages", "closed by a new attempt to pay" if account.cancel_older else "stay open")
+    fact(facts, "cards in storefronts", _confirmed(account))
+    fact(facts, "balances at", account.balances_url or account.base_url)
+    fact(facts, "registers at", account.register_url or account.base_url)
     fact(facts, "notified at", f"{each.notification_address} (we tell the gateway with each payment)")
     return facts
+
+
+def _confirmed(account: MerchantAccount) -> str:
+    at = account.pci_dss_confirmed_at
+    return f"PCI DSS confirmed on {at:%Y-%m-%d}" if at else "none: shoppers pay on the gateway's page"

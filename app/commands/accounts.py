@@ -8,7 +8,7 @@ from app.commands import account_options as options
 from app.commands.account_add import add
 from app.commands.account_check import Finding, check
 from app.commands.account_set import change
-from app.commands.account_view import AccountView, as_facts, as_table, views
+from app.commands.account_view import AccountView, as_facts, as_table, view, views
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_account
 from app.commands.opening import at_desk
@@ -34,6 +34,20 @@ def show_accounts(as_json: AsJson = False) -> None:
             say("")
         say(saleor, "bold")
         show(as_table(each for each in found if each.saleor == saleor))
+
+
+@commands.command("show")
+def show_account(account: options.Account, as_json: AsJson = False) -> None:
+    """Show everything about one account but its secrets."""
+
+    async def find(desk: Desk) -> AccountView:
+        return await view(desk, await find_account(desk, account))
+
+    found = at_desk(find)
+    if as_json:
+        show_json(found.to_json())
+    else:
+        show(as_facts(found))
 
 
 @commands.command("check")

@@ -2,7 +2,7 @@
 
 import secrets
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -34,7 +34,7 @@ class AccountKeys:
 
 @dataclass(frozen=True, slots=True)
 class NewAccount:
-    """A point of sale to be added; ``order_timeout`` in seconds."""
+    """A point of sale to be added; ``order_timeout`` in seconds, ``options`` further columns of the account's row."""
 
     installation_id: int
     name: str
@@ -46,6 +46,7 @@ class NewAccount:
     storefront_origins: Sequence[str]
     order_timeout: int = 3600
     names_required: bool = True
+    options: Mapping[str, object] = field(default_factory=dict)
 
 
 class AccountBook:
@@ -77,6 +78,8 @@ class AccountBook:
             created_at=now,
             updated_at=now,
         )
+        for name, value in new.options.items():
+            setattr(row, name, value)
         async with self._database.transaction() as session:
             session.add(row)
         return row

@@ -8,6 +8,7 @@ import httpx2
 
 from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
+from app.gateway.models import Sector
 from app.ledger.accounts import AccountBook
 from app.ledger.database import Database
 from app.ledger.inbox import Inbox
@@ -50,13 +51,16 @@ class Gateways:
             base_url=account.base_url,
             scheme_word=account.scheme_word,
             previous_api_secrets=(keys.previous_api_secret,) if keys.previous_api_secret else (),
+            balances_url=account.balances_url,
+            register_url=account.register_url,
         )
 
     def client(self, account: MerchantAccount) -> GatewayClient:
         """Return the account's client; a changed account gets a new one. Raises VaultError."""
         known = self._clients.get(account.id)
         if known is None or known[0] != account.updated_at:
-            known = (account.updated_at, GatewayClient(self._http, self.credentials(account)))
+            client = GatewayClient(self._http, self.credentials(account), sector=Sector(account.sector))
+            known = (account.updated_at, client)
             self._clients[account.id] = known
         return known[1]
 

@@ -1,0 +1,104 @@
+"""What a store can choose of an account, and what is refused when it is chosen rather than when somebody pays."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.payments.account_options import MAY_BE_EMPTY, OptionRefusedError, read_option, read_options
+from app.payments.description import LONGEST, PLACEHOLDERS, TemplateError, check_template, describe
+
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kept"),
+    [
+        ("sector", " Microfinance ", "microfinance"),
+        ("merchant_mcc", "5411", "5411"),
+        ("description_template", "Order {order} at {store}", "Order {order} at {store}"),
+        ("products", "FISCAL", "fiscal"),
+        ("receipt_delivery", "viber", "viber"),
+        ("order_3ds_bypass", "never", "never"),
+        ("balances_url", "https://api.gateway.example/", "https://api.gateway.example"),
+        ("register_url", "http://10.0.0.7:8080", "http://10.0.0.7:8080"),
+    ],
+)
+def test_what_can_be_chosen(name: str, text: str, kept: str) -> None:
+    assert read_option(name, text) == kept
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("sector", "casino", "'casino' is not one of general, gambling, microfinance"),
+        ("sector", "", "'' is not one of general, gambling, microfinance"),
+        ("merchant_mcc", "541", "write four digits"),
+        ("merchant_mcc", "٥٤١١", "write four digits"),
+        ("description_template", "Paid by {email}", "there is no {email}; there are {order}, {checkout}"),
+        ("description_template", "Order {order", "braces stand around placeholders only"),
+        ("description_template", "Order {order!r}", "braces stand around placeholders only"),
+        ("description_template", "Order {}", "braces stand around placeholders only"),
+        ("description_template", "Order\n{order}", "printable text in one line"),
+        ("description_template", "x" * 501, "at most 500 characters, this has 501"),
+        ("products", "all", "'all' is not one of none, plain, fiscal"),
+        ("receipt_delivery", "post", "'post' is not one of email, sms, viber, none"),
+        ("order_3ds_bypass", "sometimes", "'sometimes' is not one of supported, always, never"),
+        ("balances_url", "http://api.gateway.example", "https, unless it is this machine or a private network"),
+        ("register_url", "https://me:secret-1@gateway.example", "no query, fragment, user or password"),
+        ("register_url", "somewhere", "absolute"),
+    ],
+)
+def test_what_cannot_be_chosen(name: str, text: str, words: str) -> None:
+    with pytest.raises(OptionRefusedError) as refused:
+        read_option(name, text)
+    assert words in refused.value.words
+    assert refused.value.name == name
+    assert "secret-1" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", sorted(MAY_BE_EMPTY))
+def test_an_empty_text_gives_an_option_back(name: str) -> None:
+    assert read_option(name, "  ") is None
+
+
+def test_what_is_not_named_is_left_as_it_is() -> None:
+    assert (
+        read_options({"sector": None, "cancel_older": None, "pci_dss_confirmed": None, "balances_url": None}, NOON)
+        == {}
+    )
+    assert read_options({"cancel_older": False, "merchant_mcc": ""}, NOON) == {
+        "cancel_older": False,
+        "merchant_mcc": None,
+    }
+
+
+def test_the_moment_of_the_pci_dss_confirmation_is_kept() -> None:
+    assert read_options({"pci_dss_confirmed": True}, NOON) == {"pci_dss_confirmed_at": NOON}
+    assert read_options({"pci_dss_confirmed": False}, NOON) == {"pci_dss_confirmed_at": None}
+
+
+@given(
+    template=st.lists(
+        st.sampled_from([*(f"{{{name}}}" for name in PLACEHOLDERS), "Замовлення", " ", "№", "x" * 90])
+    ).map("".join),
+    values=st.dictionaries(st.sampled_from(PLACEHOLDERS), st.text(max_size=300)),
+)
+def test_whatever_was_accepted_describes_every_payment(template: str, values: dict[str, str]) -> None:
+    try:
+        check_template(template)
+    except TemplateError:
+        return
+    told = describe(template, values, "Payment 1")
+    assert 1 <= len(told) <= LONGEST
+    assert told == told.strip()
+
+
+def test_a_template_of_nothing_but_what_is_missing_is_the_usual_description() -> None:
+    assert describe("{checkout}", {}, "Order 21") == "Order 21"
+    assert describe(None, {"order": "21"}, "Order 21") == "Order 21"
+
+
+def test_what_a_value_holds_is_never_read_as_a_placeholder() -> None:
+    assert describe("{order} {store}", {"order": "{store}", "store": "Shop"}, "") == "{store} Shop"
