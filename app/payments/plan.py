@@ -9,10 +9,10 @@ from decimal import Decimal
 from typing import Any, TypeVar
 
 from app.gateway.errors import InvalidRequest
-from app.gateway.models import Method
-from app.gateway.models.details import Attribute
+from app.gateway.models import Method, Sector
 from app.gateway.models.payments import HostedPayment, Payment
 from app.ledger.tables import Flow, MerchantAccount
+from app.payments.context import attributes_of, description_of, payload_of
 from app.payments.desk import Addresses
 from app.payments.language import base_language, page_language
 from app.payments.references import order_id_of
@@ -45,10 +45,15 @@ class Terms:
     def request(self, model: type[RequestT], **more: Any) -> RequestT:
         """Return the whole request: what is in common, and what this way of paying adds. Raises Refusal."""
         try:
-            return model(**self.said, **more)
+            request = model(**self.said, **more)
         except InvalidRequest as exc:
             words = f"The gateway does not take this: {exc.message}."
             raise Refusal(RefusalCode.INVALID_DATA, words, storefront_path(exc.field)) from exc
+        try:
+            request.check_sector(Sector(self.account.sector))
+        except InvalidRequest as exc:
+            raise _missing(exc.field) from exc
+        return request
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +134,7 @@ def terms_of(
         "amount": event.action.amount.quantize(Decimal("0.01")),
         "currency": event.action.currency,
         "order_id": order_id,
-        "description": f"Order {order_number}" if order_number else f"Payment {order_id}",
+        "description": description_of(event, account.description_template, order_id, account.name),
         "order_3ds_bypass": account.order_3ds_bypass,
         "customer_id": source.user_id,
         "customer_fname": first_name or None,
@@ -146,7 +151,10 @@ def terms_of(
         "customer_tax_id": customer.tax_id,
         "server_url": addresses.notifications(account.id),
         "result_url": addresses.return_page(order_id),
-        "attributes": _attributes(event.transaction.id, source.id, order_number, source.channel.slug),
+        "merchant_mcc": account.merchant_mcc,
+        "f_receipt_delivery": account.receipt_delivery,
+        "attributes": attributes_of(event),
+        "payload": payload_of(event),
     }
     return Terms(
         account=account,
@@ -159,20 +167,27 @@ def terms_of(
     )
 
 
+# What the gateway may miss of a shopper: our code for it, and what it is called.
+_MISSING = {
+    "customer_fname": (RefusalCode.MISSING_NAME, "first name"),
+    "customer_lname": (RefusalCode.MISSING_NAME, "last name"),
+    "customer_birthday": (RefusalCode.MISSING_BIRTHDAY, "date of birth or tax id"),
+    "customer_tax_id": (RefusalCode.MISSING_TAX_ID, "tax id"),
+}
+
+
+def _missing(field: str) -> Refusal:
+    """Return the refusal of a payment that lacks what the merchant's sector asks for (gateway interface, 1a and 1b)."""
+    code, what = _MISSING[field]
+    path = storefront_path(field)
+    passed = f"`{path}`" if field != "customer_birthday" else f"`{path}` or `{storefront_path('customer_tax_id')}`"
+    words = f"The shopper's {what} is missing, which this merchant must give: the storefront can pass {passed}."
+    return Refusal(code, words, path)
+
+
 def _require(value: str, code: RefusalCode, what: str, field: str) -> str:
     if not value:
         raise Refusal(
             code, f"The shopper's {what} is missing: the checkout has none; the storefront can pass `{field}`.", field
         )
     return value
-
-
-def _attributes(transaction_id: str, source_id: str, order_number: str | None, channel: str) -> list[Attribute]:
-    """Return what staff can search for in the merchant portal (gateway interface, Payment attributes)."""
-    found = {
-        "saleor_transaction": transaction_id,
-        "saleor_source": source_id,
-        "saleor_order": order_number,
-        "saleor_channel": channel,
-    }
-    return [Attribute.fitting(key, value) for key, value in found.items() if value]

@@ -68,7 +68,7 @@ def test_the_gateway_is_asked_for_what_saleor_asked_for() -> None:
     attributes = {each.key: each.value for each in request.attributes or []}
     assert attributes == {
         "saleor_transaction": TRANSACTION,
-        "saleor_source": "Q2hlY2tvdXQ6MQ==",
+        "saleor_checkout": "Q2hlY2tvdXQ6MQ==",
         "saleor_channel": "uah",
     }
 
