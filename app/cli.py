@@ -2,7 +2,7 @@
 
 import typer
 
-from app.commands import accounts, channels, installations, payments, serve
+from app.commands import accounts, card_keys, channels, installations, payments, serve
 from app.commands.group import OperatorGroup
 from app.logs import configure_logs
 from app.sandbox.command import sandbox
@@ -21,6 +21,7 @@ cli.command("migrate")(serve.migrate_database)
 cli.add_typer(installations.commands, name="installations")
 cli.add_typer(accounts.commands, name="accounts")
 cli.add_typer(channels.commands, name="channels")
+cli.add_typer(card_keys.commands, name="card-keys")
 cli.add_typer(payments.commands, name="payments")
 cli.command("sandbox")(sandbox)
 cli.command("demo")(demo)

@@ -18,6 +18,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from app.dashboard.framing import ANY_DASHBOARD
 from app.dashboard.router import create_dashboard_router
 from app.ledger.accounts import AccountBook
+from app.ledger.card_keys import CardKeyBook
 from app.ledger.database import Database, create_engine
 from app.ledger.inbox import Inbox
 from app.ledger.installations import InstallationBook
@@ -76,6 +77,7 @@ async def open_desk(settings: Settings, now: Callable[[], datetime] = utc_now) -
             installations=InstallationBook(database, vault, now),
             accounts=accounts,
             inbox=Inbox(database, vault),
+            card_keys=CardKeyBook(database, vault),
             gateways=Gateways(http, accounts),
             addresses=Addresses(settings.base_url),
             now=now,

@@ -47,7 +47,7 @@ def refused_session(flow: TransactionFlow, refusal: Refusal) -> SessionAnswer:
         flow,
         psp_reference=unique_reference(),
         message=refusal.message,
-        data={"errors": [error_data(refusal.code.value, refusal.message, refusal.field)]},
+        data={"errors": [error_data(refusal.code.value, refusal.shopper or refusal.message, refusal.field)]},
     )
 
 

@@ -10,6 +10,7 @@ from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
 from app.gateway.models import Sector
 from app.ledger.accounts import AccountBook
+from app.ledger.card_keys import CardKeyBook
 from app.ledger.database import Database
 from app.ledger.inbox import Inbox
 from app.ledger.installations import InstallationBook
@@ -73,6 +74,7 @@ class Desk:
     installations: InstallationBook
     accounts: AccountBook
     inbox: Inbox
+    card_keys: CardKeyBook
     gateways: Gateways
     addresses: Addresses
     now: Callable[[], datetime]

@@ -17,6 +17,7 @@ from sqlmodel import col, select
 from app.gateway import notification
 from app.gateway.signature import sign
 from app.ledger.accounts import AccountBook, AccountKeys, NewAccount
+from app.ledger.card_keys import CardKeyBook
 from app.ledger.database import Database
 from app.ledger.inbox import Inbox
 from app.ledger.installations import InstallationBook, OpenInstallation
@@ -288,6 +289,7 @@ async def open_shop(database: Database, vault: Vault, clock: Clock, till: Till) 
             installations=installations,
             accounts=accounts,
             inbox=Inbox(database, vault),
+            card_keys=CardKeyBook(database, vault),
             gateways=Gateways(http, accounts),
             addresses=Addresses("https://pay.example.com"),
             now=clock,

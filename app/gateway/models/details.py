@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field, PlainSerializer, field_validator, model_
 from pydantic.alias_generators import to_pascal
 
 from app.gateway.errors import InvalidRequest
+from app.gateway.luhn import passes_luhn
 from app.gateway.models.base import Asked
 from app.gateway.models.products import Products
 from app.gateway.models.values import Amount, Day, Url, Uuid
@@ -35,7 +36,7 @@ class Attribute(Asked):
     def _allowed_letters(cls, text: str) -> str:
         if any(not _allowed(character) for character in text):
             raise ValueError("letters are Latin or Cyrillic")
-        if any(_card_like(found.group()) for found in _DIGITS.finditer(text)):
+        if any(passes_luhn(found.group()) for found in _DIGITS.finditer(text)):
             raise ValueError("no card numbers in attributes")
         return text
 
@@ -48,19 +49,13 @@ class Attribute(Asked):
 
         def clean(text: str) -> str:
             plain = "".join(character if _allowed(character) else "?" for character in text)
-            return _DIGITS.sub(lambda found: "(number)" if _card_like(found.group()) else found.group(), plain)
+            return _DIGITS.sub(lambda found: "(number)" if passes_luhn(found.group()) else found.group(), plain)
 
         return cls(key=clean(key)[:LONGEST_KEY] or "?", value=clean(value)[:LONGEST_VALUE])
 
 
 def _allowed(character: str) -> bool:
     return not character.isalpha() or unicodedata.name(character, "").startswith(("LATIN", "CYRILLIC"))
-
-
-def _card_like(text: str) -> bool:
-    digits = [int(character) for character in reversed(text) if character.isdigit()]
-    doubled = (sum(divmod(2 * digit, 10)) for digit in digits[1::2])
-    return (sum(digits[::2]) + sum(doubled)) % 10 == 0
 
 
 Attributes = Annotated[tuple[Attribute, ...], Field(max_length=MOST_ATTRIBUTES)]

@@ -1,0 +1,68 @@
+"""The key pairs for which storefronts encrypt cards. The private half is sealed, and opened only to open a card."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, text
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.ledger.database import Database
+from app.ledger.tables import CardKey
+from app.ledger.vault import Vault
+
+
+class CardKeyBook:
+    """Keeps card keys. Which of them are offered and which still open is not decided here."""
+
+    def __init__(self, database: Database, vault: Vault) -> None:
+        self._database = database
+        self._vault = vault
+
+    async def all(self) -> Sequence[CardKey]:
+        """Return every key that is kept, newest first."""
+        async with self._database.transaction() as session:
+            return await _newest_first(session)
+
+    def private_jwk(self, key: CardKey) -> str:
+        """Return the private half, opened: a JWK as JSON text. Raises VaultError."""
+        return self._vault.open(key.private_sealed, _place(key.kid))
+
+    async def add(
+        self, public_jwk: dict[str, Any], private_jwk: str, *, now: datetime, unless_since: datetime | None
+    ) -> CardKey:
+        """Keep a key pair, unless there is one made after ``unless_since``; return the newest.
+
+        Processes that need a key at the same moment all get the same one.
+        """
+        kid = public_jwk["kid"]
+        private_sealed = self._vault.seal(private_jwk, _place(kid))
+        key = CardKey(kid=kid, public_jwk=public_jwk, private_sealed=private_sealed, created_at=now)
+        async with self._database.transaction() as session:
+            await _one_at_a_time(session)
+            newest = next(iter(await _newest_first(session)), None)
+            if newest is not None and unless_since is not None and newest.created_at > unless_since:
+                return newest
+            session.add(key)
+        return key
+
+    async def forget(self, kids: Collection[str]) -> None:
+        """Delete keys: what was encrypted for them opens no more."""
+        async with self._database.transaction() as session:
+            await session.exec(delete(CardKey).where(col(CardKey.kid).in_(kids)))
+
+
+async def _newest_first(session: AsyncSession) -> Sequence[CardKey]:
+    return (await session.exec(select(CardKey).order_by(col(CardKey.created_at).desc(), col(CardKey.kid)))).all()
+
+
+async def _one_at_a_time(session: AsyncSession) -> None:
+    """Keep other writers of this table waiting, readers not. On SQLite every transaction does so from its start."""
+    connection = await session.connection()
+    if connection.dialect.name == "postgresql":
+        await connection.execute(text("LOCK TABLE card_key IN EXCLUSIVE MODE"))
+
+
+def _place(kid: str) -> str:
+    return f"card-key/{kid}"

@@ -1,0 +1,70 @@
+"""Which card key is offered to storefronts, which ones still open, and when a new one is made.
+
+A key is offered for 30 days. A storefront's page may have been open for long when its shopper pays, so a key still
+opens for a day after a newer one has taken its place; then it is deleted.
+"""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+from joserfc.jwk import RSAKey
+
+from app.ledger.card_keys import CardKeyBook
+from app.ledger.tables import CardKey
+
+ALG, ENC = "RSA-OAEP-256", "A256GCM"
+OFFERED_FOR = timedelta(days=30)
+GRACE = timedelta(days=1)
+_BITS = 2048
+
+
+async def offered_key(book: CardKeyBook, now: datetime) -> CardKey:
+    """Return the key that storefronts encrypt for. Makes one if there is none that is young enough."""
+    young = now - OFFERED_FOR
+    keys = await opening_keys(book, now)
+    if keys and keys[0].created_at > young:
+        return keys[0]
+    return await _add_new(book, now, unless_since=young)
+
+
+async def opening_keys(book: CardKeyBook, now: datetime) -> Sequence[CardKey]:
+    """Return the keys that open at this moment, newest first; those that never will again are deleted."""
+    keys = await book.all()
+    outdated = outdated_among(keys, now)
+    if outdated:
+        await book.forget(outdated)
+    return [key for key in keys if key.kid not in outdated]
+
+
+async def rotate(book: CardKeyBook, now: datetime, *, forget_old: bool = False) -> CardKey:
+    """Make a new key and offer it from now on; return it.
+
+    ``forget_old``: the old ones open no more, for when somebody else may have them. Shoppers whose page was open
+    have their storefront fetch the new key.
+    """
+    old = [key.kid for key in await book.all()]
+    key = await _add_new(book, now, unless_since=None)
+    if forget_old:
+        await book.forget(old)
+    return key
+
+
+def outdated_among(newest_first: Sequence[CardKey], now: datetime) -> frozenset[str]:
+    """Return the ids of those keys whose successor is older than the grace. Pure."""
+    return frozenset(old.kid for newer, old in pairwise(newest_first) if newer.created_at + GRACE <= now)
+
+
+async def _add_new(book: CardKeyBook, now: datetime, *, unless_since: datetime | None) -> CardKey:
+    # It takes the processor a moment, in which others are served.
+    public, private = await asyncio.to_thread(_new_pair)
+    return await book.add(public, private, now=now, unless_since=unless_since)
+
+
+def _new_pair() -> tuple[dict[str, Any], str]:
+    key = RSAKey.generate_key(_BITS, {"use": "enc", "alg": ALG}, private=True)
+    kid = {"kid": key.thumbprint()}  # RFC 7638
+    return {**key.as_dict(private=False), **kid}, json.dumps({**key.as_dict(private=True), **kid})

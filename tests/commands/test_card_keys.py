@@ -1,0 +1,40 @@
+"""``card-keys``: an operator sees and rotates the keys for which storefronts encrypt cards."""
+
+from app.payments.cards.keys import offered_key
+from app.payments.desk import Desk
+from tests.commands.conftest import Shell
+
+
+async def test_before_a_key_is_needed_there_is_none(desk: Desk, shell: Shell) -> None:
+    said = await shell("card-keys", "list")
+    assert said.status == 0
+    assert "no card key yet" in said.out
+    assert (await shell("card-keys", "list", "--json")).json == []
+
+
+async def test_a_rotated_key_is_offered_and_the_old_one_opens_for_a_day(desk: Desk, shell: Shell) -> None:
+    old = await offered_key(desk.card_keys, desk.now())
+    said = await shell("card-keys", "rotate")
+    assert said.status == 0
+    assert "one more day" in said.out
+    new = await offered_key(desk.card_keys, desk.now())
+    assert new.kid in said.out
+    listed = (await shell("card-keys", "list", "--json")).json
+    assert [(each["kid"], each["state"]) for each in listed] == [(new.kid, "offered"), (old.kid, "opens")]
+    assert listed[1]["until"][8:10] != listed[1]["made"][8:10]
+    assert listed[0]["until"] > listed[1]["until"]
+    assert old.kid in (await shell("card-keys", "list")).out
+
+
+async def test_a_key_that_leaked_is_forgotten_at_once(desk: Desk, shell: Shell) -> None:
+    await offered_key(desk.card_keys, desk.now())
+    said = await shell("card-keys", "rotate", "--forget-old", "--json")
+    listed = (await shell("card-keys", "list", "--json")).json
+    assert [each["kid"] for each in listed] == [said.json["kid"]]
+
+
+async def test_nothing_private_is_shown(desk: Desk, shell: Shell) -> None:
+    key = await offered_key(desk.card_keys, desk.now())
+    for said in (await shell("card-keys", "list"), await shell("card-keys", "list", "--json")):
+        assert key.private_sealed not in said.out
+        assert '"d"' not in said.out

@@ -1,0 +1,109 @@
+"""Which card key is offered, which ones open, and that processes agree on it."""
+
+import base64
+import hashlib
+import json
+
+import pytest
+from joserfc.jwk import RSAKey
+from sqlalchemy import text
+
+from app.ledger.card_keys import CardKeyBook
+from app.ledger.database import Database, create_engine
+from app.ledger.vault import Vault, VaultError
+from app.payments.cards.keys import offered_key, opening_keys, rotate
+from tests.conftest import Clock
+from tests.payments.shop import at_once
+
+
+@pytest.fixture
+def book(database: Database, vault: Vault) -> CardKeyBook:
+    return CardKeyBook(database, vault)
+
+
+async def kids(book: CardKeyBook, clock: Clock) -> list[str]:
+    return [key.kid for key in await opening_keys(book, clock.now)]
+
+
+async def test_the_first_key_is_made_on_first_need_and_kept(book: CardKeyBook, clock: Clock) -> None:
+    assert await book.all() == []
+    key = await offered_key(book, clock.now)
+    clock.forward(days=29, hours=23)
+    assert (await offered_key(book, clock.now)).kid == key.kid
+    assert await kids(book, clock) == [key.kid]
+
+
+async def test_the_public_half_is_what_a_browser_imports_and_nothing_more(book: CardKeyBook, clock: Clock) -> None:
+    jwk = (await offered_key(book, clock.now)).public_jwk
+    assert set(jwk) == {"kty", "n", "e", "kid", "use", "alg"}
+    assert (jwk["kty"], jwk["use"], jwk["alg"]) == ("RSA", "enc", "RSA-OAEP-256")
+    modulus = base64.urlsafe_b64decode(jwk["n"] + "==")
+    assert len(modulus) * 8 >= 2048
+    # RFC 7638: the hash over the required members, in this order and without space.
+    members = json.dumps({"e": jwk["e"], "kty": "RSA", "n": jwk["n"]}, separators=(",", ":"))
+    thumbprint = base64.urlsafe_b64encode(hashlib.sha256(members.encode()).digest()).decode().rstrip("=")
+    assert jwk["kid"] == thumbprint
+
+
+async def test_after_thirty_days_a_new_key_is_offered_and_the_old_one_opens_for_a_day(
+    book: CardKeyBook, clock: Clock
+) -> None:
+    old = await offered_key(book, clock.now)
+    clock.forward(days=30)
+    new = await offered_key(book, clock.now)
+    assert new.kid != old.kid
+    assert await kids(book, clock) == [new.kid, old.kid]
+    clock.forward(hours=23, minutes=59)
+    assert await kids(book, clock) == [new.kid, old.kid]
+    clock.forward(minutes=1)
+    assert await kids(book, clock) == [new.kid]
+    assert [key.kid for key in await book.all()] == [new.kid]  # and it is gone for good
+
+
+async def test_a_key_is_not_accepted_for_longer_because_it_was_replaced_twice(book: CardKeyBook, clock: Clock) -> None:
+    first = await offered_key(book, clock.now)
+    clock.forward(hours=1)
+    second = await rotate(book, clock.now)
+    clock.forward(hours=20)
+    third = await rotate(book, clock.now)
+    clock.forward(hours=4)
+    assert await kids(book, clock) == [third.kid, second.kid]
+    assert first.kid not in await kids(book, clock)
+
+
+async def test_an_operator_rotates_at_once_and_may_forget_what_leaked(book: CardKeyBook, clock: Clock) -> None:
+    old = await offered_key(book, clock.now)
+    new = await rotate(book, clock.forward(minutes=1))
+    assert (await offered_key(book, clock.now)).kid == new.kid
+    assert await kids(book, clock) == [new.kid, old.kid]
+    newest = await rotate(book, clock.forward(minutes=1), forget_old=True)
+    assert await kids(book, clock) == [newest.kid]
+
+
+async def test_processes_that_need_a_key_at_once_agree_on_one(
+    database_url: str, database: Database, vault: Vault, clock: Clock
+) -> None:
+    others = [Database(create_engine(database_url)) for _ in range(3)]
+    try:
+        books = [CardKeyBook(each, vault) for each in (database, *others)]
+        offers = await at_once(*(offered_key(book, clock.now) for book in books * 2))
+    finally:
+        for other in others:
+            await other.close()
+    assert len({key.kid for key in offers}) == 1
+    assert len(await books[0].all()) == 1
+
+
+async def test_the_private_half_is_sealed_and_bound_to_its_key(
+    book: CardKeyBook, database: Database, clock: Clock
+) -> None:
+    first = await offered_key(book, clock.now)
+    second = await rotate(book, clock.forward(minutes=1))
+    private = json.loads(book.private_jwk(first))
+    assert RSAKey.import_key(private).thumbprint() == first.kid
+    async with database.transaction() as session:
+        rows = str((await (await session.connection()).execute(text("SELECT * FROM card_key"))).all())
+    assert private["d"] not in rows
+    second.private_sealed = first.private_sealed
+    with pytest.raises(VaultError):
+        book.private_jwk(second)
