@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from app.saleor.addresses import AllowList
+from app.saleor.dashboard_token import DashboardTokens
 from app.saleor.documents import Documents
 from app.saleor.errors import RegistrationRefused
 from app.saleor.graphql import SaleorClient
@@ -74,9 +75,11 @@ class SaleorApp:
         self._registrar = Registrar(
             identifier=info.id, allowed=allow_list, store=store, client=self.client, http=http, now=now
         )
+        keyring = Keyring(store, http, now)
+        self.dashboard_tokens = DashboardTokens(store, keyring, now)
         self._receiver = WebhookReceiver(
             store=store,
-            keyring=Keyring(store, http, now),
+            keyring=keyring,
             recipients=RecipientCheck(info.id, store, self.client),
             now=now,
             oldest=oldest,

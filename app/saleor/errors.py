@@ -10,11 +10,14 @@
     ├── KeysUnusable            what should be Saleor's signing keys is not
     └── RequestRefused          somebody asked us, and we say no (status, code)
         ├── RegistrationRefused     the install handshake; Saleor shows the message to staff
-        ├── NotVerified             a webhook of which nobody knows whose it is: always 401
-        └── NotUsable               Saleor's own webhook, but nothing to act on: always 4xx
+        ├── NotVerified             a webhook, or a Dashboard's token, of which nobody knows whose it is: 401
+        ├── NotUsable               Saleor's own webhook, but nothing to act on: always 4xx
+        └── NotPermitted            a person whom Saleor vouches for, but who may not do this: always 403
 
 No message holds a token, a signature or a body.
 """
+
+from collections.abc import Iterable
 
 
 class SaleorError(Exception):
@@ -58,7 +61,7 @@ class RegistrationRefused(RequestRefused):
 
 
 class NotVerified(RequestRefused):
-    """A webhook that no Saleor known to us has signed."""
+    """A webhook, or a Dashboard's token, that no Saleor known to us has signed."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(401, code, message)
@@ -66,3 +69,11 @@ class NotVerified(RequestRefused):
 
 class NotUsable(RequestRefused):
     """A webhook that Saleor did sign, but that cannot or must not be acted upon."""
+
+
+class NotPermitted(RequestRefused):
+    """A member of staff who lacks permissions in Saleor. The message names them as Saleor does."""
+
+    def __init__(self, lacking: Iterable[str]) -> None:
+        names = ", ".join(sorted(lacking))
+        super().__init__(403, "NOT_PERMITTED", f"This needs the permission {names} in Saleor.")

@@ -39,12 +39,14 @@ class Keyring:
     async def verify(self, installation: Installed, signature: str, body: bytes) -> None:
         """Return if that Saleor signed these bytes; raise NotVerified if not."""
         try:
-            kid = key_name(signature)
-            key = find_key(installation.jwks, kid) or await self._new_key(installation.saleor_api_url, kid)
-            verify(signature, body, key)
+            verify(signature, body, await self.key(installation, key_name(signature)))
         except BadSignature as exc:
             code = "BAD_SIGNATURE"
             raise NotVerified(code, f"This request is not signed by that Saleor: {exc}.") from exc
+
+    async def key(self, installation: Installed, kid: str) -> RSAKey:
+        """Return the key of that name, if that Saleor publishes one; raise BadSignature if not."""
+        return find_key(installation.jwks, kid) or await self._new_key(installation.saleor_api_url, kid)
 
     async def _new_key(self, saleor_api_url: str, kid: str) -> RSAKey:
         async with self._locks[saleor_api_url]:

@@ -1,0 +1,176 @@
+"""A person uses the app's page in the Dashboard; a stranger would like to."""
+
+import json
+from typing import Any
+
+import httpx2
+import pytest
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import padding
+
+from app.saleor.dashboard_token import DashboardTokens
+from app.saleor.errors import NotPermitted, NotVerified
+from app.saleor.keyring import Keyring
+from tests.conftest import Clock
+from tests.saleor.household import API_URL, Memory, Row, SigningKey, SmallSaleor, b64, signing_key
+
+APP_ID = "QXBwOjE="
+
+
+def jwt(key: SigningKey, claims: object, **header: Any) -> str:
+    said = {"alg": "RS256", "typ": "JWT", "kid": key.kid} | header
+    text = f"{b64(json.dumps(said).encode())}.{b64(json.dumps(claims).encode())}"
+    return f"{text}.{b64(key.private.sign(text.encode(), padding.PKCS1v15(), hashes.SHA256()))}"
+
+
+def claims(clock: Clock, **changed: Any) -> dict[str, Any]:
+    """Return what Saleor says of a member of staff who opened our page just now."""
+    now = int(clock().timestamp())
+    return {
+        "iat": now,
+        "exp": now + 300,
+        "owner": "saleor",
+        "iss": API_URL,
+        "type": "thirdparty",
+        "token": "abc",
+        "email": "staff@example.com",
+        "user_id": "VXNlcjox",
+        "is_staff": True,
+        "app": APP_ID,
+        "permissions": ["HANDLE_PAYMENTS"],
+        "user_permissions": ["HANDLE_PAYMENTS", "MANAGE_ORDERS"],
+    } | changed
+
+
+@pytest.fixture
+def tokens(store: Memory, http: httpx2.AsyncClient, clock: Clock, installed: Row) -> DashboardTokens:
+    return DashboardTokens(store, Keyring(store, http, clock), clock)
+
+
+@pytest.fixture
+def key(saleor: SmallSaleor) -> SigningKey:
+    return saleor.key
+
+
+async def test_staff_are_known_by_what_saleor_says_of_them(
+    tokens: DashboardTokens, key: SigningKey, clock: Clock, installed: Row
+) -> None:
+    user = await tokens.check(API_URL, jwt(key, claims(clock)), "HANDLE_PAYMENTS")
+    assert (user.id, user.email, user.installation) == ("VXNlcjox", "staff@example.com", installed)
+    assert user.permissions == {"HANDLE_PAYMENTS", "MANAGE_ORDERS"}
+    assert user.expires_at.timestamp() == clock().timestamp() + 300
+
+
+async def test_what_the_person_may_not_do_is_named(tokens: DashboardTokens, key: SigningKey, clock: Clock) -> None:
+    token = jwt(key, claims(clock))
+    with pytest.raises(NotPermitted, match="MANAGE_APPS") as refusal:
+        await tokens.check(API_URL, token, "HANDLE_PAYMENTS", "MANAGE_APPS")
+    assert (refusal.value.status, refusal.value.code) == (403, "NOT_PERMITTED")
+
+
+async def test_what_the_app_may_do_is_not_what_the_person_may_do(
+    tokens: DashboardTokens, key: SigningKey, clock: Clock
+) -> None:
+    token = jwt(key, claims(clock, permissions=["MANAGE_APPS"], user_permissions=[]))
+    with pytest.raises(NotPermitted):
+        await tokens.check(API_URL, token, "MANAGE_APPS")
+
+
+async def test_a_token_is_over_after_its_time(tokens: DashboardTokens, key: SigningKey, clock: Clock) -> None:
+    token = jwt(key, claims(clock))
+    clock.forward(seconds=304)
+    await tokens.check(API_URL, token)
+    clock.forward(seconds=1)
+    with pytest.raises(NotVerified) as refusal:
+        await tokens.check(API_URL, token)
+    assert (refusal.value.status, refusal.value.code) == (401, "EXPIRED_TOKEN")
+
+
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [
+        ({"iss": "https://other.example.com/graphql/"}, "FOREIGN_TOKEN"),
+        ({"iss": None}, "FOREIGN_TOKEN"),
+        ({"type": "access"}, "FOREIGN_TOKEN"),
+        ({"type": "refresh"}, "FOREIGN_TOKEN"),
+        ({"app": "QXBwOjI="}, "FOREIGN_TOKEN"),
+        ({"app": None}, "FOREIGN_TOKEN"),
+        ({"exp": None}, "EXPIRED_TOKEN"),
+        ({"exp": True}, "EXPIRED_TOKEN"),
+        ({"exp": "tomorrow"}, "EXPIRED_TOKEN"),
+        ({"exp": 10**30}, "EXPIRED_TOKEN"),
+    ],
+    ids=str,
+)
+async def test_saleors_own_signature_is_not_enough(
+    tokens: DashboardTokens, key: SigningKey, clock: Clock, changed: dict[str, Any], code: str
+) -> None:
+    with pytest.raises(NotVerified) as refusal:
+        await tokens.check(API_URL, jwt(key, claims(clock, **changed)))
+    assert refusal.value.code == code
+
+
+async def test_a_token_of_before_the_re_install_is_another_apps(
+    tokens: DashboardTokens, key: SigningKey, clock: Clock, store: Memory, installed: Row
+) -> None:
+    store.put(Row(API_URL, app_id="QXBwOjk=", token="new", jwks=installed.jwks, jwks_fetched_at=clock()))
+    with pytest.raises(NotVerified, match="another app"):
+        await tokens.check(API_URL, jwt(key, claims(clock)))
+
+
+def forgeries(key: SigningKey, said: dict[str, Any]) -> dict[str, str]:
+    header, payload, signature = jwt(key, said).split(".")
+    other = b64(json.dumps(said | {"user_permissions": ["MANAGE_APPS"]}).encode())
+    none = b64(json.dumps({"alg": "none", "kid": key.kid}).encode())
+    symmetric = b64(json.dumps({"alg": "HS256", "kid": key.kid}).encode())
+    return {
+        "another payload": f"{header}.{other}.{signature}",
+        "no signature": f"{header}.{payload}.",
+        "no algorithm": f"{none}.{payload}.",
+        "no algorithm, signed": f"{none}.{payload}.{signature}",
+        "our public key as a shared secret": f"{symmetric}.{payload}.{signature}",
+        "another key of that name": jwt(SigningKey(signing_key("second").private, key.kid), said),
+        "no name of a key": jwt(key, said, kid=None),
+        "a name that is none": jwt(key, said, kid=7),
+        "demands nobody understands": jwt(key, said, crit=["exp"]),
+        "not an object": jwt(key, ["thirdparty"]),
+        "two points too few": "abc",
+        "nothing between the points": "..",
+        "not ASCII": "ключ.ключ.ключ",
+        "endless": "a" * 20_000,
+        "empty": "",
+    }
+
+
+@pytest.mark.parametrize("what", forgeries(signing_key("first"), {}))
+async def test_forged(tokens: DashboardTokens, key: SigningKey, clock: Clock, what: str) -> None:
+    with pytest.raises(NotVerified) as refusal:
+        await tokens.check(API_URL, forgeries(key, claims(clock))[what])
+    assert refusal.value.status == 401
+    assert refusal.value.code in {"BAD_TOKEN", "MISSING_TOKEN"}
+
+
+async def test_a_saleor_that_has_not_installed_us(tokens: DashboardTokens, key: SigningKey, clock: Clock) -> None:
+    elsewhere = "https://other.example.com/graphql/"
+    with pytest.raises(NotVerified) as refusal:
+        await tokens.check(elsewhere, jwt(key, claims(clock, iss=elsewhere)))
+    assert refusal.value.code == "NOT_INSTALLED"
+    with pytest.raises(NotVerified) as refusal:
+        await tokens.check("", jwt(key, claims(clock)))
+    assert refusal.value.code == "MISSING_SALEOR_API_URL"
+
+
+async def test_saleor_changes_its_key_while_the_page_is_open(
+    tokens: DashboardTokens, saleor: SmallSaleor, clock: Clock
+) -> None:
+    saleor.key = signing_key("second")
+    assert (await tokens.check(API_URL, jwt(saleor.key, claims(clock)))).email == "staff@example.com"
+    assert saleor.key_fetches == 1
+
+
+async def test_the_key_is_not_fetched_for_every_request(
+    tokens: DashboardTokens, saleor: SmallSaleor, clock: Clock
+) -> None:
+    for _ in range(5):
+        await tokens.check(API_URL, jwt(saleor.key, claims(clock)))
+    assert saleor.key_fetches == 0
