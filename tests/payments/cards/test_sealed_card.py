@@ -155,8 +155,8 @@ def test_what_holds_no_card_or_several_is_unreadable(content: object) -> None:
 def test_it_may_say_for_what_it_is_meant_and_when_it_was_made() -> None:
     for at in ("2026-11-21T11:59:00.123Z", "2026-11-21T11:59:00", "2026-11-22T01:00:00+02:00"):
         assert opened(sealed(CARD | {"for": CHECKOUT, "at": at})).members["cc_number"] == NUMBER
-    for at in (NOW - GRACE - timedelta(seconds=1), NOW + GRACE + timedelta(seconds=1)):
-        assert refusal_of(sealed(CARD | {"at": at.isoformat()})).code is RefusalCode.SEAL_OUTDATED
+    for moment in (NOW - GRACE - timedelta(seconds=1), NOW + GRACE + timedelta(seconds=1)):
+        assert refusal_of(sealed(CARD | {"at": moment.isoformat()})).code is RefusalCode.SEAL_OUTDATED
 
 
 def test_a_key_that_is_not_accepted_any_more_can_be_asked_for_again() -> None:
