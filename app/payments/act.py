@@ -12,6 +12,7 @@ from app.payments.answers import action_answer
 from app.payments.balance import ZERO, Balance, balance
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
+from app.payments.impossible import why_not
 from app.payments.plan import check_amount
 from app.payments.references import reference_of_refusal
 from app.payments.refusal import Refusal, RefusalCode
@@ -19,7 +20,6 @@ from app.payments.send import keep_reference, send
 from app.saleor.answers import ActionAnswer, AvailableAction, unique_reference
 from app.saleor.events import RequestedAction
 
-_NOTHING_TO_CANCEL = "There is nothing to cancel: no money is reserved and no payment page waits for the shopper."
 _KINDS = {
     AvailableAction.CHARGE: Kind.CAPTURE,
     AvailableAction.REFUND: Kind.REFUND,
@@ -43,12 +43,13 @@ def step_for(action: AvailableAction, amount: Decimal, now: Balance) -> Step:
     """
     if action is AvailableAction.CANCEL:
         return _cancellation(now)
-    if amount <= 0:  # Saleor asks so when it believes that nothing is left (Saleor contract, A.2)
-        raise Refusal(RefusalCode.INVALID_AMOUNT, f"The amount is zero: nothing is left to {action.lower()}.", "amount")
-    check_amount(amount)
     possible = now.capturable if action is AvailableAction.CHARGE else now.refundable
+    if amount <= 0:  # Saleor asks so when it believes that nothing is left (Saleor contract, A.2)
+        words = f"The amount is zero: for Saleor nothing is left to {action.lower()}." if possible else None
+        raise Refusal(RefusalCode.INVALID_AMOUNT, words or why_not(action, amount, now), "amount")
+    check_amount(amount)
     if amount > possible:
-        raise Refusal(RefusalCode.NOT_POSSIBLE, _not_that_much(action, amount, now, possible), "amount")
+        raise Refusal(RefusalCode.NOT_POSSIBLE, why_not(action, amount, now), "amount")
     return Step(_KINDS[action], amount)
 
 
@@ -57,19 +58,7 @@ def _cancellation(now: Balance) -> Step:
         return Step(Kind.VOID, now.capturable)
     if now.unpaid:
         return Step(Kind.CANCEL, ZERO)
-    if now.charged:
-        raise Refusal(RefusalCode.NOT_POSSIBLE, "This payment has been taken already: refund it instead.")
-    raise Refusal(RefusalCode.NOT_POSSIBLE, _NOTHING_TO_CANCEL)
-
-
-def _not_that_much(action: AvailableAction, amount: Decimal, now: Balance, possible: Decimal) -> str:
-    if action is AvailableAction.REFUND:
-        return f"{amount} cannot be refunded: {possible} of this payment is left to refund."
-    if now.charged:
-        return "This reservation has been taken already, and the gateway takes a reservation once."
-    if not possible:
-        return "Nothing is reserved that could be charged."
-    return f"{amount} cannot be charged: {possible} is reserved."
+    raise Refusal(RefusalCode.NOT_POSSIBLE, why_not(AvailableAction.CANCEL, ZERO, now))
 
 
 async def act(desk: Desk, event: RequestedAction, installation: OpenInstallation) -> ActionAnswer:

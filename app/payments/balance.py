@@ -19,11 +19,18 @@ class Balance:
 
     ``capturable`` is the whole reservation or nothing: the gateway takes a reservation once, and a smaller capture
     releases the rest (gateway facts, 6). ``unpaid`` means that the shopper has not paid yet and can still be stopped.
+    ``capturing``, ``refunding`` and ``voiding`` are on their way, sent or not. ``standing`` is how far the payment
+    itself has come.
     """
 
+    currency: str
+    standing: State
     authorized: Decimal
     charged: Decimal
     refunded: Decimal
+    capturing: Decimal
+    refunding: Decimal
+    voiding: bool
     capturable: Decimal
     refundable: Decimal
     unpaid: bool
@@ -41,24 +48,33 @@ class Balance:
             actions.append(AvailableAction.CANCEL)
         return tuple(actions)
 
+    def words(self, amount: Decimal) -> str:
+        """Return an amount of this payment as people read it."""
+        return f"{amount} {self.currency}"
+
 
 def balance(flow: Flow, operations: Sequence[Operation]) -> Balance:
     """Return the balance of a payment made for ``flow``."""
-    create = next((each for each in operations if each.kind is Kind.CREATE), None)
-    paid = create.amount if create is not None and create.state is State.SUCCESS else ZERO
+    create = next(each for each in operations if each.kind is Kind.CREATE)
+    paid = create.amount if create.state is State.SUCCESS else ZERO
     captured = _sum(operations, Kind.CAPTURE, State.SUCCESS)
     refunded = _sum(operations, Kind.REFUND, State.SUCCESS)
     charged = paid if flow is Flow.CHARGE else captured
-    refunds = sum((each.amount for each in operations if each.kind is Kind.REFUND and _counts(each)), ZERO)
+    refunding = _sum_on_its_way(operations, Kind.REFUND)
     used = any(each.kind in {Kind.CAPTURE, Kind.VOID} and _counts(each) for each in operations)
     cancelling = any(each.kind is Kind.CANCEL and _counts(each) for each in operations)
     return Balance(
+        currency=create.currency,
+        standing=create.state,
         authorized=paid if flow is Flow.AUTHORIZATION else ZERO,
         charged=charged,
         refunded=refunded,
+        capturing=_sum_on_its_way(operations, Kind.CAPTURE),
+        refunding=refunding,
+        voiding=any(each.kind is Kind.VOID and not each.state.final for each in operations),
         capturable=paid if flow is Flow.AUTHORIZATION and not used else ZERO,
-        refundable=max(ZERO, charged - refunds),
-        unpaid=create is not None and create.state is State.INIT and not cancelling,
+        refundable=max(ZERO, charged - refunded - refunding),
+        unpaid=create.state is State.INIT and not cancelling,
         in_flight=any(in_flight(each) for each in operations),
     )
 
@@ -74,3 +90,7 @@ def _counts(operation: Operation) -> bool:
 
 def _sum(operations: Sequence[Operation], kind: Kind, state: State) -> Decimal:
     return sum((each.amount for each in operations if each.kind is kind and each.state is state), ZERO)
+
+
+def _sum_on_its_way(operations: Sequence[Operation], kind: Kind) -> Decimal:
+    return sum((each.amount for each in operations if each.kind is kind and not each.state.final), ZERO)

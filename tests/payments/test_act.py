@@ -132,7 +132,7 @@ class TestRefund:
         await paid.staff("REFUND", "569.00", "first")
         answer = await paid.staff("REFUND", "0.51", "second")
         assert answer.result == "REFUND_FAILURE"
-        assert "0.50 of this payment is left to refund" in (answer.message or "")
+        assert "569.00 UAH is refunded already. Refund at most 0.50 UAH." in (answer.message or "")
         assert paid.till.calls == ["refund"]
 
     async def test_a_part_of_what_was_captured(self, reserved: Shop) -> None:

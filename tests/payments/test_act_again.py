@@ -84,7 +84,7 @@ class TestOneAtATime:
         assert (await paid.staff("REFUND", "69.50", "second")).result is None  # waits, and is promised too
         refusal = await paid.staff("REFUND", "0.01", "third")
         assert refusal.result == "REFUND_FAILURE"
-        assert "0.00 of this payment is left" in (refusal.message or "")
+        assert "569.50 UAH is being refunded: nothing is left to refund" in (refusal.message or "")
 
     async def test_those_that_wait_go_one_after_the_other_in_the_order_in_which_they_came(self, paid: Shop) -> None:
         paid.till.will(Mute.HANGS_UP)

@@ -94,7 +94,7 @@ def test_a_refund_on_its_way_counts_as_made(state: State) -> None:
     now = balance(Flow.CHARGE, [create(State.SUCCESS), an_operation(Kind.REFUND, state, Decimal("60.00"))])
     assert (now.refunded, now.refundable) == (ZERO, Decimal("40.00"))
     assert step_for(REFUND, Decimal("40.00"), now) == Step(Kind.REFUND, Decimal("40.00"))
-    with pytest.raises(Refusal, match=r"40\.00 of this payment is left"):
+    with pytest.raises(Refusal, match=r"60\.00 UAH is being refunded\. Refund at most 40\.00 UAH\."):
         step_for(REFUND, Decimal("40.01"), now)
 
 
@@ -159,29 +159,10 @@ def test_a_step_is_always_within_what_is_possible(
 
 
 @pytest.mark.parametrize("action", [CHARGE, REFUND])
-@pytest.mark.parametrize(
-    ("amount", "words"), [("0", "nothing is left to"), ("-1", "nothing"), ("0.001", "two decimals")]
-)
+@pytest.mark.parametrize(("amount", "words"), [("0", "nothing is"), ("-1", "nothing is"), ("0.001", "two decimals")])
 def test_what_is_no_amount_of_money_is_refused(action: AvailableAction, amount: str, words: str) -> None:
     """Law 12."""
     now = balance(Flow.CHARGE, [create(State.SUCCESS)])
     with pytest.raises(Refusal, match=words) as refused:
         step_for(action, Decimal(amount), now)
     assert (refused.value.code, refused.value.field) == (RefusalCode.INVALID_AMOUNT, "amount")
-
-
-@pytest.mark.parametrize(
-    ("flow", "state", "others", "action", "words"),
-    [
-        (Flow.CHARGE, State.SUCCESS, [], CANCEL, "refund it instead"),
-        (Flow.CHARGE, State.FAILURE, [], CANCEL, "nothing to cancel"),
-        (Flow.CHARGE, State.PENDING, [], CANCEL, "nothing to cancel"),
-        (Flow.CHARGE, State.INIT, [], CHARGE, "Nothing is reserved"),
-        (Flow.AUTHORIZATION, State.SUCCESS, [], REFUND, "0.00 of this payment is left to refund"),
-    ],
-)
-def test_a_refusal_says_what_is_the_matter(
-    flow: Flow, state: State, others: list[Operation], action: AvailableAction, words: str
-) -> None:
-    with pytest.raises(Refusal, match=words):
-        step_for(action, Decimal("1.00"), balance(flow, [create(state), *others]))
