@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AwareDatetime, Field
 
-from app.saleor.source import Checkout, FromSaleor, Money, Order, OrderOrCheckout, Text
+from app.saleor.source import Checkout, FromSaleor, Line, Money, Order, OrderOrCheckout, Text
 from app.saleor.vocabulary import AvailableAction, TransactionFlow
 
 __all__ = [
@@ -89,10 +89,10 @@ class StaffAction(FromSaleor):
     action_type: AvailableAction
 
 
-class OrderLine(FromSaleor):
-    """A line of the order, by its global id."""
+class OrderLine(Line):
+    """A line of the order; ``quantity`` is what was ordered of it, 0 when the webhook does not tell."""
 
-    id: str
+    quantity: int = 0
 
 
 class GrantedRefundLine(FromSaleor):

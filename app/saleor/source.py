@@ -75,12 +75,69 @@ class Address(FromSaleor):
     phone: Text = ""
 
 
+class MetadataItem(FromSaleor):
+    """A pair of public metadata."""
+
+    key: str
+    value: Text = ""
+
+
+class WithMetadata(FromSaleor):
+    """Something that stores hang their own facts on."""
+
+    metadata: tuple[MetadataItem, ...] = ()
+
+    def metafield(self, key: str) -> str:
+        """Return the value under ``key``, without space around it; empty when there is none."""
+        return next((item.value.strip() for item in self.metadata if item.key == key), "")
+
+
+class Product(WithMetadata):
+    """What is sold."""
+
+    name: Text = ""
+    product_type: WithMetadata | None = None
+
+
+class Variant(WithMetadata):
+    """In which form it is sold."""
+
+    id: str
+    name: Text = ""
+    product: Product | None = None
+
+    def nearest_metafield(self, key: str) -> str:
+        """Return the value under ``key`` of the variant, else of its product, else of its product type; else empty."""
+        product_type = self.product.product_type if self.product else None
+        return next((said for part in (self, self.product, product_type) if part and (said := part.metafield(key))), "")
+
+
 class Line(FromSaleor):
-    """A line of the checkout or order."""
+    """A line of the checkout or order. ``variant`` is None when it was deleted after it was ordered."""
 
     id: str
     quantity: int
+    product_name: Text = ""
+    variant_name: Text = ""
     total_price: TaxedMoney | None = None
+    # A checkout tells it without saying what of it is tax. GraphQL wants two names for what differs in type.
+    undiscounted_total_price: TaxedMoney | Money | None = Field(
+        default=None, validation_alias=AliasChoices("undiscountedTotalPrice", "orderedBeforeDiscounts")
+    )
+    variant: Variant | None = Field(default=None, validation_alias=AliasChoices("variant", "orderedVariant"))
+
+    @property
+    def name(self) -> str:
+        """What people call it: the product, and the variant where it has a name of its own."""
+        variant = self.variant_name or (self.variant.name if self.variant else "")
+        product = self.product_name or (self.variant.product.name if self.variant and self.variant.product else "")
+        return f"{product} ({variant})" if product and variant not in {"", product} else product or variant or self.id
+
+    @property
+    def before_discounts(self) -> Decimal | None:
+        """What all of it would cost without discounts; None when Saleor does not say."""
+        price = self.undiscounted_total_price
+        return price.gross.amount if isinstance(price, TaxedMoney) else price.amount if price else None
 
 
 class Source(FromSaleor):
@@ -94,6 +151,7 @@ class Source(FromSaleor):
     billing_address: Address | None = None
     shipping_address: Address | None = None
     total: TaxedMoney | None = Field(default=None, validation_alias=AliasChoices("total", "totalPrice"))
+    shipping_price: TaxedMoney | None = None
     lines: tuple[Line, ...] = ()
 
     @property

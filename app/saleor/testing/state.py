@@ -108,7 +108,7 @@ class Transaction:
 
 @dataclass
 class Line:
-    """A line of a basket. ``unit_price`` is gross. Metadata is what a store may hang a sub-merchant on."""
+    """A line of a basket. ``unit_price`` is gross, after discounts. Stores may hang a sub-merchant on the metadata."""
 
     key: str
     product_name: str
@@ -119,11 +119,18 @@ class Line:
     variant_metadata: dict[str, str] = field(default_factory=dict)
     product_metadata: dict[str, str] = field(default_factory=dict)
     product_type_metadata: dict[str, str] = field(default_factory=dict)
+    undiscounted_unit_price: Decimal | None = None
 
     @property
     def total(self) -> Decimal:
         """Quantity times unit price."""
         return self.unit_price * self.quantity
+
+    @property
+    def before_discounts(self) -> Decimal:
+        """The same at the price before discounts."""
+        price = self.unit_price if self.undiscounted_unit_price is None else self.undiscounted_unit_price
+        return price * self.quantity
 
 
 @dataclass

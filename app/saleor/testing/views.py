@@ -233,6 +233,7 @@ class NewLine(View):
     variant_metadata: dict[str, str] = {}
     product_metadata: dict[str, str] = {}
     product_type_metadata: dict[str, str] = {}
+    undiscounted_unit_price: Decimal | None = None
 
 
 class NewCheckout(View):
