@@ -35,9 +35,10 @@ class Money(FromSaleor):
 
 
 class TaxedMoney(FromSaleor):
-    """A price; ``gross`` is what the shopper pays."""
+    """A price; ``gross`` is what the shopper pays, ``tax`` what of it is tax."""
 
     gross: Money
+    tax: Money | None = None
 
 
 class Channel(FromSaleor):
@@ -104,6 +105,7 @@ class Variant(WithMetadata):
 
     id: str
     name: Text = ""
+    sku: str | None = None
     product: Product | None = None
 
     def nearest_metafield(self, key: str) -> str:
@@ -113,12 +115,18 @@ class Variant(WithMetadata):
 
 
 class Line(FromSaleor):
-    """A line of the checkout or order. ``variant`` is None when it was deleted after it was ordered."""
+    """A line of the checkout or order. ``variant`` is None when it was deleted after it was ordered.
+
+    ``tax_rate`` is a fraction (0.2 is 20 %); checkouts do not tell it. Older versions of this app asked for less.
+    """
 
     id: str
     quantity: int
     product_name: Text = ""
     variant_name: Text = ""
+    product_sku: str | None = None
+    product_variant_id: str | None = None
+    tax_rate: Decimal | None = None
     total_price: TaxedMoney | None = None
     # A checkout tells it without saying what of it is tax. GraphQL wants two names for what differs in type.
     undiscounted_total_price: TaxedMoney | Money | None = Field(
@@ -132,6 +140,16 @@ class Line(FromSaleor):
         variant = self.variant_name or (self.variant.name if self.variant else "")
         product = self.product_name or (self.variant.product.name if self.variant and self.variant.product else "")
         return f"{product} ({variant})" if product and variant not in {"", product} else product or variant or self.id
+
+    @property
+    def sku(self) -> str | None:
+        """The store's own number of what is sold."""
+        return self.product_sku or (self.variant.sku if self.variant else None)
+
+    @property
+    def variant_id(self) -> str | None:
+        """The variant's global id, the same in a checkout and in the order made of it."""
+        return self.product_variant_id or (self.variant.id if self.variant else None)
 
     @property
     def before_discounts(self) -> Decimal | None:

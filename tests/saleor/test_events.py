@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.saleor.events import TransactionInitializeSession, TransactionRefundRequested
-from app.saleor.source import Checkout, Order
+from app.saleor.source import Checkout, Line, Order
 from tests.saleor.household import initialize_body, refund_body
 
 
@@ -98,3 +98,38 @@ def test_nothing_of_an_event_stands_in_the_message_when_it_does_not_fit() -> Non
     with pytest.raises(ValueError, match="idempotencyKey") as caught:
         TransactionInitializeSession.model_validate(initialize_body(idempotencyKey=["secret"]))
     assert "secret" not in str(caught.value)
+
+
+def test_a_line_is_called_the_same_in_a_checkout_and_in_the_order_made_of_it() -> None:
+    in_checkout = Line.model_validate(
+        {
+            "id": "Q2hlY2tvdXRMaW5lOjE=",
+            "quantity": 2,
+            "variant": {"id": "UHJvZHVjdFZhcmlhbnQ6Nw==", "name": "1 l", "sku": "J-1", "product": {"name": "Juice"}},
+        }
+    )
+    in_order = Line.model_validate(
+        {
+            "id": "T3JkZXJMaW5lOjE=",
+            "quantity": 2,
+            "productName": "Juice",
+            "variantName": "1 l",
+            "productSku": "J-1",
+            "productVariantId": "UHJvZHVjdFZhcmlhbnQ6Nw==",
+        }
+    )
+    for line in (in_checkout, in_order):
+        assert (line.name, line.sku, line.variant_id) == ("Juice (1 l)", "J-1", "UHJvZHVjdFZhcmlhbnQ6Nw==")
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ({"productName": "Juice", "variantName": "Juice"}, "Juice"),
+        ({"productName": "Juice", "variantName": None}, "Juice"),
+        ({"productName": None, "variantName": "1 l"}, "1 l"),
+        ({}, "1"),
+    ],
+)
+def test_a_line_is_called_what_is_known_of_it(said: dict[str, str | None], name: str) -> None:
+    assert Line.model_validate({"id": "1", "quantity": 1, **said}).name == name

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from app.saleor.testing.ids import global_id
-from app.saleor.testing.money import ZERO, on_the_wire
+from app.saleor.testing.money import ZERO, in_currency, on_the_wire
 from app.saleor.testing.rules.coverage import authorize_status, charge_status, total_authorized, total_charged
 from app.saleor.testing.selection import FieldFailed
 from app.saleor.testing.state import App, Basket, Checkout, Event, GrantedRefund, Line, Order, Transaction
@@ -36,9 +36,14 @@ def _money(amount: Decimal, currency: str) -> Payload:
     return {"__typename": "Money", "amount": on_the_wire(amount, currency), "currency": currency}
 
 
-def _taxed(gross: Decimal, currency: str) -> Payload:
-    money = _money(gross, currency)
-    return {"currency": currency, "gross": money, "net": money, "tax": _money(ZERO, currency)}
+def _taxed(gross: Decimal, currency: str, tax_rate: Decimal = ZERO) -> Payload:
+    net = in_currency(gross / (1 + tax_rate), currency)
+    return {
+        "currency": currency,
+        "gross": _money(gross, currency),
+        "net": _money(net, currency),
+        "tax": _money(gross - net, currency),
+    }
 
 
 def app(installed: App) -> Payload:
@@ -189,8 +194,8 @@ def _checkout_line(line: Line, currency: str) -> Payload:
         "__typename": "CheckoutLine",
         "id": global_id("CheckoutLine", line.key),
         "quantity": line.quantity,
-        "unitPrice": _taxed(line.unit_price, currency),
-        "totalPrice": _taxed(line.total, currency),
+        "unitPrice": _taxed(line.unit_price, currency, line.tax_rate),
+        "totalPrice": _taxed(line.total, currency, line.tax_rate),
         "undiscountedTotalPrice": _money(line.before_discounts, currency),
         "variant": _variant(line),
         "metadata": [],
@@ -206,8 +211,10 @@ def _order_line(line: Line, currency: str) -> Payload:
         "productName": line.product_name,
         "variantName": line.variant_name,
         "productSku": line.sku,
-        "unitPrice": _taxed(line.unit_price, currency),
-        "totalPrice": _taxed(line.total, currency),
+        "productVariantId": _variant(line)["id"],
+        "taxRate": float(line.tax_rate),
+        "unitPrice": _taxed(line.unit_price, currency, line.tax_rate),
+        "totalPrice": _taxed(line.total, currency, line.tax_rate),
         "undiscountedTotalPrice": _taxed(line.before_discounts, currency),
         "variant": _variant(line),
         "metadata": [],

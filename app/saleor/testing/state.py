@@ -108,7 +108,10 @@ class Transaction:
 
 @dataclass
 class Line:
-    """A line of a basket. ``unit_price`` is gross, after discounts. Stores may hang a sub-merchant on the metadata."""
+    """A line of a basket. ``unit_price`` is gross, after discounts; ``tax_rate`` a fraction (0.2 is 20 %).
+
+    Stores may hang a sub-merchant on the metadata.
+    """
 
     key: str
     product_name: str
@@ -116,6 +119,7 @@ class Line:
     unit_price: Decimal
     quantity: int = 1
     sku: str | None = None
+    tax_rate: Decimal = ZERO
     variant_metadata: dict[str, str] = field(default_factory=dict)
     product_metadata: dict[str, str] = field(default_factory=dict)
     product_type_metadata: dict[str, str] = field(default_factory=dict)
@@ -135,7 +139,7 @@ class Line:
 
 @dataclass
 class Basket:
-    """What a checkout and the order made of it have in common."""
+    """What a checkout and the order made of it have in common. ``gift_cards`` is what they pay of the total."""
 
     currency: str
     channel_slug: str
@@ -146,6 +150,7 @@ class Basket:
     address: dict[str, Any]
     user: dict[str, Any] | None = None
     metadata: dict[str, str] = field(default_factory=dict)
+    gift_cards: Decimal = ZERO
 
     @property
     def subtotal(self) -> Decimal:
@@ -154,8 +159,8 @@ class Basket:
 
     @property
     def total(self) -> Decimal:
-        """What has to be paid, gross."""
-        return self.subtotal + self.shipping_price
+        """What has to be paid, gross: what gift cards do not pay."""
+        return self.subtotal + self.shipping_price - self.gift_cards
 
 
 @dataclass

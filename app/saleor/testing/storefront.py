@@ -59,6 +59,7 @@ class Storefront:
             address={**defaults.ADDRESS, **(wanted.address or {})},
             user=wanted.user,
             metadata=dict(wanted.metadata),
+            gift_cards=wanted.gift_cards,
         )
         checkout = Checkout(token=str(uuid4()), basket=basket)
         self._world.checkouts[checkout.id] = checkout

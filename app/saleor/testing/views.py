@@ -223,13 +223,14 @@ class AppView(View):
 
 
 class NewLine(View):
-    """A line for a new checkout. Amounts are gross unit prices."""
+    """A line for a new checkout. Amounts are gross unit prices, ``tax_rate`` is a fraction (0.2 is 20 %)."""
 
     product_name: str = "Apple Juice"
     variant_name: str = "1 l"
     unit_price: Decimal = Decimal("499.50")
     quantity: int = 1
     sku: str | None = None
+    tax_rate: Decimal = Decimal(0)
     variant_metadata: dict[str, str] = {}
     product_metadata: dict[str, str] = {}
     product_type_metadata: dict[str, str] = {}
@@ -241,6 +242,8 @@ class NewCheckout(View):
 
     lines: list[NewLine] | None = None
     shipping_price: Decimal = Decimal("70.00")
+    gift_cards: Decimal = Decimal(0)
+    """What gift cards pay of it."""
     currency: str = "UAH"
     channel_slug: str = "uah"
     email: str = "taras@example.com"
