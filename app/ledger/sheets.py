@@ -67,6 +67,12 @@ async def payment_of(session: AsyncSession, payment_id: int) -> Payment:
     return (await session.exec(select(Payment).where(Payment.id == payment_id).with_for_update())).one()
 
 
+async def with_problem(session: AsyncSession, account_id: str, words: str) -> Sequence[int]:
+    """Return the row ids of an account's payments whose problem is told in these words, perhaps among others."""
+    query = select(Payment.id).where(Payment.account_id == account_id, col(Payment.problem).contains(words))
+    return [each for each in (await session.exec(query)).all() if each is not None]
+
+
 async def find_by_order(session: AsyncSession, order_id: str) -> Sheet | None:
     """Return the sheet of a gateway order for reading only; or None."""
     return await _load(session, col(Payment.order_id) == order_id, lock=False)

@@ -153,7 +153,15 @@ class Payment(SQLModel, table=True):
     """
 
     __tablename__: ClassVar[Any] = "payment"
-    __table_args__ = (UniqueConstraint("installation_id", "transaction_id"),)
+    __table_args__ = (
+        UniqueConstraint("installation_id", "transaction_id"),
+        Index(
+            "ix_payment_problem",
+            "account_id",
+            sqlite_where=text("problem IS NOT NULL"),
+            postgresql_where=text("problem IS NOT NULL"),
+        ),
+    )
 
     id: int | None = Field(default=None, primary_key=True)
     installation_id: int = Field(foreign_key="installation.id")
@@ -174,6 +182,7 @@ class Payment(SQLModel, table=True):
     redirect_url: str | None = Field(default=None, sa_type=Text)  # where a shopper who pays directly must go (3DS)
     expires_at: datetime | None = Field(default=None, sa_type=Moment)
     problem: str | None = Field(default=None, sa_type=Text)  # what staff must look at, in words
+    problems: dict[str, str] = Field(default_factory=dict, sa_type=JSON)  # the same by its causes (payments.problems)
     next_refund_split: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # whom staff chose to take it from
     created_at: datetime = Field(sa_type=Moment)
     updated_at: datetime = Field(sa_type=Moment)

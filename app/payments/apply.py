@@ -15,6 +15,7 @@ from app.payments.balance import ZERO, balance
 from app.payments.mapper import Known, Seen, Verdict, believable, event_of, judge
 from app.payments.paid_with import as_kept
 from app.payments.particulars import Particulars
+from app.payments.problems import of_words, raise_on
 from app.payments.references import new_reference, reference_of_problem, reference_of_release
 from app.payments.schedule import Schedule
 from app.saleor.answers import EventType
@@ -97,9 +98,9 @@ def note(sheet: Sheet, message: str, posting: Posting) -> None:
     )
 
 
-def raise_problem(sheet: Sheet, words: str, now: datetime) -> None:
-    """Make a problem visible to staff: on the payment, and in Saleor's own history of the transaction."""
-    sheet.payment.problem = words
+def raise_problem(sheet: Sheet, words: str, now: datetime, *, cause: str | None = None) -> None:
+    """Make a problem visible to staff: on the payment (``problems``), and in Saleor's history of the transaction."""
+    raise_on(sheet.payment, cause or of_words(words), words)
     reference = reference_of_problem(sheet.payment.order_id, words)
     _append(sheet, EventType.INFO, reference=reference, amount=ZERO, message=words, actions=None, now=now)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import httpx2
 
@@ -16,6 +16,8 @@ from app.ledger.inbox import Inbox
 from app.ledger.installations import InstallationBook
 from app.ledger.tables import MerchantAccount
 from app.payments.schedule import Schedule
+
+_BETWEEN_COMPARISONS = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class Gateways:
         self._http = http
         self._accounts = accounts
         self._clients: dict[str, tuple[datetime, GatewayClient]] = {}
+        self._compared: dict[str, datetime] = {}
 
     def credentials(self, account: MerchantAccount) -> Credentials:
         """Return the account's opened credentials. Raises VaultError."""
@@ -64,6 +67,14 @@ class Gateways:
             known = (account.updated_at, client)
             self._clients[account.id] = known
         return known[1]
+
+    def time_to_compare(self, account_id: str, now: datetime) -> bool:
+        """Return True once a minute: then what the gateway accepts is compared with what is recorded of an account."""
+        last = self._compared.get(account_id)
+        if last is not None and now < last + _BETWEEN_COMPARISONS:
+            return False
+        self._compared[account_id] = now
+        return True
 
 
 @dataclass(frozen=True, slots=True)

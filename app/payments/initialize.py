@@ -21,6 +21,7 @@ from app.payments.desk import Desk
 from app.payments.insist import insist
 from app.payments.outcome import post_error
 from app.payments.plan import HostedPlan, plan_hosted
+from app.payments.problems import keys_accepted
 from app.payments.refusal import Refusal
 from app.payments.seen import seen_in
 from app.saleor.answers import SessionAnswer
@@ -139,6 +140,8 @@ async def _create(
                 seen = seen_in(outcome, sheet.payment.language)
                 apply(sheet, account.pos_id, [seen] if seen else [], posting)
         session.add_all([*sheet.operations, *sheet.events])
+    if not isinstance(outcome, GatewayError):
+        await keys_accepted(desk, account.id, sheet)
     desk.wake()
     return sheet
 

@@ -15,10 +15,10 @@ from app.gateway.errors import (
 from app.ledger.sheets import Sheet
 from app.ledger.tables import Operation, State
 from app.payments.apply import Posting, conclude, raise_problem
+from app.payments.problems import KEYS, KEYS_REFUSED
 
 log = structlog.get_logger(__name__)
 
-KEYS_REFUSED = "The gateway refuses the keys of this merchant account: check them, nothing can be paid."
 _NOTHING_HAPPENED = "Nothing was charged or changed"
 
 
@@ -39,7 +39,7 @@ def post_error(sheet: Sheet, operation: Operation, error: GatewayError, posting:
         )
         return
     if isinstance(error, BadCredentials):
-        raise_problem(sheet, KEYS_REFUSED, posting.now)
+        raise_problem(sheet, KEYS_REFUSED, posting.now, cause=KEYS)
     conclude(
         sheet,
         operation,

@@ -14,6 +14,7 @@ from app.payments.deadline import Deadline
 from app.payments.desk import Desk
 from app.payments.insist import insist
 from app.payments.outcome import post_error
+from app.payments.problems import keys_accepted
 from app.payments.references import new_reference
 from app.payments.seen import seen_in
 
@@ -43,6 +44,8 @@ async def send(
             apply(sheet, account.pos_id, [seen] if seen else [], posting)
         keep_reference(operation)
         session.add_all([*sheet.operations, *sheet.events])
+    if not isinstance(outcome, GatewayError):
+        await keys_accepted(desk, account.id, sheet)
     desk.wake()
     return sheet
 

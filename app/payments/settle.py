@@ -16,7 +16,7 @@ from app.payments.balance import ZERO, balance
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
 from app.payments.mapper import Seen
-from app.payments.outcome import KEYS_REFUSED
+from app.payments.problems import KEYS, KEYS_REFUSED, keys_accepted
 from app.payments.seen import seen_in
 from app.payments.send import send
 
@@ -55,6 +55,8 @@ async def look(
         records = error
     posting = Posting(now=desk.now(), schedule=desk.schedule, answering=operation_row_id if answering else None)
     unpaid = await _post(desk, due, records, posting, scheduled=scheduled)
+    if not isinstance(records, GatewayError):
+        await keys_accepted(desk, due.account.id, due.sheet)
     if unpaid is not None:
         sheet, cancellation = unpaid
         await send(desk, due.account, sheet, cancellation, deadline, answering=False)
@@ -97,7 +99,7 @@ async def _post(
         operation.looks += scheduled
         operation.looked_at = posting.now
         if isinstance(records, BadCredentials):
-            raise_problem(sheet, KEYS_REFUSED, posting.now)
+            raise_problem(sheet, KEYS_REFUSED, posting.now, cause=KEYS)
         if not isinstance(records, GatewayError):
             apply(sheet, due.account.pos_id, records, posting)
             _conclude_from_silence(sheet, operation, records, posting)

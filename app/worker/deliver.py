@@ -10,6 +10,7 @@ from app.ledger.sheets import payment_of
 from app.ledger.tables import EventState, Payment, SaleorEvent
 from app.payments.desk import Desk
 from app.payments.paid_with import from_kept
+from app.payments.problems import clear, of_event, raise_on
 from app.saleor.answers import AvailableAction, EventType
 from app.saleor.errors import SaleorError, SaleorNotAuthorised, SaleorRefused
 from app.saleor.graphql import SaleorClient
@@ -84,16 +85,18 @@ def _post(event: SaleorEvent, payment: Payment, error: SaleorError | None, now: 
         event.delivered_at = now
         event.next_attempt_at = None
         event.last_error = None
+        clear(payment, of_event(event))
         return
     event.last_error = str(error)
     if isinstance(error, SaleorRefused):
         log.error("event refused by Saleor", event_type=event.type, order_id=payment.order_id, code=error.code)
         event.state = EventState.REFUSED
         event.next_attempt_at = None
-        payment.problem = (
+        words = (
             f"Saleor refused to record {event.type} of {event.amount} {payment.currency} ({error.code}): "
             "its books differ from the gateway's until somebody corrects them."
         )
+        raise_on(payment, of_event(event), words)
         return
     longest = _LONGEST_PAUSE_UNAUTHORISED if isinstance(error, SaleorNotAuthorised) else _LONGEST_PAUSE
     pause = min(_FIRST_PAUSE * (1 << min(event.attempts - 1, 20)), longest)

@@ -341,7 +341,7 @@ class TestEvents:
             raise_problem(sheet, words, NOON)
         assert [event.message for event in sheet.events] == ["first", "second"]
         assert len({event.psp_reference for event in sheet.events}) == 2
-        assert sheet.payment.problem == "second"
+        assert sheet.payment.problem == "first\nsecond"
 
     def test_a_note_says_what_is_possible_and_changes_nothing(self) -> None:
         sheet = a_sheet(Flow.CHARGE, State.INIT)

@@ -122,6 +122,18 @@ async def test_what_saleor_refuses_for_good_is_a_visible_problem_and_never_asked
     assert paid.books.reports == []
 
 
+async def test_the_problem_is_gone_when_saleor_has_taken_the_event_after_all(paid: Shop) -> None:
+    [event_id] = await put(paid, "REFUND_SUCCESS")
+    paid.books.troubles.append(SaleorRefused("NOT_FOUND", "id", "no"))
+    await paid.work()
+    assert (await paid.sheet()).payment.problem
+    async with paid.desk.database.transaction() as session:
+        row = await session.get_one(SaleorEvent, event_id)
+        row.state, row.next_attempt_at = EventState.WAITING, paid.clock.now
+    await paid.work()
+    assert (await paid.sheet()).payment.problem is None
+
+
 async def test_what_cannot_be_said_is_a_visible_problem_and_blocks_nothing(paid: Shop) -> None:
     await put(paid, "INFO", amount="-1.00")
     await put(paid, "INFO")

@@ -30,6 +30,7 @@ def _new_columns() -> dict[str, tuple[sa.Column[Any], ...]]:
             sa.Column("mode", sa.String(length=32), nullable=False, server_default="hosted"),
             sa.Column("redirect_url", sa.Text(), nullable=True),
             sa.Column("next_refund_split", sa.JSON(), nullable=True),
+            sa.Column("problems", sa.JSON(), nullable=False, server_default="{}"),
         ),
         "operation": (sa.Column("particulars", sa.JSON(), nullable=False, server_default="{}"),),
     }
@@ -39,6 +40,8 @@ def upgrade() -> None:
     for table, columns in _new_columns().items():
         for column in columns:
             op.add_column(table, column)
+    some = sa.text("problem IS NOT NULL")
+    op.create_index("ix_payment_problem", "payment", ["account_id"], sqlite_where=some, postgresql_where=some)
     op.create_table(
         "burnt_order",
         sa.Column("order_id", sa.String(length=32), nullable=False),
@@ -71,6 +74,7 @@ def upgrade() -> None:
 def downgrade() -> None:
     for table in ("card_key", "split_share", "burnt_order"):
         op.drop_table(table)
+    op.drop_index("ix_payment_problem", table_name="payment")
     for table, columns in _new_columns().items():
         with op.batch_alter_table(table) as batch:
             for column in columns:
