@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, update
+from sqlalchemy import ColumnElement, or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -53,6 +53,26 @@ async def load_by_order(session: AsyncSession, order_id: str, *, account_id: str
     return await _load(session, *conditions)
 
 
+async def load_attempts(
+    session: AsyncSession, installation_id: int, *, source_id: str, transaction_ids: Sequence[str]
+) -> list[Sheet]:
+    """Return the sheets of the payments that have those transactions or pay for that source, oldest first.
+
+    They are locked in that order until the end of the transaction. Whoever wants several payments locked takes them
+    all by this function and before any other, so that no two wait for each other.
+    """
+    query = (
+        select(Payment)
+        .where(
+            col(Payment.installation_id) == installation_id,
+            or_(col(Payment.source_id) == source_id, col(Payment.transaction_id).in_(transaction_ids)),
+        )
+        .order_by(col(Payment.id))
+        .with_for_update()
+    )
+    return [await _filled(session, payment) for payment in (await session.exec(query)).all()]
+
+
 async def load_by_operation(session: AsyncSession, operation_row_id: int) -> Sheet:
     """Return the sheet to which an operation row belongs, locked."""
     owner = select(Operation.payment_id).where(Operation.id == operation_row_id).scalar_subquery()
@@ -81,8 +101,10 @@ async def find_by_order(session: AsyncSession, order_id: str) -> Sheet | None:
 async def _load(session: AsyncSession, *conditions: ColumnElement[bool], lock: bool = True) -> Sheet | None:
     query = select(Payment).where(*conditions)
     payment = (await session.exec(query.with_for_update() if lock else query)).first()
-    if payment is None:
-        return None
+    return None if payment is None else await _filled(session, payment)
+
+
+async def _filled(session: AsyncSession, payment: Payment) -> Sheet:
     operations = await session.exec(
         select(Operation).where(Operation.payment_id == payment.id).order_by(col(Operation.id))
     )

@@ -12,6 +12,7 @@ from typing import Any
 from app.ledger.sheets import Sheet
 from app.ledger.tables import EventState, Kind, Operation, Payment, SaleorEvent, State
 from app.payments.balance import ZERO, balance
+from app.payments.closing import reason_of_closing
 from app.payments.mapper import Known, Seen, Verdict, believable, event_of, judge
 from app.payments.paid_with import as_kept
 from app.payments.particulars import Particulars
@@ -171,7 +172,8 @@ def _post(sheet: Sheet, operation: Operation, verdict: Verdict, seen: Seen, post
     operation.operation_id = operation.operation_id or seen.gateway_id
     operation.waits_for_shopper = seen.waits_for_shopper
     operation.status_code = seen.status_code or operation.status_code
-    operation.message = seen.message or operation.message
+    why = reason_of_closing(sheet, seen)
+    operation.message = why or seen.message or operation.message
     operation.shopper_message = seen.shopper_message or operation.shopper_message
     if verdict.amount is not None:
         operation.amount = verdict.amount
@@ -183,7 +185,7 @@ def _post(sheet: Sheet, operation: Operation, verdict: Verdict, seen: Seen, post
             verdict.event,
             posting,
             amount=operation.amount,
-            message=verdict.message,
+            message=why or verdict.message,
             card=as_kept(seen.method),
         )
 

@@ -16,6 +16,7 @@ from app.ledger.sheets import Sheet, load_by_operation, load_by_transaction
 from app.ledger.tables import Kind, MerchantAccount, Operation, Payment, State
 from app.payments.answers import refused_session, session_answer
 from app.payments.apply import Posting, apply, conclude, note
+from app.payments.attempts import close_replaced, lock_attempts
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
 from app.payments.insist import insist
@@ -51,7 +52,7 @@ async def initialize(
     operation_id = await _intend(desk, event, installation, account, plan)
     if operation_id is None:
         return session_answer(await _recorded(desk, installation, event.transaction.id))
-    return session_answer(await _create(desk, client, account, plan, operation_id, deadline=deadline))
+    return session_answer(await _create(desk, client, plan, operation_id, event, deadline=deadline))
 
 
 async def _intend(
@@ -112,9 +113,9 @@ async def _intend(
 async def _create(
     desk: Desk,
     client: GatewayClient,
-    account: MerchantAccount,
     plan: HostedPlan,
     operation_id: int,
+    event: TransactionInitializeSession | TransactionProcessSession,
     *,
     deadline: Deadline,
 ) -> Sheet:
@@ -129,17 +130,21 @@ async def _create(
     except GatewayError as error:
         outcome = error
     posting = Posting(now=desk.now(), schedule=desk.schedule, answering=operation_id)
+    account, attempts = plan.terms.account, list[Sheet]()
     async with desk.database.transaction() as session:
+        if isinstance(outcome, Checkout) and account.cancel_older:
+            attempts = await lock_attempts(session, account.installation_id, event)
         sheet = await load_by_operation(session, operation_id)
         match outcome:
             case GatewayError():
                 post_error(sheet, sheet.create, outcome, posting)
             case Checkout():
                 _open_page(sheet, outcome, posting)
+                close_replaced(attempts, sheet.payment, event.source, posting)
             case PaymentRecord():
                 seen = seen_in(outcome, sheet.payment.language)
                 apply(sheet, account.pos_id, [seen] if seen else [], posting)
-        session.add_all([*sheet.operations, *sheet.events])
+        session.add_all([*sheet.operations, *sheet.events, *(each for one in attempts for each in one.operations)])
     if not isinstance(outcome, GatewayError):
         await keys_accepted(desk, account.id, sheet)
     desk.wake()

@@ -10,9 +10,10 @@ import structlog
 
 from app.gateway.errors import BadCredentials, GatewayError
 from app.ledger.sheets import Sheet, load_by_operation
-from app.ledger.tables import Kind, MerchantAccount, Operation, Payment, State
+from app.ledger.tables import Kind, MerchantAccount, Operation, State
 from app.payments.apply import Posting, apply, conclude, raise_problem
-from app.payments.balance import ZERO, balance
+from app.payments.balance import balance
+from app.payments.closing import LINK_IS_LOST, TIME_IS_OVER, being_closed, cancellation, link_is_missing
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
 from app.payments.mapper import Seen
@@ -58,8 +59,8 @@ async def look(
     if not isinstance(records, GatewayError):
         await keys_accepted(desk, due.account.id, due.sheet)
     if unpaid is not None:
-        sheet, cancellation = unpaid
-        await send(desk, due.account, sheet, cancellation, deadline, answering=False)
+        sheet, closing = unpaid
+        await send(desk, due.account, sheet, closing, deadline, answering=False)
     desk.wake()
 
 
@@ -92,7 +93,7 @@ async def _post(
     desk: Desk, due: _Due, records: tuple[Seen, ...] | GatewayError, posting: Posting, *, scheduled: bool
 ) -> tuple[Sheet, Operation] | None:
     """Post a look-up. Return a cancellation to be sent, when an unpaid payment page must be closed."""
-    cancellation = None
+    closing = None
     async with desk.database.transaction() as session:
         sheet = await load_by_operation(session, due.row_id)
         operation = sheet.by_id(due.row_id)
@@ -103,11 +104,11 @@ async def _post(
         if not isinstance(records, GatewayError):
             apply(sheet, due.account.pos_id, records, posting)
             _conclude_from_silence(sheet, operation, records, posting)
-            cancellation = _close_the_page(sheet, operation, posting)
+            closing = _close_the_page(sheet, operation, posting)
         if scheduled and not operation.state.final and operation.next_look_at is not None:
             operation.next_look_at = _next_look(sheet, operation, posting)
         session.add_all([*sheet.operations, *sheet.events])
-    return None if cancellation is None else (sheet, cancellation)
+    return None if closing is None else (sheet, closing)
 
 
 def _conclude_from_silence(sheet: Sheet, operation: Operation, records: tuple[Seen, ...], posting: Posting) -> None:
@@ -122,8 +123,12 @@ def _conclude_from_silence(sheet: Sheet, operation: Operation, records: tuple[Se
             conclude(sheet, operation, State.UNKNOWN, posting, message=words)
     elif operation.state is State.INIT and operation.kind is Kind.CREATE:
         at_gateway = any(seen.kind is Kind.CREATE for seen in records)
-        not_closed = any(each.kind is Kind.CANCEL and each.state is State.FAILURE for each in sheet.operations)
-        over = payment.expires_at is not None and schedule.settled_by_silence(payment.expires_at, now)
+        ends = payment.expires_at
+        not_closed = any(
+            each.kind is Kind.CANCEL and each.state is State.FAILURE and ends is not None and each.updated_at >= ends
+            for each in sheet.operations
+        )
+        over = ends is not None and schedule.settled_by_silence(ends, now)
         if over and (not_closed or not at_gateway):
             words = "The time to pay is over and the gateway knows of no payment"
             conclude(sheet, operation, State.FAILURE, posting, message=words, inferred=True)
@@ -138,37 +143,27 @@ def _close_the_page(sheet: Sheet, operation: Operation, posting: Posting) -> Ope
     payment, now = sheet.payment, posting.now
     if operation.kind is not Kind.CREATE or operation.state is not State.INIT:
         return None
-    lost = _link_is_missing(payment) and now >= posting.schedule.after_intent(payment.created_at)
+    lost = link_is_missing(payment) and now >= posting.schedule.after_intent(payment.created_at)
     over = payment.expires_at is not None and now >= payment.expires_at + posting.schedule.expiry_grace
-    closing = any(each.kind is Kind.CANCEL and not each.state.final for each in sheet.operations)
-    if closing or not (lost or over):
+    if being_closed(sheet) or not (lost or over):
         return None
-    cancellation = Operation(
-        payment_id=operation.payment_id,
-        kind=Kind.CANCEL,
-        idempotency_key=f"close-page-{len(sheet.operations)}",
+    closing = cancellation(
+        payment,
+        key=f"close-page-{len(sheet.operations)}",
+        why=LINK_IS_LOST if lost else TIME_IS_OVER,
         state=State.INTENT,
-        amount=ZERO,
-        currency=payment.currency,
-        request={"order_id": payment.order_id},
-        asked_by_saleor=False,
         next_look_at=posting.schedule.after_intent(now),
-        created_at=now,
-        updated_at=now,
+        now=now,
     )
-    sheet.operations.append(cancellation)
-    return cancellation
-
-
-def _link_is_missing(payment: Payment) -> bool:
-    return payment.checkout_url is None and payment.qr_url is None
+    sheet.operations.append(closing)
+    return closing
 
 
 def _next_look(sheet: Sheet, operation: Operation, posting: Posting) -> datetime | None:
     payment, now = sheet.payment, posting.now
     # The answer with the link may still be on its way: the gateway's notification can overtake it.
     link_due = posting.schedule.after_intent(payment.created_at)
-    if operation.state is State.INIT and _link_is_missing(payment) and now < link_due:
+    if operation.state is State.INIT and link_is_missing(payment) and now < link_due:
         return link_due
     return posting.schedule.next_look(
         operation.state, operation.looks, now, since=operation.updated_at, expires_at=payment.expires_at

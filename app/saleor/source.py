@@ -16,6 +16,10 @@ def _nothing_is_empty(value: object) -> object:
     return "" if value is None else value
 
 
+def _nothing_is_none(value: object) -> object:
+    return () if value is None else value
+
+
 Text = Annotated[str, BeforeValidator(_nothing_is_empty)]
 
 
@@ -158,6 +162,27 @@ class Line(FromSaleor):
         return price.gross.amount if isinstance(price, TaxedMoney) else price.amount if price else None
 
 
+class Covering(FromSaleor):
+    """A transaction of a checkout or order, of whatever app: what of the total it covers."""
+
+    id: str
+    authorized_amount: Money | None = None
+    authorize_pending_amount: Money | None = None
+    charged_amount: Money | None = None
+    charge_pending_amount: Money | None = None
+
+    @property
+    def covered(self) -> Decimal:
+        """What is paid, reserved, or on its way."""
+        amounts = (
+            self.authorized_amount,
+            self.authorize_pending_amount,
+            self.charged_amount,
+            self.charge_pending_amount,
+        )
+        return sum((each.amount for each in amounts if each), Decimal(0))
+
+
 class Source(FromSaleor):
     """What is being paid for. Checkout and Order name some fields differently; here they have one name."""
 
@@ -171,6 +196,11 @@ class Source(FromSaleor):
     total: TaxedMoney | None = Field(default=None, validation_alias=AliasChoices("total", "totalPrice"))
     shipping_price: TaxedMoney | None = None
     lines: tuple[Line, ...] = ()
+    # All attempts to pay it, of every app; those of a checkout move to the order that is made of it.
+    # (Two names, because GraphQL takes no field that may be null for the same as one that may not.)
+    transactions: Annotated[tuple[Covering, ...], BeforeValidator(_nothing_is_none)] = Field(
+        default=(), validation_alias=AliasChoices("transactions", "checkoutTransactions", "orderTransactions")
+    )
 
     @property
     def user_id(self) -> str | None:

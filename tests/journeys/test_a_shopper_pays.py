@@ -1,6 +1,7 @@
 """A shopper pays: install, hosted page, notification, order paid; with everything that can happen on the way."""
 
 import asyncio
+from decimal import Decimal
 
 import httpx2
 
@@ -207,6 +208,43 @@ async def test_a_declined_card_fails_and_a_new_attempt_pays(shop: Town) -> None:
     await shop.gateway.pay(order_id_of(again))
     await told(shop, again.paid_for.id, "CHARGE_SUCCESS")
     await paid_order(shop, checkout_id)
+
+
+async def test_a_new_attempt_closes_the_page_of_the_older_one(shop: Town) -> None:
+    checkout_id, session = await begin(shop)
+    _, again = await begin(shop, checkout_id=checkout_id)
+    older = await told(shop, session.paid_for.id, "CHARGE_FAILURE")
+    assert "newer attempt" in older.event("CHARGE_FAILURE").message
+    assert [each.order_id for each in await shop.gateway.payments() if each.status == "init"] == [order_id_of(again)]
+    await shop.gateway.pay(order_id_of(again))
+    await told(shop, again.paid_for.id, "CHARGE_SUCCESS")
+    await paid_order(shop, checkout_id)
+    await both_books_agree(shop, session.paid_for.id)
+    await both_books_agree(shop, again.paid_for.id)
+
+
+async def test_the_older_page_is_paid_before_it_could_be_closed(shop: Town) -> None:
+    checkout_id, session = await begin(shop)
+    await shop.gateway.fault(
+        FaultRule(http_method="POST", path="*/cancel", moment="before", effect="latency", seconds=1.0)
+    )
+    _, again = await begin(shop, checkout_id=checkout_id)
+    await shop.gateway.pay(order_id_of(session))
+    older = await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    assert older.amounts.charged == TOTAL
+    await both_books_agree(shop, session.paid_for.id)
+    await both_books_agree(shop, again.paid_for.id)
+    assert (await shop.gateway.payment(order_id_of(again))).status == "init"
+
+
+async def test_parts_of_one_payment_are_paid_side_by_side(shop: Town) -> None:
+    checkout = await shop.saleor.new_checkout()
+    parts = [Decimal("500.00"), Decimal("69.50")]
+    sessions = [await shop.saleor.initialize(checkout.id, amount=part, data=BACK) for part in parts]
+    for session in sessions:
+        await shop.gateway.pay(order_id_of(session))
+        await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    await paid_order(shop, checkout.id)
 
 
 async def test_a_forged_notification_changes_nothing(shop: Town) -> None:

@@ -59,6 +59,7 @@ class TestAPaymentWhoseCreationIsNotKnown:
         await lost.later(minutes=2)
         assert lost.till.calls == ["payment", "cancel"]
         assert lost.books.told == ["CHARGE_FAILURE"]
+        assert "got lost with the gateway's answer" in (lost.books.reports[-1].message or "")
         assert lost.transaction.actions == []
         assert (await lost.operation(Kind.CANCEL)).state is State.SUCCESS
 
@@ -126,6 +127,24 @@ class TestAPageThatNobodyPaysOn:
         await waiting.later(minutes=2)
         assert waiting.till.calls == ["payment", "cancel"]
         assert waiting.books.told == ["INFO", "CHARGE_FAILURE"]
+        assert waiting.books.reports[-1].message == "Nobody paid in time, and the payment page was closed [6007]"
+
+    async def test_a_page_that_the_gateway_has_let_expire_by_itself(self, waiting: Shop) -> None:
+        waiting.till.book[waiting.order_id] = [payment(waiting.order_id, "failure", status_code="4149")]
+        await waiting.later(minutes=63)
+        assert waiting.till.calls == ["payment"]
+        assert waiting.books.told == ["INFO", "CHARGE_FAILURE"]
+        assert waiting.books.reports[-1].message == "The payment session expired [4149]"
+
+    async def test_that_the_gateway_did_not_close_it_earlier_does_not_mean_that_it_is_over(self, waiting: Shop) -> None:
+        """Staff asked to cancel while the shopper paid. The page is closed at its end all the same."""
+        waiting.till.will(refused("Invalid operation", "4150"))
+        await waiting.staff("CANCEL")
+        waiting.clock.forward(hours=2)  # the worker was away
+        waiting.till.will(said([payment(waiting.order_id, "failure", status_code="6007")]))
+        await waiting.later(minutes=1)
+        assert waiting.till.calls == ["payment", "cancel", "cancel"]
+        assert not (await waiting.operation(Kind.CREATE)).inferred
 
     async def test_a_gateway_that_does_not_close_it_is_not_asked_for_ever(self, waiting: Shop) -> None:
         waiting.till.will(*[refused("Invalid operation", "4150")] * 20)
@@ -149,6 +168,16 @@ class TestAPageThatNobodyPaysOn:
         await waiting.later(minutes=1)
         assert waiting.books.told == ["INFO", "CHARGE_FAILURE"]
         assert waiting.till.calls == ["payment", "cancel"]
+
+    async def test_whoever_pays_after_the_end_has_paid(self, waiting: Shop) -> None:
+        """Law 2: that it was over was our own conclusion."""
+        waiting.till.will(*[refused("Invalid operation", "4150")] * 20)
+        await waiting.later(hours=3)
+        assert waiting.books.told == ["INFO", "CHARGE_FAILURE"]
+        await waiting.notify(payment(waiting.order_id))
+        await waiting.work()
+        assert waiting.books.told == ["INFO", "CHARGE_FAILURE", "CHARGE_SUCCESS"]
+        assert waiting.amounts == amounts(charged=TOTAL)
 
     async def test_a_page_that_the_gateway_has_forgotten(self, waiting: Shop) -> None:
         waiting.till.book.clear()

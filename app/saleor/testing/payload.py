@@ -89,19 +89,6 @@ def transaction(item: Transaction) -> Payload:
     if item.poisoned:
         spelling = item.actions[0] if item.actions else "CHARGE"
         actions = FieldFailed(f'Expected a value of type "TransactionActionEnum" but received: {spelling}')
-    amounts = {
-        f"{camel}Amount": _money(getattr(item.amounts, snake), item.currency)
-        for camel, snake in {
-            "authorized": "authorized",
-            "authorizePending": "authorize_pending",
-            "charged": "charged",
-            "chargePending": "charge_pending",
-            "refunded": "refunded",
-            "refundPending": "refund_pending",
-            "canceled": "canceled",
-            "cancelPending": "cancel_pending",
-        }.items()
-    }
     newest_first = sorted(item.events, key=lambda booked: booked.created_at, reverse=True)
     return {
         "__typename": "TransactionItem",
@@ -114,7 +101,7 @@ def transaction(item: Transaction) -> Payload:
         "modifiedAt": instant(item.modified_at),
         "actions": actions,
         "externalUrl": item.external_url,
-        **amounts,
+        **_amounts(item),
         "metadata": _metadata(item.metadata),
         "privateMetadata": _metadata(item.private_metadata),
         "events": [event(booked, item.currency) for booked in newest_first],
@@ -124,6 +111,27 @@ def transaction(item: Transaction) -> Payload:
         "createdBy": None,
         "reason": None,
     }
+
+
+def _amounts(item: Transaction) -> Payload:
+    return {
+        f"{camel}Amount": _money(getattr(item.amounts, snake), item.currency)
+        for camel, snake in {
+            "authorized": "authorized",
+            "authorizePending": "authorize_pending",
+            "charged": "charged",
+            "chargePending": "charge_pending",
+            "refunded": "refunded",
+            "refundPending": "refund_pending",
+            "canceled": "canceled",
+            "cancelPending": "cancel_pending",
+        }.items()
+    }
+
+
+def _covering(item: Transaction) -> Payload:
+    """Return a transaction as its checkout or order lists it: without the way back to that."""
+    return {"__typename": "TransactionItem", "id": item.id, **_amounts(item)}
 
 
 def _method(details: Mapping[str, Any] | None) -> Payload | None:
@@ -287,7 +295,7 @@ def session(item: Transaction, request: Event, data: Any, customer_ip: str) -> P
     """Return what both session events say; initialize adds ``idempotencyKey``."""
     return {
         "transaction": transaction(item),
-        "sourceObject": source(item.source),
+        "sourceObject": {**source(item.source), "transactions": [_covering(each) for each in item.source.transactions]},
         "data": data,
         "merchantReference": item.id,
         "customerIpAddress": customer_ip,
