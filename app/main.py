@@ -58,8 +58,17 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+def new_connections() -> httpx2.AsyncClient:
+    """Return a pool of connections to one side, the gateway's or Saleor's; whoever makes it closes it."""
+    return httpx2.AsyncClient(verify=_tls(), limits=_LIMITS, follow_redirects=False, trust_env=False)
+
+
 @asynccontextmanager
-async def open_desk(settings: Settings, now: Callable[[], datetime] = utc_now) -> AsyncIterator[Desk]:
+async def open_desk(
+    settings: Settings,
+    now: Callable[[], datetime] = utc_now,
+    connections: Callable[[], httpx2.AsyncClient] = new_connections,
+) -> AsyncIterator[Desk]:
     """Give a desk with everything open behind it: the database and the gateway's connections.
 
     Raises SettingsError when the secret key cannot be used.
@@ -69,9 +78,7 @@ async def open_desk(settings: Settings, now: Callable[[], datetime] = utc_now) -
         database = Database(create_engine(settings.database))
         stack.push_async_callback(database.close)
         accounts = AccountBook(database, vault, now)
-        http = await stack.enter_async_context(
-            httpx2.AsyncClient(verify=_tls(), limits=_LIMITS, follow_redirects=False, trust_env=False)
-        )
+        http = await stack.enter_async_context(connections())
         yield Desk(
             database=database,
             installations=InstallationBook(database, vault, now),
@@ -85,16 +92,18 @@ async def open_desk(settings: Settings, now: Callable[[], datetime] = utc_now) -
         )
 
 
-def create_app(settings: Settings, now: Callable[[], datetime] = utc_now) -> FastAPI:
-    """Return the app. Nothing is opened before it starts serving."""
+def create_app(
+    settings: Settings,
+    now: Callable[[], datetime] = utc_now,
+    connections: Callable[[], httpx2.AsyncClient] = new_connections,
+) -> FastAPI:
+    """Return the app. Nothing is opened before it starts serving: then ``connections`` are made for each side."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            desk = await stack.enter_async_context(open_desk(settings, now))
-            http = await stack.enter_async_context(
-                httpx2.AsyncClient(verify=_tls(), limits=_LIMITS, follow_redirects=False, trust_env=False)
-            )
+            desk = await stack.enter_async_context(open_desk(settings, now, connections))
+            http = await stack.enter_async_context(connections())
             client = SaleorClient(http, Documents(MANIFEST / "operations"))
             if settings.worker:
                 worker = Worker(client)

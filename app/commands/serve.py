@@ -3,6 +3,7 @@
 import asyncio
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from app.commands.opening import bring_up_to_date, require_newest
 from app.ledger.database import is_sqlite
@@ -14,11 +15,16 @@ from app.settings import Settings, read_settings
 def run() -> None:
     """Serve the app, with the worker inside unless APP_WORKER=false."""
     settings = read_settings()
+    serve(settings, create_app(settings))
+
+
+def serve(settings: Settings, app: ASGIApp) -> None:
+    """Serve ``app`` until the process is asked to end, as the settings say. Raises SettingsError."""
     configure_logs(settings.log_format, settings.log_level)
     settings.open_vault()
     asyncio.run(_prepare_database(settings))
     uvicorn.run(
-        create_app(settings),
+        app,
         host=settings.host,
         port=settings.port,
         log_config=None,
