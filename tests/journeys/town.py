@@ -6,11 +6,11 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, Protocol, TypeVar
 
 import httpx2
 from sqlalchemy import ColumnElement
@@ -19,7 +19,7 @@ from sqlmodel import col, select
 from app.ledger.accounts import AccountKeys, NewAccount
 from app.ledger.tables import EventState, SaleorEvent
 from app.main import open_desk
-from app.saleor.testing.client import FakeSaleor
+from app.saleor.testing.client import FakeSaleor, certificates
 from app.sandbox.control.client import SandboxControl
 from app.sandbox.settings import PointOfSale
 from app.settings import Settings
@@ -41,6 +41,16 @@ PATIENCE = {
 }
 
 
+class Process(Protocol):
+    """What a town must be able to do with a process, however it was started."""
+
+    @property
+    def returncode(self) -> int | None: ...
+    def poll(self) -> int | None: ...
+    def send_signal(self, number: int, /) -> None: ...
+    def wait(self, timeout: float) -> int: ...
+
+
 @dataclass
 class Resident:
     """A process that serves at ``url``. It can be killed as a power cut would, and started again."""
@@ -51,24 +61,25 @@ class Resident:
     health: str
     log: IO[bytes]
     environment: dict[str, str] = field(default_factory=dict)
-    process: subprocess.Popen[bytes] | None = None
+    process: Process | None = None
 
     async def start(self) -> None:
         """Start it, and wait until it answers."""
         process = self.process = self._spawn()
 
-        async def answers() -> bool:
-            if process.poll() is not None:
-                raise RuntimeError(f"{self.name} ended with {process.returncode}: see {self.log.name}")
-            try:
-                async with httpx2.AsyncClient(trust_env=False, timeout=2) as http:
+        async with httpx2.AsyncClient(verify=certificates(), trust_env=False, timeout=2) as http:
+
+            async def answers() -> bool:
+                if process.poll() is not None:
+                    raise RuntimeError(f"{self.name} ended with {process.returncode}: see {self.log.name}")
+                try:
                     return not (await http.get(self.url + self.health)).is_server_error
-            except httpx2.TransportError:
-                return False
+                except httpx2.TransportError:
+                    return False
 
-        await eventually(answers, within=_STARTING_TAKES_AT_MOST)
+            await eventually(answers, within=_STARTING_TAKES_AT_MOST)
 
-    def _spawn(self) -> subprocess.Popen[bytes]:
+    def _spawn(self) -> Process:
         environment = {**os.environ, **self.environment}
         return subprocess.Popen(self.command, env=environment, stdout=self.log, stderr=subprocess.STDOUT)
 
@@ -82,7 +93,7 @@ class Resident:
         """Ask it to end; insist after a while."""
         if self.process is None or self.process.poll() is not None:
             return
-        self.process.terminate()
+        self.process.send_signal(signal.SIGTERM)
         try:
             await asyncio.to_thread(self.process.wait, 10)
         except subprocess.TimeoutExpired:
@@ -184,12 +195,23 @@ def the_neighbours(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 @asynccontextmanager
-async def a_town(database_url: str, folder: Path, neighbours: tuple[str, str]) -> AsyncIterator[Town]:
-    """Start the app with an empty database beside its neighbours, who begin anew too. Its log is in ``folder``."""
+async def a_town(
+    database_url: str,
+    folder: Path,
+    neighbours: tuple[str, str],
+    *,
+    patience: Mapping[str, str] = PATIENCE,
+    resident: Callable[..., Resident] = Resident,
+) -> AsyncIterator[Town]:
+    """Start the app with an empty database beside its neighbours, who begin anew too. Its log is in ``folder``.
+
+    ``patience`` is how the app is set up beside that; ``resident`` is what kind of process it becomes.
+    """
     saleor_url, gateway_url = neighbours
     port = free_port()
     app_url = f"http://127.0.0.1:{port}"
-    environment = PATIENCE | {
+    environment = {
+        **patience,
         "APP_BASE_URL": app_url,
         "APP_PORT": str(port),
         "APP_DATA_DIR": str(folder / "data"),
@@ -198,7 +220,7 @@ async def a_town(database_url: str, folder: Path, neighbours: tuple[str, str]) -
     settings = Settings(data_dir=folder / "data", database_url=database_url, base_url=app_url)
     settings.open_vault()
     with (folder / "app.log").open("wb") as log:
-        app = Resident("app", [sys.executable, "-m", "app.cli", "run"], app_url, "/health", log, environment)
+        app = resident("app", [sys.executable, "-m", "app.cli", "run"], app_url, "/health", log, environment)
         async with FakeSaleor(saleor_url) as saleor, SandboxControl(gateway_url) as gateway:
             await gateway.reset()
             await gateway.options(hosted_answer="redirect")

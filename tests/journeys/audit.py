@@ -1,0 +1,152 @@
+"""The auditor: holds the gateway's books, ours and Saleor's against each other when a story is over."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from urllib.parse import quote
+
+from sqlmodel import col, select
+
+from app.ledger.sheets import Sheet
+from app.ledger.tables import BurntOrder, EventState, Kind, Notification, Operation, Payment, SaleorEvent, State
+from app.main import open_desk
+from app.payments.balance import balance
+from app.saleor.testing.views import TransactionView
+from app.sandbox.control.views import PaymentView
+from tests.journeys.town import Town, eventually
+
+ZERO = Decimal(0)
+_CALLS = {"capture": "/api/v1/capture", "void": "/api/v1/void", "refund": "/api/v1/refund"}
+
+
+@dataclass(frozen=True)
+class Books:
+    """Everything that the app has written down."""
+
+    sheets: Sequence[Sheet]
+    notifications: Sequence[Notification]
+    burnt: Sequence[BurntOrder]
+
+    @property
+    def operations(self) -> list[Operation]:
+        """All operations of all payments."""
+        return [operation for sheet in self.sheets for operation in sheet.operations]
+
+    @property
+    def at_rest(self) -> bool:
+        """True when the app has nothing left to do by itself: what is open waits for a shopper with a link."""
+        open_ones = [each for each in self.operations if not each.state.final]
+        payable = {s.create.id for s in self.sheets if s.payment.checkout_url or s.payment.qr_url}
+        return (
+            all(each.kind is Kind.CREATE and each.state is State.INIT and each.id in payable for each in open_ones)
+            and all(event.state is not EventState.WAITING for sheet in self.sheets for event in sheet.events)
+            and all(each.processed_at is not None for each in self.notifications)
+        )
+
+    def orders_of(self, payment: Payment) -> set[str]:
+        """Return all names that a payment ever had at the gateway."""
+        return {payment.order_id} | {each.order_id for each in self.burnt if each.payment_id == payment.id}
+
+
+async def open_books(town: Town) -> Books:
+    """Read all that the app has written down."""
+    async with open_desk(town.settings) as desk, desk.database.transaction() as session:
+        payments = (await session.exec(select(Payment).order_by(col(Payment.id)))).all()
+        operations = (await session.exec(select(Operation).order_by(col(Operation.id)))).all()
+        events = (await session.exec(select(SaleorEvent).order_by(col(SaleorEvent.id)))).all()
+        return Books(
+            [
+                Sheet(
+                    payment,
+                    [each for each in operations if each.payment_id == payment.id],
+                    [each for each in events if each.payment_id == payment.id],
+                )
+                for payment in payments
+            ],
+            (await session.exec(select(Notification))).all(),
+            (await session.exec(select(BurntOrder))).all(),
+        )
+
+
+async def at_rest(town: Town) -> Books:
+    """Wait until nobody has anything left to do, and return the app's books as they are then."""
+
+    async def resting() -> Books | None:
+        await town.saleor.background_done()
+        await town.gateway.webhooks_idle()
+        books = await open_books(town)
+        return books if books.at_rest else None
+
+    return await eventually(resting)
+
+
+async def three_books_agree(town: Town) -> None:
+    """Compare the three, payment by payment; no money moved twice, none is forgotten, nobody was told twice."""
+    books = await at_rest(town)
+    orders = {payment.order_id: payment for payment in await town.gateway.payments()}
+    for sheet in books.sheets:
+        theirs = [orders.pop(name) for name in books.orders_of(sheet.payment) if name in orders]
+        saleor = await town.saleor.transaction(sheet.payment.transaction_id)
+        _agree(sheet, theirs, saleor)
+        _told_once(sheet, saleor)
+    assert not orders, f"orders at the gateway that we know nothing of: {list(orders)}"
+    await _done_once(town)
+
+
+def _agree(sheet: Sheet, theirs: Sequence[PaymentView], saleor: TransactionView) -> None:
+    ours = balance(sheet.payment.flow, sheet.operations)
+    told = saleor.amounts
+    paid = sum((each.amount for each in theirs if each.method == "purchase" and each.status == "success"), ZERO)
+    reserved = sum((each.amount for each in theirs if each.method == "auth" and each.status == "success"), ZERO)
+    captured, refunded, voided = (_done(theirs, method) for method in ("capture", "refund", "void"))
+    assert sum(each.status == "success" for each in theirs) <= 1, "one payment was paid twice"
+    assert paid + captured == ours.charged == told.charged + told.refunded
+    assert refunded == ours.refunded == told.refunded
+    assert reserved == ours.authorized
+    assert told.authorized == (ZERO if captured or voided else reserved)
+    assert told.charge_pending == told.refund_pending == told.cancel_pending == told.authorize_pending == ZERO
+    assert sheet.payment.problem is None
+
+
+def _done(payments: Sequence[PaymentView], method: str) -> Decimal:
+    done = [each for payment in payments for each in payment.operations if each.method == method]
+    return sum((each.amount for each in done if each.status == "success"), ZERO)
+
+
+def _told_once(sheet: Sheet, saleor: TransactionView) -> None:
+    """One event of each kind: of each operation Saleor has one outcome, under the reference that it had from the start.
+
+    What Saleor writes down by itself, when it got no answer, does not count.
+    """
+    outcomes = Counter(
+        (event.type.value, event.psp_reference)
+        for event in saleor.events
+        if event.counts and event.type.value.endswith(("_SUCCESS", "_FAILURE"))
+    )
+    assert all(times == 1 for times in outcomes.values()), outcomes
+    ours = {(each.type, each.psp_reference) for each in sheet.events if each.type.endswith(("_SUCCESS", "_FAILURE"))}
+    refused = {answer for answer in outcomes if answer not in ours}
+    assert not refused, f"Saleor heard of {refused}, and we have not written it down"
+    requested = {event.psp_reference for event in saleor.events if event.type.value.endswith("_REQUEST")}
+    concluded = {event.psp_reference for event in saleor.events if event.type.value.endswith(("_SUCCESS", "_FAILURE"))}
+    assert requested <= concluded, f"requests that never came to an end: {requested - concluded}"
+
+
+async def _done_once(town: Town) -> None:
+    """Nothing that moves money was asked of the gateway more often than it was done."""
+    calls = Counter((each.path, each.order_id, each.amount) for each in await town.gateway.calls() if _moves(each.path))
+    for payment in await town.gateway.payments():
+        assert calls.pop(("/api/v1/payment", payment.order_id, payment.amount)) == 1
+        for operation in payment.operations:
+            amount = None if operation.method == "void" else operation.amount
+            assert calls.pop((_CALLS[operation.method], payment.order_id, amount)) == 1, operation
+        closing = f"/api/v1/pos/{payment.pos_id}/order/{quote(payment.order_id)}/cancel"
+        closed = sum(times for (path, _, _), times in calls.items() if path == closing)
+        assert closed <= 1
+        calls = Counter({call: times for call, times in calls.items() if call[0] != closing})
+    assert not calls, f"calls that came to nothing: {calls}"
+
+
+def _moves(path: str) -> bool:
+    return path in {"/api/v1/payment", *_CALLS.values()} or path.endswith("/cancel")

@@ -1,0 +1,205 @@
+"""``python -m tests.journeys.mortal_app``: starts the real app as often as it is told to, each in a process of its own.
+
+Everything is imported once; each app is a fork, so that a start costs a tenth of the usual. It is the app of
+``saleor-gateway run``, with somebody watching at its borders who ends the process at the point that was armed
+(``crash_points``): where a database session commits, where a request leaves and its answer arrives, where the app
+answers. The app itself knows nothing of it.
+
+Reads lines of JSON: ``{"environment": {...}, "log": "/path"}``. Answers each with the number of the new process. Ends,
+and with it all apps that still run, when its input ends.
+"""
+
+import json
+import os
+import signal
+import sys
+from contextlib import suppress
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from sqlalchemy import Update, event
+from sqlalchemy.orm import ORMExecuteState, Session
+from sqlalchemy.orm.attributes import get_history
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.commands.serve import serve
+from app.ledger.tables import EventState, Notification, Operation, SaleorEvent, State
+from app.main import create_app, new_connections
+from app.settings import read_settings
+from app.worker import loop
+from tests.journeys.crash_points import Fate, Point
+
+FATE = "MORTAL_APP_FATE"  # the file in which a point is armed
+
+_GATEWAY_NOTIFIES = "/api/webhooks/gateway/"
+_SALEOR_ASKS = "/api/webhooks/"
+
+# What the task at hand is doing: each request of somebody else's, and each job of the worker, is a task of its own.
+_asked_by_somebody: ContextVar[bool] = ContextVar("asked_by_somebody", default=False)
+_looked_up: ContextVar[bool] = ContextVar("looked_up", default=False)
+_called: ContextVar[bool] = ContextVar("called", default=False)
+
+
+class Watched(httpx2.AsyncClient):
+    """The connections to one side; every request goes out through ``send``."""
+
+    def __init__(self, connections: httpx2.AsyncClient, fate: Fate) -> None:
+        super().__init__(trust_env=False)
+        self._connections = connections
+        self._fate = fate
+
+    async def send(self, request: httpx2.Request, **how: Any) -> httpx2.Response:
+        """Send, and come by the points around it."""
+        report = b"transactionEventReport" in request.content
+        call = request.method != "GET" and request.url.path.startswith("/api/")
+        if report:
+            self._fate.comes_to(Point.EVENT_CLAIMED)
+        if call:
+            self._fate.comes_to(Point.CALL_NOT_BEGUN)
+        response = await self._connections.send(request, **how)
+        if call:
+            self._fate.comes_to(Point.ANSWER_NOT_READ)
+            _called.set(True)
+        if request.method == "GET" and "/orders/" in request.url.path:
+            _looked_up.set(True)
+        return response
+
+    async def aclose(self) -> None:
+        """Close what it watches as well."""
+        await self._connections.aclose()
+        await super().aclose()
+
+
+class WatchedDoor:
+    """ASGI middleware in front of the app: sees each answer on its way out."""
+
+    def __init__(self, app: ASGIApp, fate: Fate) -> None:
+        self._app = app
+        self._fate = fate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve, and come by the points around the answer."""
+        path = scope.get("path", "")
+        if scope["type"] != "http" or not path.startswith(_SALEOR_ASKS):
+            await self._app(scope, receive, send)
+            return
+        _asked_by_somebody.set(True)
+        gateway = path.startswith(_GATEWAY_NOTIFIES)
+
+        async def watched(message: Message) -> None:
+            begins = message["type"] == "http.response.start"
+            if begins:
+                self._fate.comes_to(Point.NOTIFICATION_NOT_ANSWERED if gateway else Point.SALEOR_NOT_ANSWERED)
+            await send(message)
+            if not gateway:
+                self._fate.comes_to(Point.ANSWER_CUT_OFF if begins else Point.SALEOR_ANSWERED)
+
+        await self._app(scope, receive, watched)
+
+
+def watch_commits(fate: Fate) -> None:
+    """Come by the points before and after each commit, which is known by what it writes."""
+
+    @event.listens_for(Session, "after_flush")
+    def written(session: Session, _context: Any) -> None:
+        points: set[Point] = session.info.setdefault("before", set())
+        points.update(point for row in session.new if (point := _of_new(row)) is not None)
+        points.update(point for row in session.dirty if (point := _of_changed(row)) is not None)
+
+    @event.listens_for(Session, "do_orm_execute")
+    def executed(state: ORMExecuteState) -> None:
+        statement = state.statement
+        if isinstance(statement, Update) and statement.compile().params.get("processed_at") is not None:
+            state.session.info.setdefault("before", set()).add(Point.NOTIFICATION_NOT_TICKED)
+
+    @event.listens_for(Notification, "load")
+    def claimed(_row: Notification, context: Any) -> None:
+        if not _asked_by_somebody.get():
+            context.session.info.setdefault("after", set()).add(Point.NOTIFICATION_CLAIMED)
+
+    @event.listens_for(Session, "before_commit")
+    def about_to_commit(session: Session) -> None:
+        session.flush()
+        for point in session.info.pop("before", ()):
+            fate.comes_to(point)
+
+    @event.listens_for(Session, "after_commit")
+    def committed(session: Session) -> None:
+        for point in session.info.pop("after", ()):
+            fate.comes_to(point)
+
+
+def _of_new(row: object) -> Point | None:
+    if isinstance(row, Notification):
+        return Point.NOTIFICATION_NOT_KEPT
+    if isinstance(row, Operation):
+        return Point.INTENT_NOT_COMMITTED if row.state is State.INTENT else _of_news()
+    return None
+
+
+def _of_changed(row: object) -> Point | None:
+    if isinstance(row, SaleorEvent) and row.state is EventState.DELIVERED:
+        return Point.DELIVERY_NOT_NOTED
+    if not isinstance(row, Operation):
+        return None
+    if row.state is State.INTENT and State.WAITING in get_history(row, "state").deleted:
+        return Point.INTENT_NOT_COMMITTED
+    return _of_news()
+
+
+def _of_news() -> Point | None:
+    """Return which news of the gateway the task at hand is about to commit."""
+    if _called.get():
+        return Point.OUTCOME_NOT_COMMITTED
+    if _looked_up.get():
+        return Point.LOOK_UP_NOT_POSTED
+    return None if _asked_by_somebody.get() else Point.NOTIFICATION_NOT_POSTED
+
+
+def run() -> None:
+    """Serve the app of this process's environment until its fate is met."""
+    fate = Fate(Path(os.environ[FATE]))
+    watch_commits(fate)
+    loop._TICK_SECONDS = 0.1  # else most of a story's time is the worker's rest
+    settings = read_settings()
+    serve(settings, WatchedDoor(create_app(settings, connections=lambda: Watched(new_connections(), fate)), fate))
+
+
+def _fork(environment: dict[str, str], log: str) -> int:
+    child = os.fork()
+    if child:
+        return child
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for ours, standard in ((nothing, 0), (file, 1), (file, 2)):
+        os.dup2(ours, standard)
+    os.environ.update(environment)
+    status = 1
+    try:
+        run()
+        status = 0
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else 1
+    finally:
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def main() -> None:
+    """Start apps until told no more."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody here waits for them: the dead are cleared away at once
+    children: list[int] = []
+    for line in sys.stdin:
+        asked = json.loads(line)
+        children.append(_fork(asked["environment"], asked["log"]))
+        print(children[-1], flush=True)
+    for child in children:
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""The app is killed at every point between a wish and its delivery, for all that can be wished, and started again.
+
+The people go on as people do (they try again where nothing happened), and then: the gateway, the app and Saleor tell
+the same story, nothing was done twice, nothing waits, and Saleor heard of each outcome once.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.journeys.audit import three_books_agree
+from tests.journeys.crash_points import Point
+from tests.journeys.nursery import Mortal, Nursery, a_nursery
+from tests.journeys.town import Town, a_town, eventually
+from tests.journeys.wishes import WISHES
+
+# Everything in a hurry; a claim still lasts longer than the job that it is for.
+HASTE = {
+    "APP_GATEWAY_BUDGET": "1.5",
+    "APP_ANSWER_WINDOW": "0.2",
+    "APP_FIRST_SETTLE": "0.2",
+    "APP_FIRST_POLL": "0.3",
+    "APP_SETTLING_TIME": "1.5",
+    "APP_WORKER_LEASE": "1.5",
+}
+
+ASKING = [Point.INTENT_NOT_COMMITTED, Point.CALL_NOT_BEGUN, Point.ANSWER_NOT_READ, Point.OUTCOME_NOT_COMMITTED]
+ANSWERING = [Point.SALEOR_NOT_ANSWERED, Point.ANSWER_CUT_OFF, Point.SALEOR_ANSWERED]
+HEARING = [
+    Point.NOTIFICATION_NOT_KEPT,
+    Point.NOTIFICATION_NOT_ANSWERED,
+    Point.NOTIFICATION_CLAIMED,
+    Point.NOTIFICATION_NOT_POSTED,
+    Point.NOTIFICATION_NOT_TICKED,
+]
+TELLING = [Point.EVENT_CLAIMED, Point.DELIVERY_NOT_NOTED]
+FINDING_OUT = [Point.LOOK_UP_NOT_POSTED]
+
+# What waits, and what the app does by itself, has no webhook of its own that could be answered, and is told like the
+# rest. Everything else meets every point.
+BY_ITSELF = {"refund_that_waits", "closing_of_a_lost_page"}
+CASES = [
+    (wish, point)
+    for wish in WISHES
+    for point in (ASKING if wish in BY_ITSELF else ASKING + ANSWERING + HEARING + TELLING + FINDING_OUT)
+]
+
+
+def test_every_point_is_met() -> None:
+    assert {point for _, point in CASES} == set(Point)
+
+
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[Nursery]:
+    with a_nursery() as nursery:
+        yield nursery
+
+
+@pytest.fixture
+async def mortal_shop(
+    database_url: str, tmp_path: Path, neighbours: tuple[str, str], nursery: Nursery
+) -> AsyncIterator[Town]:
+    """A shop that is ready to sell; its app can be made to die at a point."""
+    resident = partial(Mortal, nursery=nursery)
+    async with a_town(database_url, tmp_path, neighbours, patience=HASTE, resident=resident) as town:
+        installed = await town.saleor.install(f"{town.app.url}/api/manifest")
+        assert installed.status == "INSTALLED", installed.message
+        await town.open_account()
+        yield town
+
+
+@pytest.mark.parametrize(("wish", "point"), CASES, ids=[f"{wish}-{point.name.lower()}" for wish, point in CASES])
+async def test_killed(mortal_shop: Town, wish: str, point: Point) -> None:
+    app = mortal_shop.app
+    assert isinstance(app, Mortal)
+    wished = WISHES[wish](mortal_shop)
+    await wished.prepare()
+
+    lead = {
+        **dict.fromkeys(HEARING, wished.ask_and_be_notified),
+        **dict.fromkeys(FINDING_OUT, wished.ask_and_lose_the_answer),
+    }
+    await lead.get(point, wished.ask)(lambda: app.fate.arm(point))
+
+    async def dead() -> bool:
+        return app.dead
+
+    await eventually(dead)
+    assert app.fate.met, "it died of something else"
+    await app.start()
+    await mortal_shop.gateway.clear_rules()
+    await mortal_shop.gateway.release_webhooks()
+
+    await eventually(wished.insist)
+    await three_books_agree(mortal_shop)
