@@ -25,6 +25,7 @@ from app.payments.plan import HostedPlan, plan_hosted
 from app.payments.problems import keys_accepted
 from app.payments.refusal import Refusal
 from app.payments.seen import seen_in
+from app.payments.split.planning import keep_shares
 from app.saleor.answers import SessionAnswer
 from app.saleor.events import TransactionInitializeSession, TransactionProcessSession
 
@@ -105,6 +106,7 @@ async def _intend(
             )
             session.add(operation)
             await session.flush()
+            await keep_shares(session, operation)
             return operation.id
     except IntegrityError:
         return None
