@@ -61,7 +61,8 @@ def content(call: Call, answer: Answer) -> Any:
         if _is_declined(members) and _is_record(members):
             return data
         raise _refusal(call, answer, members)
-    raise _unknown(call, answer, quoted(str(members.get("message", ""))) or "no answer that can be relied on", code)
+    said = call.hushed(quoted(str(members.get("message", ""))))
+    raise _unknown(call, answer, said or "no answer that can be relied on", code)
 
 
 def check_line(call: Call, status: int, headers: Mapping[str, str], members: Mapping[str, Any]) -> None:
@@ -106,8 +107,8 @@ def _refusal(call: Call, answer: Answer, members: Mapping[str, Any]) -> Refused:
     code = _code(members)
     kind = _kind(call, answer.status, code, members)
     return kind(
-        _message(members) or "refused without a word",
-        violations=tuple(_violations(members.get("args"))),
+        call.hushed(_message(members)) or "refused without a word",
+        violations=tuple(Violation(each.field, call.hushed(each.text)) for each in _violations(members.get("args"))),
         pause=_pause(answer.headers) if kind is RateLimited else None,
         method=call.method,
         path=call.path,

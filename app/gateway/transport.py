@@ -6,7 +6,7 @@ was asked.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
@@ -17,9 +17,11 @@ import httpx2
 from app.gateway import wire
 from app.gateway.credentials import Credentials
 from app.gateway.errors import GatewayError, InvalidRequest, NotSent, OutcomeUnknown
+from app.gateway.models.base import CARD_FIELDS
 
 _LARGEST_ANSWER = 4 * 1024 * 1024
 _CONNECT_SECONDS = 5.0
+_SHORTEST_SECRET = 3  # a card's security code
 _NEVER_LEFT = (
     httpx2.ConnectError,
     httpx2.ConnectTimeout,
@@ -44,11 +46,30 @@ class Call:
     with_endpoints_key: bool = True
     creates: bool = False
 
+    def hushed(self, text: str) -> str:
+        """``text`` of the gateway without what it repeats of the request's card, token or cryptogram."""
+        for secret in sorted(_card_texts(self.body or {}), key=len, reverse=True):
+            text = text.replace(secret, "(not shown)")
+        return text
+
     def error(self, kind: type[E], message: str, *, code: str | None = None, http_status: int | None = None) -> E:
         """An error of this call."""
         return kind(
             message, method=self.method, path=self.path, order_id=self.order_id, code=code, http_status=http_status
         )
+
+
+def _card_texts(body: Mapping[str, Any]) -> Iterator[str]:
+    """The texts in a request that nobody may see: all that stands in its card fields."""
+    inner = [body[name] for name in CARD_FIELDS & body.keys()]
+    while inner:
+        match inner.pop():
+            case Mapping() as members:
+                inner.extend(members.values())
+            case list() as items:
+                inner.extend(items)
+            case str() as text if len(text) >= _SHORTEST_SECRET:
+                yield text
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from app.ledger.sheets import Sheet
-from app.ledger.tables import Operation, State
+from app.ledger.tables import Mode, Operation, State
 from app.payments.balance import balance
 from app.payments.paid_with import from_kept
 from app.payments.particulars import Particulars
@@ -26,6 +26,10 @@ DECLINED = "DECLINED"
 _UNKNOWN_WORDS = {
     "en": "We are still finding out whether the payment page was opened. Please try again in a moment.",
     "uk": "Ми ще з'ясовуємо, чи відкрилася сторінка оплати. Спробуйте ще раз за хвилину.",
+}
+_PAYING_WORDS = {
+    "en": "Your payment is being made. Please wait a moment.",
+    "uk": "Ваш платіж виконується. Зачекайте хвилинку.",
 }
 _DECLINED_WORDS = {
     "en": "The payment did not go through. Please try again.",
@@ -78,13 +82,18 @@ def session_answer(sheet: Sheet) -> SessionAnswer:
                 message=create.message,
                 data={"errors": [error_data(create.status_code or DECLINED, words, retry_after=retry_after)]},
             )
+        # The call of a direct payment is over: whatever it comes to, its shopper has nothing left to do.
+        case State.UNKNOWN if payment.mode is Mode.DIRECT:
+            return SessionAnswer.request(
+                flow, psp_reference=reference, amount=payment.amount, actions=actions, message=create.message
+            )
         case State.PENDING if not create.waits_for_shopper:
             return SessionAnswer.request(
                 flow, psp_reference=reference, amount=payment.amount, actions=actions, message=create.message
             )
         case _:
             return SessionAnswer.action_required(
-                flow, psp_reference=reference, amount=payment.amount, message=create.message, data=_page(sheet)
+                flow, psp_reference=reference, amount=payment.amount, message=create.message, data=_next_step(sheet)
             )
 
 
@@ -111,6 +120,19 @@ def action_answer(sheet: Sheet, operation: Operation, action: AvailableAction) -
             )
         case _:
             return ActionAnswer.pending(action, psp_reference=operation.psp_reference)
+
+
+def _next_step(sheet: Sheet) -> dict[str, Any]:
+    """Return what the storefront does now: lead the shopper somewhere, or tell the shopper what is missing."""
+    payment, create = sheet.payment, sheet.create
+    if payment.mode is Mode.HOSTED:
+        return _page(sheet)
+    if create.state is not State.PENDING:
+        return {"errors": [error_data(CREATION_UNKNOWN, _words(_PAYING_WORDS, payment.language))]}
+    if payment.redirect_url is None:
+        words = create.shopper_message or _words(_PAYING_WORDS, payment.language)
+        return {"errors": [error_data(create.status_code or CREATION_UNKNOWN, words)]}
+    return {"redirectUrl": payment.redirect_url}
 
 
 def _page(sheet: Sheet) -> dict[str, Any]:

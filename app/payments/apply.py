@@ -4,20 +4,20 @@ Nothing here reads or writes anything but the sheet it is given; the caller hold
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from app.ledger.sheets import Sheet
-from app.ledger.tables import EventState, Kind, Operation, Payment, SaleorEvent, State
+from app.ledger.tables import EventState, Kind, Mode, Operation, Payment, SaleorEvent, State
 from app.payments.balance import ZERO, balance
 from app.payments.closing import reason_of_closing
 from app.payments.mapper import Known, Seen, Verdict, believable, event_of, judge
 from app.payments.paid_with import as_kept
 from app.payments.particulars import Particulars
 from app.payments.problems import of_words, raise_on
-from app.payments.references import new_reference, reference_of_problem, reference_of_release
+from app.payments.references import keep_reference, reference_of_problem, reference_of_release
 from app.payments.schedule import Schedule
 from app.saleor.answers import EventType
 
@@ -43,7 +43,9 @@ def apply(sheet: Sheet, pos_id: str, records: Sequence[Seen], posting: Posting) 
     A record belongs to the operation with its id; else to an operation of the same kind and amount whose id we do not
     know yet; else it is something that others did (laws of money, 10), and gets an operation of its own.
     """
-    for seen in sorted(records, key=lambda each: each.kind is not Kind.CREATE):
+    for seen in sorted(
+        (_as_paid(sheet.payment, each) for each in records), key=lambda each: each.kind is not Kind.CREATE
+    ):
         operation = _owner(sheet, seen, posting)
         if operation is None:
             _post_from_outside(sheet, pos_id, seen, posting)
@@ -106,6 +108,13 @@ def raise_problem(sheet: Sheet, words: str, now: datetime, *, cause: str | None 
     _append(sheet, EventType.INFO, reference=reference, amount=ZERO, message=words, actions=None, now=now)
 
 
+def _as_paid(payment: Payment, seen: Seen) -> Seen:
+    """A direct payment has no page on which its shopper could pay later: the gateway works on it from the start."""
+    if payment.mode is Mode.DIRECT and seen.kind is Kind.CREATE and seen.state is State.INIT:
+        return replace(seen, state=State.PENDING)
+    return seen
+
+
 def _owner(sheet: Sheet, seen: Seen, posting: Posting) -> Operation | None:
     if seen.kind is Kind.CREATE:
         return sheet.create
@@ -166,11 +175,14 @@ def _post(sheet: Sheet, operation: Operation, verdict: Verdict, seen: Seen, post
         raise_problem(sheet, verdict.problem, posting.now)
         operation.next_look_at = None  # nothing that the gateway repeats will mend it: a person must look
     if verdict.state is None:
+        if verdict.problem is None:
+            _follow_the_shopper(payment, operation, seen)
         return
     operation.state = verdict.state
     operation.inferred = False
     operation.operation_id = operation.operation_id or seen.gateway_id
     operation.waits_for_shopper = seen.waits_for_shopper
+    payment.redirect_url = seen.action_url or payment.redirect_url
     operation.status_code = seen.status_code or operation.status_code
     why = reason_of_closing(sheet, seen)
     operation.message = why or seen.message or operation.message
@@ -200,6 +212,22 @@ def _keep_particulars(operation: Operation, verdict: Verdict, seen: Seen) -> Non
     told = seen.particulars.completed_by(known) if behind else known.completed_by(seen.particulars)
     if told != known:
         operation.particulars = told.row()
+
+
+def _follow_the_shopper(payment: Payment, operation: Operation, seen: Seen) -> None:
+    """While a payment is pending, its turn passes between shopper and bank, which is no step forward or back.
+
+    Where the shopper must go is told by answers and look-ups only, and they are fresh. Without it, it may be a late
+    notification: that can end the shopper's turn, but not begin it again.
+    """
+    if seen.kind is not Kind.CREATE or (operation.state, seen.state) != (State.PENDING, State.PENDING):
+        return
+    turn = seen.action_url is not None or (operation.waits_for_shopper and seen.waits_for_shopper)
+    payment.redirect_url = seen.action_url or payment.redirect_url
+    if turn != operation.waits_for_shopper:
+        operation.waits_for_shopper = turn
+        operation.status_code, operation.message = seen.status_code, seen.message
+        operation.shopper_message = seen.shopper_message
 
 
 def _release_the_rest(sheet: Sheet, posting: Posting) -> None:
@@ -279,13 +307,12 @@ def _write(
     """
     if operation.kind is Kind.CANCEL and not operation.asked_by_saleor:
         return
-    if operation.psp_reference is None:
-        operation.psp_reference = operation.operation_id or new_reference(operation.kind.value)
+    kept = keep_reference(sheet.payment, operation)
     answered = posting.answering is not None and posting.answering == operation.id and reference is None
     _append(
         sheet,
         event,
-        reference=reference or operation.psp_reference,
+        reference=reference or kept,
         amount=amount,
         message=message,
         actions=[each.value for each in balance(sheet.payment.flow, sheet.operations).actions],

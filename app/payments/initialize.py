@@ -1,4 +1,4 @@
-"""A shopper begins to pay: Saleor's session becomes a hosted payment at the gateway.
+"""A shopper begins to pay: Saleor's session becomes a payment at the gateway, on its page unless a card is passed.
 
 Intent first, then the call, then the outcome; each step is its own commit, and no transaction is held across the call
 (laws of money, 1).
@@ -6,26 +6,27 @@ Intent first, then the call, then the outcome; each step is its own commit, and 
 
 from datetime import timedelta
 
-from sqlalchemy.exc import IntegrityError
-
 from app.gateway.client import GatewayClient
 from app.gateway.errors import GatewayError
 from app.gateway.models import Checkout, PaymentRecord
 from app.ledger.installations import OpenInstallation
-from app.ledger.sheets import Sheet, load_by_operation, load_by_transaction
-from app.ledger.tables import Kind, MerchantAccount, Operation, Payment, State
+from app.ledger.sheets import Sheet, load_by_operation
+from app.ledger.tables import State
 from app.payments.answers import refused_session, session_answer
 from app.payments.apply import Posting, apply, conclude, note
 from app.payments.attempts import close_replaced, lock_attempts
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
+from app.payments.direct import pay_directly
 from app.payments.insist import insist
+from app.payments.intent import record_intent
 from app.payments.outcome import post_error
 from app.payments.plan import HostedPlan, plan_hosted
 from app.payments.problems import keys_accepted
+from app.payments.recorded import as_recorded, recorded_answer
 from app.payments.refusal import Refusal
 from app.payments.seen import seen_in
-from app.payments.split.planning import keep_shares
+from app.payments.storefront import passes_card
 from app.saleor.answers import SessionAnswer
 from app.saleor.events import TransactionInitializeSession, TransactionProcessSession
 
@@ -39,77 +40,33 @@ async def initialize(
     is recorded (laws of money, 4).
     """
     deadline = Deadline(desk.schedule.budget.total_seconds())
-    async with desk.database.transaction() as session:
-        known = await load_by_transaction(session, installation.id, event.transaction.id)
+    known = await recorded_answer(desk, installation.id, event.transaction.id)
     if known is not None:
-        return session_answer(known)
+        return known
     account = await desk.accounts.for_channel(installation.id, event.source.channel.slug)
     try:
+        if passes_card(event.data):
+            return await pay_directly(desk, event, installation, account, deadline)
         plan = plan_hosted(event, account, desk.addresses)
     except Refusal as refusal:
         return refused_session(event.action.action_type, refusal)
     account = plan.terms.account
     client = desk.gateways.client(account)  # keys that do not open fail here, while nothing is recorded yet
-    operation_id = await _intend(desk, event, installation, account, plan)
-    if operation_id is None:
-        return session_answer(await _recorded(desk, installation, event.transaction.id))
-    return session_answer(await _create(desk, client, plan, operation_id, event, deadline=deadline))
-
-
-async def _intend(
-    desk: Desk,
-    event: TransactionInitializeSession | TransactionProcessSession,
-    installation: OpenInstallation,
-    account: MerchantAccount,
-    plan: HostedPlan,
-) -> int | None:
-    """Commit what is about to be asked. Return None when another delivery of the same webhook was faster."""
-    now = desk.now()
-    request = plan.request
-    payment = Payment(
-        installation_id=installation.id,
-        account_id=account.id,
-        transaction_id=event.transaction.id,
-        order_id=request.order_id,
-        flow=plan.terms.flow,
-        amount=request.amount,
-        currency=request.currency,
-        channel=event.source.channel.slug,
-        source_id=event.source.id,
-        order_number=plan.terms.order_number,
-        language=plan.terms.language,
-        return_url=plan.terms.return_url,
+    operation_id = await record_intent(
+        desk,
+        event,
+        installation,
+        plan.terms,
+        plan.request,
+        # The answer to a hosted payment names no payment id, so the reference for Saleor is our order id, and stays it
+        # for the whole chain of events (laws of money, 9).
+        psp_reference=plan.request.order_id,
         # Known before the link is, and also when the link gets lost: after that nobody can pay any more.
-        expires_at=now + timedelta(seconds=account.order_timeout),
-        created_at=now,
-        updated_at=now,
+        expires_at=desk.now() + timedelta(seconds=account.order_timeout),
     )
-    try:
-        async with desk.database.transaction() as session:
-            session.add(payment)
-            await session.flush()
-            assert payment.id is not None  # noqa: S101 - flushed
-            operation = Operation(
-                payment_id=payment.id,
-                kind=Kind.CREATE,
-                idempotency_key="create",
-                state=State.INTENT,
-                amount=request.amount,
-                currency=request.currency,
-                request=request.model_dump(mode="json", exclude_none=True),
-                # The answer to a hosted payment names no payment id, so the reference for Saleor is our order id, and
-                # stays it for the whole chain of events (laws of money, 9).
-                psp_reference=request.order_id,
-                next_look_at=desk.schedule.after_intent(now),
-                created_at=now,
-                updated_at=now,
-            )
-            session.add(operation)
-            await session.flush()
-            await keep_shares(session, operation)
-            return operation.id
-    except IntegrityError:
-        return None
+    if operation_id is None:
+        return await as_recorded(desk, installation.id, event.transaction.id)
+    return session_answer(await _create(desk, client, plan, operation_id, event, deadline=deadline))
 
 
 async def _create(
@@ -163,10 +120,3 @@ def _open_page(sheet: Sheet, checkout: Checkout, posting: Posting) -> None:
     message = f"Waiting for the shopper on the payment page until {payment.expires_at:%Y-%m-%d %H:%M} UTC"
     conclude(sheet, create, State.INIT, posting, message=message)
     note(sheet, message, posting)
-
-
-async def _recorded(desk: Desk, installation: OpenInstallation, transaction_id: str) -> Sheet:
-    async with desk.database.transaction() as session:
-        sheet = await load_by_transaction(session, installation.id, transaction_id)
-    assert sheet is not None  # noqa: S101 - it was there before us: that is why our insert failed
-    return sheet

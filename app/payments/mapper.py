@@ -18,8 +18,9 @@ class Seen:
 
     ``flow`` is what a payment was made for (``purchase`` or ``auth``); None for what is done to a payment. ``paid`` is
     what the shopper really paid, where a payment method lets the shopper change the amount (gateway interface,
-    ``processed_amount``); None otherwise. ``message`` is for staff, ``shopper_message`` for the shopper. ``method`` is
-    how it was paid; ``particulars`` are all that is said besides.
+    ``processed_amount``); None otherwise. ``message`` is for staff, ``shopper_message`` for the shopper.
+    ``action_url`` is where a shopper who pays directly must go now. ``method`` is how it was paid; ``particulars`` are
+    all that is said besides.
     """
 
     kind: Kind
@@ -34,6 +35,7 @@ class Seen:
     message: str = ""
     shopper_message: str = ""
     waits_for_shopper: bool = False
+    action_url: str | None = None
     paid: Decimal | None = None
     paid_currency: str | None = None
     method: PaymentMethod | None = None

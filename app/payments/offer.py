@@ -4,6 +4,7 @@ from typing import Any
 
 from app.ledger.installations import OpenInstallation
 from app.payments.answers import error_data
+from app.payments.cards.keys import ALG, ENC, offered_key
 from app.payments.desk import Desk
 from app.payments.plan import check_account
 from app.payments.refusal import Refusal
@@ -26,8 +27,12 @@ async def offer(
         data = {
             "available": True,
             "mode": "hosted",
+            "modes": ["hosted"],
             "flows": ["CHARGE", "AUTHORIZATION"],
             "currencies": account.currencies,
             "expiresInSeconds": account.order_timeout,
         }
+        if account.pci_dss_confirmed_at is not None:
+            key = await offered_key(desk.card_keys, desk.now())
+            data |= {"modes": ["hosted", "direct"], "card": {"jwk": key.public_jwk, "alg": ALG, "enc": ENC}}
     return GatewayConfigAnswer(data=data)

@@ -17,7 +17,6 @@ from app.payments.desk import Addresses
 from app.payments.language import base_language, page_language
 from app.payments.references import order_id_of
 from app.payments.refusal import Refusal, RefusalCode
-from app.payments.split.planning import split_of_payment
 from app.payments.storefront import StorefrontData, allowed_return_url, read_data, storefront_path
 from app.saleor.events import TransactionInitializeSession, TransactionProcessSession
 from app.saleor.source import Order
@@ -124,8 +123,8 @@ def terms_of(
     first_name = customer.first_name or source.first_name
     last_name = customer.last_name or source.last_name
     if account.names_required:
-        _require(first_name, RefusalCode.MISSING_NAME, "first name", "data.customer.firstName")
-        _require(last_name, RefusalCode.MISSING_NAME, "last name", "data.customer.lastName")
+        require(first_name, RefusalCode.MISSING_NAME, "first name", "data.customer.firstName")
+        require(last_name, RefusalCode.MISSING_NAME, "last name", "data.customer.lastName")
     flow = Flow(event.action.action_type.value)
     order_id = order_id_of(event.transaction.id)
     order_number = source.number if isinstance(source, Order) else None
@@ -141,10 +140,10 @@ def terms_of(
         "customer_fname": first_name or None,
         "customer_lname": last_name or None,
         "customer_patronym": customer.patronymic,
-        "customer_email": _require(
+        "customer_email": require(
             customer.email or source.email, RefusalCode.MISSING_EMAIL, "e-mail address", "data.customer.email"
         ),
-        "customer_phone": _require(
+        "customer_phone": require(
             customer.phone or source.phone, RefusalCode.MISSING_PHONE, "phone number", "data.customer.phone"
         ),
         "customer_country": customer.country or (billing.country.code if billing and billing.country else None),
@@ -156,7 +155,6 @@ def terms_of(
         "f_receipt_delivery": account.receipt_delivery,
         "attributes": attributes_of(event),
         "payload": payload_of(event),
-        "split": split_of_payment(event, account),
     }
     return Terms(
         account=account,
@@ -187,7 +185,8 @@ def _missing(field: str) -> Refusal:
     return Refusal(code, words, path)
 
 
-def _require(value: str, code: RefusalCode, what: str, field: str) -> str:
+def require(value: str, code: RefusalCode, what: str, field: str) -> str:
+    """Return ``value``; where the storefront must pass ``what``, because there is none, refuse. Raises Refusal."""
     if not value:
         raise Refusal(
             code, f"The shopper's {what} is missing: the checkout has none; the storefront can pass `{field}`.", field

@@ -3,10 +3,10 @@
 from app.ledger.installations import OpenInstallation
 from app.ledger.sheets import Sheet, load_by_transaction
 from app.ledger.tables import State
-from app.payments.answers import session_answer
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
 from app.payments.initialize import initialize
+from app.payments.recorded import as_recorded
 from app.payments.settle import look
 from app.saleor.answers import SessionAnswer
 from app.saleor.events import TransactionProcessSession
@@ -24,11 +24,9 @@ async def process(desk: Desk, event: TransactionProcessSession, installation: Op
         return await initialize(desk, event, installation)
     create = sheet.create
     if create.state.final or create.id is None or _being_created(desk, sheet):
-        return session_answer(sheet)
+        return await as_recorded(desk, installation.id, event.transaction.id)
     await look(desk, create.id, deadline, answering=True)
-    sheet = await _load(desk, event, installation)
-    assert sheet is not None  # noqa: S101 - payments are never deleted
-    return session_answer(sheet)
+    return await as_recorded(desk, installation.id, event.transaction.id)
 
 
 def _being_created(desk: Desk, sheet: Sheet) -> bool:

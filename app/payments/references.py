@@ -5,6 +5,8 @@ import binascii
 import hashlib
 import uuid
 
+from app.ledger.tables import Kind, Operation, Payment
+
 
 def order_id_of(transaction_id: str) -> str:
     """Return the gateway's order id for a Saleor transaction: 32 letters and digits, always the same for the same id.
@@ -22,6 +24,18 @@ def order_id_of(transaction_id: str) -> str:
 def new_reference(what: str) -> str:
     """Return a reference of our own that nothing else has, for an answer given before the gateway's id is known."""
     return f"{what}-{uuid.uuid4().hex}"
+
+
+def keep_reference(payment: Payment, operation: Operation) -> str:
+    """Return the reference by which Saleor knows an operation. It is given once and for ever (laws of money, 9).
+
+    It is the gateway's id. Where Saleor must be told before that is known, it is our own: for a payment the order id,
+    by which staff find it at the gateway too.
+    """
+    if operation.psp_reference is None:
+        ours = payment.order_id if operation.kind is Kind.CREATE else new_reference(operation.kind.value)
+        operation.psp_reference = operation.operation_id or ours
+    return operation.psp_reference
 
 
 def reference_of_refusal(key: str) -> str:

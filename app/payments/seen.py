@@ -6,7 +6,7 @@ from app.gateway.statuses import explain
 from app.ledger.tables import Flow, Kind, State
 from app.payments.mapper import Seen
 from app.payments.paid_with import paid_with
-from app.payments.particulars import Particulars
+from app.payments.particulars import Particulars, web_address
 
 _FLOWS = {"purchase": Flow.CHARGE, "auth": Flow.AUTHORIZATION}
 _SECONDARY = {"capture": Kind.CAPTURE, "void": Kind.VOID, "refund": Kind.REFUND}
@@ -32,11 +32,12 @@ def seen_in(record: PaymentRecord | OperationRecord, language: str) -> Seen | No
         gateway_id = record.operation_id
     if kind is None:
         return None
-    paid, paid_currency, method, acts = None, None, None, False
+    paid, paid_currency, method, acts, action_url = None, None, None, False, None
     if isinstance(record, PaymentRecord):
         paid, paid_currency = record.processed_amount, record.processed_currency
         method = paid_with(record)
         acts = bool(record.user_action_required)
+        action_url = web_address(record.user_action_url) if acts else None
     return Seen(
         kind=kind,
         state=_STATES[record.status],
@@ -50,6 +51,7 @@ def seen_in(record: PaymentRecord | OperationRecord, language: str) -> Seen | No
         message=_for_staff(words.staff, record.status_code),
         shopper_message=words.shopper(language),
         waits_for_shopper=acts or words.kind is CodeKind.SHOPPER,
+        action_url=action_url,
         paid=paid,
         paid_currency=paid_currency,
         method=method,

@@ -6,7 +6,7 @@ webhook that asks, the worker that sends what had to wait, and the settler that 
 
 from app.gateway.errors import GatewayError
 from app.gateway.models import OperationRecord, PaymentRecord
-from app.gateway.models.operations import Capture, Refund, SplitRefund, Void
+from app.gateway.models.operations import Capture, Refund, Void
 from app.ledger.sheets import Sheet, load_by_operation
 from app.ledger.tables import Kind, MerchantAccount, Operation
 from app.payments.apply import Posting, apply
@@ -15,9 +15,8 @@ from app.payments.desk import Desk
 from app.payments.insist import insist
 from app.payments.outcome import post_error
 from app.payments.problems import keys_accepted
-from app.payments.references import new_reference
+from app.payments.references import keep_reference
 from app.payments.seen import seen_in
-from app.payments.split.planning import split_in
 
 
 async def send(
@@ -43,7 +42,7 @@ async def send(
             _name(sheet, operation, outcome)
             seen = seen_in(outcome, sheet.payment.language)
             apply(sheet, account.pos_id, [seen] if seen else [], posting)
-        keep_reference(operation)
+        keep_reference(sheet.payment, operation)
         session.add_all([*sheet.operations, *sheet.events])
     if not isinstance(outcome, GatewayError):
         await keys_accepted(desk, account.id, sheet)
@@ -59,41 +58,21 @@ def _name(sheet: Sheet, operation: Operation, outcome: PaymentRecord | Operation
         operation.operation_id = outcome.operation_id
 
 
-def keep_reference(operation: Operation) -> None:
-    """Give an operation whose outcome is open the reference that Saleor will know it by for ever (law of money 9)."""
-    if operation.psp_reference is None:
-        operation.psp_reference = operation.operation_id or new_reference(operation.kind.value)
-
-
 async def _call(
     desk: Desk, account: MerchantAccount, sheet: Sheet, operation: Operation, timeout: float
 ) -> PaymentRecord | OperationRecord:
     client = desk.gateways.client(account)
     order_id, currency = sheet.payment.order_id, sheet.payment.currency
     server_url = desk.addresses.notifications(account.id)
-    split = split_in(operation)
     match operation.kind:
         case Kind.CAPTURE:
             capture = Capture(
-                order_id=order_id,
-                order_currency=currency,
-                charge_amount=operation.amount,
-                split=split,
-                server_url=server_url,
+                order_id=order_id, order_currency=currency, charge_amount=operation.amount, server_url=server_url
             )
             return await client.capture(capture, timeout=timeout)
         case Kind.VOID:
             void = Void(order_id=order_id, order_currency=currency, server_url=server_url)
             return await client.void(void, timeout=timeout)
-        case Kind.REFUND if split is not None:
-            shared = SplitRefund(
-                order_id=order_id,
-                currency=currency,
-                refund_amount=operation.amount,
-                split=split,
-                server_url=server_url,
-            )
-            return await client.split_refund(shared, timeout=timeout)
         case Kind.REFUND:
             refund = Refund(
                 order_id=order_id, order_currency=currency, refund_amount=operation.amount, server_url=server_url

@@ -18,10 +18,8 @@ from app.payments.deadline import Deadline
 from app.payments.desk import Desk
 from app.payments.mapper import Seen
 from app.payments.problems import KEYS, KEYS_REFUSED, keys_accepted
-from app.payments.refusal import Refusal
 from app.payments.seen import seen_in
 from app.payments.send import send
-from app.payments.split.planning import keep_shares, renew
 
 log = structlog.get_logger(__name__)
 
@@ -85,14 +83,6 @@ async def _take_its_turn(desk: Desk, due: _Due, deadline: Deadline) -> None:
         operation = sheet.by_id(due.row_id)
         if operation.state is not State.WAITING or balance(sheet.payment.flow, sheet.operations).in_flight:
             return
-        try:
-            renew(sheet, operation)
-        except Refusal as refusal:
-            posting = Posting(now=now, schedule=desk.schedule)
-            conclude(sheet, operation, State.FAILURE, posting, message=refusal.message)
-            session.add_all(sheet.events)
-            return
-        await keep_shares(session, operation, sheet)
         operation.state = State.INTENT
         operation.updated_at = now
         operation.next_look_at = desk.schedule.after_intent(now)
@@ -124,6 +114,9 @@ async def _post(
 def _conclude_from_silence(sheet: Sheet, operation: Operation, records: tuple[Seen, ...], posting: Posting) -> None:
     """An operation of which the gateway shows nothing, for long enough, did not happen."""
     now, schedule, payment = posting.now, posting.schedule, sheet.payment
+    at_gateway = any(seen.kind is Kind.CREATE for seen in records)
+    if operation.kind is Kind.CREATE and operation.state in {State.INTENT, State.UNKNOWN} and at_gateway:
+        return  # it did happen, but not as it was asked: a person must look
     if operation.state in {State.INTENT, State.UNKNOWN}:
         if schedule.settled_by_silence(operation.updated_at, now):
             words = "The gateway has no trace of it: nothing was charged or changed"
@@ -132,7 +125,6 @@ def _conclude_from_silence(sheet: Sheet, operation: Operation, records: tuple[Se
             words = "The outcome is not known yet: we are looking the payment up"
             conclude(sheet, operation, State.UNKNOWN, posting, message=words)
     elif operation.state is State.INIT and operation.kind is Kind.CREATE:
-        at_gateway = any(seen.kind is Kind.CREATE for seen in records)
         ends = payment.expires_at
         not_closed = any(
             each.kind is Kind.CANCEL and each.state is State.FAILURE and ends is not None and each.updated_at >= ends

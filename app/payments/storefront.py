@@ -6,15 +6,26 @@ from datetime import date
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
-from pydantic.alias_generators import to_camel
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    IPvAnyAddress,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+from pydantic.alias_generators import to_camel, to_pascal
 
+from app.payments.cards.sealed_card import is_sealed
 from app.payments.refusal import Refusal, RefusalCode
 
 _CARD_FIELD = re.compile(
     r"((credit|debit|bank|payment)[_-]?)?(card|cc|pan)[_-]?(number|num|no)?"
     r"|(card[_-]?)?(cvv2?|cvc2?|security[_-]?code)([_-]?code)?"
-    r"|((card|cc)[_-]?)?(exp|expiry|expiration)[_-]?(month|year|date)",
+    r"|((card|cc)[_-]?)?(exp|expiry|expiration)[_-]?(month|year|date)"
+    r"|(card|cc)[_-]?token|cryptogram",
     re.IGNORECASE,
 )
 _PATHS = {
@@ -26,9 +37,18 @@ _PATHS = {
     "customer_birthday": "data.customer.birthday",
     "customer_tax_id": "data.customer.taxId",
     "customer_country": "data.customer.country",
+    "customer_ip": "data.customer.ip",
+    "customer_referrer": "data.customer.referrer",
+    "browser_fingerprint": "data.browserFingerprint",
     "amount": "amount",
 }
 _Name = Annotated[str, StringConstraints(strip_whitespace=True, max_length=100)]
+# A script's numbers and booleans are taken for what they read as.
+_Told = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=2048),
+    BeforeValidator(lambda value: str(value).lower() if isinstance(value, bool | int) else value),
+]
 _Email = Annotated[str, StringConstraints(strip_whitespace=True, max_length=254, pattern=r"^[^@\s]+@[^@\s]+$")]
 
 
@@ -55,6 +75,25 @@ class Customer(_Contract):
     birthday: date | None = None
     tax_id: Annotated[str, StringConstraints(strip_whitespace=True, max_length=32)] | None = None
     country: Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")] | None = None
+    ip: IPvAnyAddress | None = None
+    referrer: Annotated[str, StringConstraints(max_length=2000)] | None = None
+
+
+class Fingerprint(_Contract):
+    """The shopper's browser (gateway interface, Browser fingerprint). A page cannot know its ``ip_address``."""
+
+    model_config = ConfigDict(alias_generator=lambda name: "browser" + to_pascal(name))
+
+    color_depth: _Told
+    screen_height: _Told
+    screen_width: _Told
+    java_enabled: _Told
+    language: _Told
+    time_zone: _Told
+    time_zone_offset: _Told
+    accept_header: _Told
+    user_agent: _Told
+    ip_address: IPvAnyAddress | None = None
 
 
 class StorefrontData(_Contract):
@@ -64,22 +103,24 @@ class StorefrontData(_Contract):
     language: Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}([-_][A-Za-z]{2,4})?$")] | None = None
     qr: bool = False
     customer: Customer = Field(default_factory=Customer)
+    card: str | None = Field(default=None, repr=False)  # encrypted
+    browser_fingerprint: Fingerprint | None = None
 
 
 def read_data(data: Any) -> StorefrontData:
     """Return what the storefront passed. Raises Refusal: not an object, a field of the wrong shape, or card data.
 
     Plain card data must never travel through Saleor: it is refused by the names of the fields, whatever they hold,
-    so that a storefront which sends it is found out on the first try.
+    so that a storefront which sends it is found out on the first try. ``card`` itself may hold a sealed card only.
     """
     if data is None:
         return StorefrontData()
     if not isinstance(data, dict):
         raise Refusal(RefusalCode.INVALID_DATA, "`data` must be a JSON object.", "data")
-    for path in _card_fields(data, "data"):
+    for path in _card_fields({name: value for name, value in data.items() if not _is_sealed_card(name, value)}, "data"):
         raise Refusal(
             RefusalCode.CARD_DATA_REFUSED,
-            "Card data is never accepted here: the shopper types the card on the payment page.",
+            "Card data is taken encrypted and in `data.card` only; else the shopper types it on the payment page.",
             path,
         )
     try:
@@ -88,6 +129,15 @@ def read_data(data: Any) -> StorefrontData:
         first = exc.errors(include_input=False, include_url=False)[0]
         path = ".".join(["data", *(str(part) for part in first["loc"])])
         raise Refusal(RefusalCode.INVALID_DATA, f"`{path}` is not right: {first['msg']}.", path) from exc
+
+
+def passes_card(data: Any) -> bool:
+    """Return True when the shopper pays with a card of the storefront, whatever is right or wrong with it."""
+    return isinstance(data, dict) and data.get("card") is not None
+
+
+def _is_sealed_card(name: str, value: Any) -> bool:
+    return name == "card" and (value is None or is_sealed(value))
 
 
 def storefront_path(gateway_field: str) -> str | None:

@@ -3,12 +3,13 @@
 from app.ledger.installations import OpenInstallation
 from app.ledger.sheets import load_by_transaction
 from app.payments.act import act
-from app.payments.answers import action_answer, session_answer
+from app.payments.answers import action_answer
 from app.payments.desk import Desk
 from app.payments.initialize import initialize
 from app.payments.offer import offer
 from app.payments.process import process
-from app.payments.send import keep_reference
+from app.payments.recorded import recorded_answer
+from app.payments.references import keep_reference
 from app.saleor.answers import ActionAnswer, GatewayConfigAnswer, SessionAnswer
 from app.saleor.app import SaleorApp, WebhookContext
 from app.saleor.events import (
@@ -28,11 +29,10 @@ def define_webhooks(saleor: SaleorApp, desk: Desk) -> None:
 
     async def session_as_recorded(event: SessionEvent, context: WebhookContext, error: Exception) -> SessionAnswer:
         """After an error of ours: what is recorded is still true, and a payment that exists has not failed."""
-        async with desk.database.transaction() as session:
-            sheet = await load_by_transaction(session, _installation(context).id, event.transaction.id)
-        if sheet is None:
+        answer = await recorded_answer(desk, _installation(context).id, event.transaction.id)
+        if answer is None:
             raise error
-        return session_answer(sheet)
+        return answer
 
     async def action_as_recorded(event: RequestedAction, context: WebhookContext, error: Exception) -> ActionAnswer:
         """After an error of ours: an operation that was recorded is pending until it is settled, never failed."""
@@ -41,7 +41,7 @@ def define_webhooks(saleor: SaleorApp, desk: Desk) -> None:
             operation = sheet.by_key(event.request_key) if sheet and event.request_key else None
             if sheet is None or operation is None:
                 raise error
-            keep_reference(operation)
+            keep_reference(sheet.payment, operation)
         return action_answer(sheet, operation, event.kind)
 
     @saleor.webhook("PAYMENT_GATEWAY_INITIALIZE_SESSION", query="payment_gateway_initialize_session.graphql")

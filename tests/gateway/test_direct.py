@@ -1,6 +1,7 @@
 """Payments with a card typed in on the merchant's side, and payouts (gateway interface, 1a, 1c and 2)."""
 
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -141,3 +142,19 @@ def test_our_error_stands_alone() -> None:
         DirectPayment(**CARD)
     assert not isinstance(caught.value, ValidationError)
     assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("means", [CARD, {"cc_token": "rcr:abcdef"}, {"cryptogram": {"header": [{"key": "k3y"}]}}])
+@pytest.mark.parametrize("status", [400, 500])
+async def test_a_gateway_that_repeats_the_card_is_not_quoted_with_it(
+    client: GatewayClient, gateway: Counterpart, status: int, means: dict[str, Any]
+) -> None:
+    secrets = [str(CARD["cc_number"]), str(CARD["card_cvv"]), "rcr:abcdef", "k3y"]
+    given = [secret for secret in secrets if secret in str(means)]
+    words = f"cannot take {' and '.join(given)} today"
+    gateway.will(said({"message": words, "args": [{"field_name": "card_cvv", "violation": words}]}, status))
+    with pytest.raises(GatewayError) as caught:
+        await client.create_direct(direct(**means), timeout=5)
+    told = f"{caught.value!r} {getattr(caught.value, 'violations', ())}"
+    assert "cannot take" in told
+    assert not [secret for secret in given if secret in told]

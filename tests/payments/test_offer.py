@@ -25,6 +25,7 @@ async def test_how_a_checkout_can_be_paid(shop: Shop) -> None:
     assert answer.data == {
         "available": True,
         "mode": "hosted",
+        "modes": ["hosted"],
         "flows": ["CHARGE", "AUTHORIZATION"],
         "currencies": ["UAH"],
         "expiresInSeconds": 3600,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, PlainSerializer, SerializationInfo, StringConstraints, model_validator
 
 from app.gateway.errors import InvalidRequest
-from app.gateway.models.base import Asked, CardCvv, CardNumber, Secret, unveiled
+from app.gateway.models.base import CARD_FIELDS, Asked, CardCvv, CardNumber, Secret, unveiled
 from app.gateway.models.details import Attributes, BrowserFingerprint, RecurringPlan, Split, check_split
 from app.gateway.models.products import Products
 from app.gateway.models.values import (
@@ -86,6 +86,10 @@ class Payment(Creation):
         if self.split is not None:
             check_split(self.split, self.amount)
         return self
+
+    def kept(self) -> dict[str, Any]:
+        """The members as JSON, for a journal: all but the card, the token or the cryptogram."""
+        return self.model_dump(mode="json", exclude_none=True, exclude=set(CARD_FIELDS))
 
     def check_sector(self, sector: Sector) -> None:
         """``InvalidRequest`` if the merchant's sector asks for a field that is not given."""
