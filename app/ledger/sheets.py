@@ -5,24 +5,29 @@ payment's lock: what is capturable or refundable is computed from what nobody el
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import ColumnElement, or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.ledger.tables import Kind, Operation, Payment, SaleorEvent
+from app.ledger.tables import Kind, Operation, Payment, SaleorEvent, SplitShare
 
 
 @dataclass(slots=True)
 class Sheet:
-    """A payment with all that belongs to it; operations and events oldest first."""
+    """A payment with all that belongs to it; operations and events oldest first.
+
+    ``shares`` are those of sub-merchants in its operations; there are none when the payment is not split.
+    """
 
     payment: Payment
     operations: list[Operation]
     events: list[SaleorEvent]
+    shares: list[SplitShare] = field(default_factory=list)
 
     @property
     def create(self) -> Operation:
@@ -32,6 +37,14 @@ class Sheet:
     def by_key(self, idempotency_key: str) -> Operation | None:
         """Return the operation that answers to this question, or None."""
         return next((each for each in self.operations if each.idempotency_key == idempotency_key), None)
+
+    def shares_of(self, operation: Operation) -> dict[str, Decimal]:
+        """Return the recorded shares of an operation, by sub-merchant; empty when none are known."""
+        return {
+            each.sub_merchant_id: each.amount
+            for each in self.shares
+            if operation.id is not None and each.operation_id == operation.id
+        }
 
     def by_id(self, operation_row_id: int | None) -> Operation:
         """Return the operation of that row."""
@@ -111,7 +124,13 @@ async def _filled(session: AsyncSession, payment: Payment) -> Sheet:
     events = await session.exec(
         select(SaleorEvent).where(SaleorEvent.payment_id == payment.id).order_by(col(SaleorEvent.id))
     )
-    return Sheet(payment, list(operations.all()), list(events.all()))
+    shares = await session.exec(
+        select(SplitShare)
+        .join(Operation, col(Operation.id) == col(SplitShare.operation_id))
+        .where(Operation.payment_id == payment.id)
+        .order_by(col(SplitShare.sub_merchant_id))
+    )
+    return Sheet(payment, list(operations.all()), list(events.all()), list(shares.all()))
 
 
 async def claim_looks(session: AsyncSession, now: datetime, lease: timedelta, most: int) -> Sequence[int]:

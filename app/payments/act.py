@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.ledger.installations import OpenInstallation
 from app.ledger.sheets import Sheet, load_by_transaction
-from app.ledger.tables import Kind, Operation, State
+from app.ledger.tables import Kind, MerchantAccount, Operation, State
 from app.payments.answers import action_answer
 from app.payments.balance import ZERO, Balance, balance
 from app.payments.deadline import Deadline
@@ -17,6 +18,7 @@ from app.payments.plan import check_amount
 from app.payments.references import keep_reference, reference_of_refusal
 from app.payments.refusal import Refusal, RefusalCode
 from app.payments.send import send
+from app.payments.split.planning import keep_shares, split_of_step
 from app.saleor.answers import ActionAnswer, AvailableAction, unique_reference
 from app.saleor.events import RequestedAction
 
@@ -70,27 +72,28 @@ async def act(desk: Desk, event: RequestedAction, installation: OpenInstallation
     deadline = Deadline(desk.schedule.budget.total_seconds())
     async with desk.database.transaction() as session:
         sheet = await load_by_transaction(session, installation.id, event.transaction.id)
+        account = None if sheet is None else await session.get(MerchantAccount, sheet.payment.account_id)
         try:
-            operation, fresh = _find_or_add(desk, session, sheet, event)
+            operation, fresh = _find_or_add(desk, session, sheet, event, account)
         except Refusal as refusal:
             reference = reference_of_refusal(event.request_key) if event.request_key else unique_reference()
             return ActionAnswer.failure(event.kind, psp_reference=reference, message=refusal.message)
         assert sheet is not None  # noqa: S101 - a missing sheet is refused
+        assert account is not None  # noqa: S101 - an account with payments is never deleted
         if fresh:
             await session.flush()
+            await keep_shares(session, operation, sheet)
         if not fresh or operation.state is not State.INTENT:
             keep_reference(sheet.payment, operation)
             return action_answer(sheet, operation, event.kind)
-    account = await desk.accounts.find(sheet.payment.account_id)
-    assert account is not None  # noqa: S101 - an account with payments is never deleted
     sheet = await send(desk, account, sheet, operation, deadline, answering=True)
     return action_answer(sheet, sheet.by_id(operation.id), event.kind)
 
 
 def _find_or_add(
-    desk: Desk, session: AsyncSession, sheet: Sheet | None, event: RequestedAction
+    desk: Desk, session: AsyncSession, sheet: Sheet | None, event: RequestedAction, account: MerchantAccount | None
 ) -> tuple[Operation, bool]:
-    if sheet is None:
+    if sheet is None or account is None:
         raise Refusal(RefusalCode.UNKNOWN_PAYMENT, "This payment was not made with this app: nothing was done.")
     key = event.request_key
     if key is None:
@@ -100,13 +103,13 @@ def _find_or_add(
         return known, False
     if event.action.currency != sheet.payment.currency:
         raise Refusal(RefusalCode.CURRENCY_NOT_SUPPORTED, f"This payment is in {sheet.payment.currency}.")
-    operation = _added(desk, sheet, event, key)
+    operation = _added(desk, sheet, event, key, account)
     session.add(operation)
     sheet.operations.append(operation)
     return operation, True
 
 
-def _added(desk: Desk, sheet: Sheet, event: RequestedAction, key: str) -> Operation:
+def _added(desk: Desk, sheet: Sheet, event: RequestedAction, key: str, account: MerchantAccount) -> Operation:
     """Return a new operation: the intent, one that has to wait, or one that is refused by how the payment stands.
 
     Such a refusal is recorded too. When the same question comes again, the payment may stand otherwise; but Saleor has
@@ -115,8 +118,10 @@ def _added(desk: Desk, sheet: Sheet, event: RequestedAction, key: str) -> Operat
     now = desk.now()
     standing = balance(sheet.payment.flow, sheet.operations)
     state, message = (State.WAITING if standing.in_flight else State.INTENT), None
+    split: dict[str, Any] = {}
     try:
         step = step_for(event.kind, event.action.amount, standing)
+        split = split_of_step(sheet, step.kind, step.amount, event, account)
     except Refusal as refusal:
         if refusal.code is not RefusalCode.NOT_POSSIBLE:
             raise
@@ -129,7 +134,12 @@ def _added(desk: Desk, sheet: Sheet, event: RequestedAction, key: str) -> Operat
         state=state,
         amount=step.amount,
         currency=sheet.payment.currency,
-        request={"amount": str(step.amount), "currency": sheet.payment.currency, "order_id": sheet.payment.order_id},
+        request={
+            "amount": str(step.amount),
+            "currency": sheet.payment.currency,
+            "order_id": sheet.payment.order_id,
+            **split,
+        },
         message=message,
         next_look_at=desk.schedule.after_intent(now) if state is State.INTENT else None,
         created_at=now,

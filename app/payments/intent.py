@@ -9,6 +9,7 @@ from app.ledger.installations import OpenInstallation
 from app.ledger.tables import Kind, Mode, Operation, Payment, State
 from app.payments.desk import Desk
 from app.payments.plan import Terms
+from app.payments.split.planning import keep_shares
 from app.saleor.events import TransactionInitializeSession, TransactionProcessSession
 
 
@@ -66,6 +67,7 @@ async def record_intent(
             )
             session.add(operation)
             await session.flush()
+            await keep_shares(session, operation)
             return operation.id
     except IntegrityError:
         return None

@@ -17,6 +17,7 @@ from app.payments.desk import Addresses
 from app.payments.language import base_language, page_language
 from app.payments.references import order_id_of
 from app.payments.refusal import Refusal, RefusalCode
+from app.payments.split.planning import split_of_payment
 from app.payments.storefront import StorefrontData, allowed_return_url, read_data, storefront_path
 from app.saleor.events import TransactionInitializeSession, TransactionProcessSession
 from app.saleor.source import Order
@@ -155,6 +156,7 @@ def terms_of(
         "f_receipt_delivery": account.receipt_delivery,
         "attributes": attributes_of(event),
         "payload": payload_of(event),
+        "split": split_of_payment(event, account),
     }
     return Terms(
         account=account,

@@ -6,7 +6,7 @@ webhook that asks, the worker that sends what had to wait, and the settler that 
 
 from app.gateway.errors import GatewayError
 from app.gateway.models import OperationRecord, PaymentRecord
-from app.gateway.models.operations import Capture, Refund, Void
+from app.gateway.models.operations import Capture, Refund, SplitRefund, Void
 from app.ledger.sheets import Sheet, load_by_operation
 from app.ledger.tables import Kind, MerchantAccount, Operation
 from app.payments.apply import Posting, apply
@@ -17,6 +17,7 @@ from app.payments.outcome import post_error
 from app.payments.problems import keys_accepted
 from app.payments.references import keep_reference
 from app.payments.seen import seen_in
+from app.payments.split.planning import split_in
 
 
 async def send(
@@ -64,15 +65,29 @@ async def _call(
     client = desk.gateways.client(account)
     order_id, currency = sheet.payment.order_id, sheet.payment.currency
     server_url = desk.addresses.notifications(account.id)
+    split = split_in(operation)
     match operation.kind:
         case Kind.CAPTURE:
             capture = Capture(
-                order_id=order_id, order_currency=currency, charge_amount=operation.amount, server_url=server_url
+                order_id=order_id,
+                order_currency=currency,
+                charge_amount=operation.amount,
+                split=split,
+                server_url=server_url,
             )
             return await client.capture(capture, timeout=timeout)
         case Kind.VOID:
             void = Void(order_id=order_id, order_currency=currency, server_url=server_url)
             return await client.void(void, timeout=timeout)
+        case Kind.REFUND if split is not None:
+            shared = SplitRefund(
+                order_id=order_id,
+                currency=currency,
+                refund_amount=operation.amount,
+                split=split,
+                server_url=server_url,
+            )
+            return await client.split_refund(shared, timeout=timeout)
         case Kind.REFUND:
             refund = Refund(
                 order_id=order_id, order_currency=currency, refund_amount=operation.amount, server_url=server_url

@@ -18,8 +18,10 @@ from app.payments.deadline import Deadline
 from app.payments.desk import Desk
 from app.payments.mapper import Seen
 from app.payments.problems import KEYS, KEYS_REFUSED, keys_accepted
+from app.payments.refusal import Refusal
 from app.payments.seen import seen_in
 from app.payments.send import send
+from app.payments.split.planning import keep_shares, renew
 
 log = structlog.get_logger(__name__)
 
@@ -83,6 +85,14 @@ async def _take_its_turn(desk: Desk, due: _Due, deadline: Deadline) -> None:
         operation = sheet.by_id(due.row_id)
         if operation.state is not State.WAITING or balance(sheet.payment.flow, sheet.operations).in_flight:
             return
+        try:
+            renew(sheet, operation)
+        except Refusal as refusal:
+            posting = Posting(now=now, schedule=desk.schedule)
+            conclude(sheet, operation, State.FAILURE, posting, message=refusal.message)
+            session.add_all(sheet.events)
+            return
+        await keep_shares(session, operation, sheet)
         operation.state = State.INTENT
         operation.updated_at = now
         operation.next_look_at = desk.schedule.after_intent(now)

@@ -96,7 +96,7 @@ def session_event(
 
 
 def action_event(
-    transaction_id: str, action: str, amount: object, key: str | None, *, currency: str = "UAH"
+    transaction_id: str, action: str, amount: object, key: str | None, *, currency: str = "UAH", **changed: Any
 ) -> RequestedAction:
     """Return the event of an action that staff ask for; ``key`` None: Saleor names no request."""
     request = {
@@ -114,6 +114,7 @@ def action_event(
             "transaction": {"id": transaction_id, "events": [request] if key else []},
             "action": {"actionType": action, "amount": Decimal(str(amount)), "currency": currency},
         }
+        | changed
     )
 
 
@@ -177,10 +178,13 @@ class Shop:
         self.books.book_session(self.transaction, request, answer)
         return answer
 
-    async def staff(self, action: str, amount: object = 0, key: str = "key-1", *, booked: bool = True) -> ActionAnswer:
+    async def staff(
+        self, action: str, amount: object = 0, key: str = "key-1", *, booked: bool = True, **said: Any
+    ) -> ActionAnswer:
         """Staff ask to charge, refund or cancel. ``booked`` False: the answer does not reach Saleor."""
         request = self.books.open(self.transaction, action, Decimal(str(amount)), key)
-        answer = await act(self.desk, action_event(self.transaction.id, action, amount, key), self.installation)
+        event = action_event(self.transaction.id, action, amount, key, **said)
+        answer = await act(self.desk, event, self.installation)
         if booked:
             self.books.book_action(self.transaction, request, action, answer)
         return answer
@@ -221,10 +225,10 @@ class Shop:
             ]
         return min((moment for moment in later if moment is not None), default=None)
 
-    async def paid(self, flow: str = "CHARGE", amount: object = TOTAL) -> None:
+    async def paid(self, flow: str = "CHARGE", amount: object = TOTAL, **said: Any) -> None:
         """Bring the transaction to the point where the shopper has paid and Saleor knows it."""
         self.till.will(self.till.page())
-        await self.begin(flow=flow, amount=amount)
+        await self.begin(flow=flow, amount=amount, **said)
         method = "purchase" if flow == "CHARGE" else "auth"
         await self.notify(payment(self.order_id, amount=amount, method=method))
         await self.work()

@@ -1,0 +1,160 @@
+"""Puts shares into what is about to be asked, and into the ledger with it (laws of money, 1).
+
+The shares stand in ``Operation.request`` as they will be sent, and as ``SplitShare`` rows of the same commit. The rows
+of an operation that had to wait are made anew when its turn comes: what is left of each share may have changed.
+"""
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.gateway.models.details import SplitItem
+from app.ledger.sheets import Sheet
+from app.ledger.tables import Kind, MerchantAccount, Operation, SplitShare
+from app.payments.refusal import Refusal, RefusalCode
+from app.payments.split.allocation import ZERO, allocate
+from app.payments.split.basket import basket_of, granted_lines
+from app.payments.split.distribute import IndivisibleError, Shares, total_of
+from app.payments.split.remainder import captured, given_back, granted_worth
+from app.payments.split.rules import RulesError, SplitRules, read_rules
+from app.payments.split.standing import allocated, is_split, standing_of
+from app.saleor.events import GrantedRefund, RequestedAction, SessionEvent, TransactionRefundRequested
+from app.saleor.source import Order
+
+_EXACT_ENOUGH = Decimal("0.0001")
+
+
+def rules_of(account: MerchantAccount) -> SplitRules:
+    """Return an account's rules. Raises Refusal when what is kept is not right any more."""
+    try:
+        return read_rules(account.split_rules)
+    except RulesError as error:
+        words = f"The split rules of the merchant account are not right: {error}."
+        raise Refusal(RefusalCode.SPLIT_NOT_POSSIBLE, words) from error
+
+
+def split_of_payment(event: SessionEvent, account: MerchantAccount) -> tuple[SplitItem, ...] | None:
+    """Return the shares of a payment to be made; None when the account splits nothing. Raises Refusal."""
+    rules = rules_of(account)
+    if not rules.on:
+        return None
+    basket = basket_of(event.source, rules.metadata_key)
+    return items(allocate(rules, basket, event.action.amount, event.action.currency))
+
+
+def split_of_step(
+    sheet: Sheet, kind: Kind, amount: Decimal, event: RequestedAction, account: MerchantAccount
+) -> dict[str, Any]:
+    """Return what the request of a capture or refund says of shares; nothing when the payment is not split.
+
+    A choice that staff made for the next refund is used here, and thereby used up. Raises Refusal.
+    """
+    if kind not in {Kind.CAPTURE, Kind.REFUND} or not is_split(sheet):
+        return {}
+    said: dict[str, Any] = {}
+    if kind is Kind.REFUND:
+        if sheet.payment.next_refund_split is not None:
+            said["chosen"] = sheet.payment.next_refund_split
+        elif isinstance(event, TransactionRefundRequested) and event.granted_refund is not None:
+            said["by_lines"] = _worth(rules_of(account), event.granted_refund, event.transaction.order)
+    shares = _shares(sheet, kind, amount, said, None)
+    if "chosen" in said:
+        sheet.payment.next_refund_split = None
+    return said | _on_the_wire(shares)
+
+
+def renew(sheet: Sheet, operation: Operation) -> None:
+    """Compute the shares of an operation anew whose turn has come. Raises Refusal when that much is not left."""
+    if operation.kind in {Kind.CAPTURE, Kind.REFUND} and is_split(sheet):
+        shares = _shares(sheet, operation.kind, operation.amount, operation.request, operation)
+        operation.request = operation.request | _on_the_wire(shares)
+
+
+async def keep_shares(session: AsyncSession, operation: Operation, sheet: Sheet | None = None) -> None:
+    """Write the shares that ``operation.request`` says as rows, in place of those that ``sheet`` has of it.
+
+    The operation must have been flushed.
+    """
+    assert operation.id is not None  # noqa: S101 - flushed
+    said = {item.sub_merchant_id: item.amount for item in split_in(operation) or ()}
+    for row in [each for each in (sheet.shares if sheet else []) if each.operation_id == operation.id]:
+        assert sheet is not None  # noqa: S101 - it has the row
+        amount = said.pop(row.sub_merchant_id, None)
+        if amount is None:
+            sheet.shares.remove(row)
+            await session.delete(row)
+        else:
+            row.amount = amount
+    added = [SplitShare(operation_id=operation.id, sub_merchant_id=who, amount=what) for who, what in said.items()]
+    session.add_all(added)
+    if sheet is not None:
+        sheet.shares += added
+
+
+def split_in(operation: Operation) -> tuple[SplitItem, ...] | None:
+    """Return the shares that an operation's request says; None when it is not split."""
+    said = operation.request.get("split")
+    return tuple(SplitItem.model_validate(item) for item in said) if said else None
+
+
+def items(shares: Mapping[str, Decimal]) -> tuple[SplitItem, ...]:
+    """Return shares as the gateway takes them (gateway interface, Split item)."""
+    return tuple(SplitItem(sub_merchant_id=who, amount=amount) for who, amount in shares.items())
+
+
+def _on_the_wire(shares: Mapping[str, Decimal]) -> dict[str, Any]:
+    return {"split": [item.model_dump(mode="json", exclude_none=True) for item in items(shares)]}
+
+
+def _shares(sheet: Sheet, kind: Kind, amount: Decimal, said: Mapping[str, Any], turn_of: Operation | None) -> Shares:
+    currency = sheet.payment.currency
+    if kind is Kind.CAPTURE:
+        return captured(amount, allocated(sheet), currency)
+    standing = standing_of(sheet, turn_of=turn_of)
+    if chosen := said.get("chosen"):
+        return _as_chosen({who: Decimal(part) for who, part in chosen.items()}, amount, standing.at_most, currency)
+    worth = {who: Decimal(value) for who, value in said.get("by_lines", {}).items()}
+    try:
+        return given_back(amount, standing.left, currency, worth)
+    except IndivisibleError:
+        left = total_of(standing.left.values())
+        words = f"{amount} {currency} cannot be refunded: the sub-merchants have {left} {currency} of it left."
+        raise Refusal(RefusalCode.NOT_POSSIBLE, words, "amount") from None
+
+
+def _as_chosen(chosen: Shares, amount: Decimal, at_most: Mapping[str, Decimal], currency: str) -> Shares:
+    total = total_of(chosen.values())
+    if total != amount:
+        raise Refusal(
+            RefusalCode.NOT_POSSIBLE,
+            f"It was chosen who gives back {total} {currency} next, but {amount} {currency} is asked: "
+            "refund that amount, or choose anew (`saleor-gateway payments split`).",
+            "amount",
+        )
+    check_choice(chosen, at_most, currency)
+    return chosen
+
+
+def check_choice(chosen: Mapping[str, Decimal], at_most: Mapping[str, Decimal], currency: str) -> None:
+    """Refuse a choice that takes more of somebody than they can have left. Raises Refusal."""
+    for who, part in chosen.items():
+        left = at_most.get(who, ZERO)
+        if part > left:
+            words = f"{part} {currency} cannot be taken from the sub-merchant {who}: {left} {currency} is left."
+            raise Refusal(RefusalCode.NOT_POSSIBLE, words)
+
+
+def _worth(rules: SplitRules, granted: GrantedRefund, order: Order | None) -> dict[str, str]:
+    lines = granted_lines(granted, rules.metadata_key)
+    included = granted.shipping_costs_included and order is not None and order.shipping_price is not None
+    shipping = order.shipping_price.gross.amount if included and order and order.shipping_price else ZERO
+    return _exactly(granted_worth(rules, lines, shipping=shipping).items())
+
+
+def _exactly(worth: Iterable[tuple[str, Fraction]]) -> dict[str, str]:
+    return {
+        who: str((Decimal(value.numerator) / value.denominator).quantize(_EXACT_ENOUGH)) for who, value in sorted(worth)
+    }

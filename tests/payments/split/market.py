@@ -1,0 +1,91 @@
+"""A shop that is a marketplace: three mugs of the potter, a lamp of the smith, and shipping for the market."""
+
+from decimal import Decimal
+from typing import Any
+
+from app.ledger.tables import Kind
+from app.payments.split.standing import SplitStanding, standing_of
+from tests.payments.shop import Shop, source
+from tests.payments.split.people import MARKET, POTTER, SMITH, rules
+from tests.payments.till import operation, said
+
+SHARES = {MARKET: Decimal("70.00"), POTTER: Decimal("300.00"), SMITH: Decimal("199.50")}
+
+
+def taxed(amount: str) -> dict[str, Any]:
+    """Return a price of the events."""
+    return {"gross": {"amount": Decimal(amount), "currency": "UAH"}}
+
+
+def variant(who: str | None) -> dict[str, Any]:
+    """Return a variant whose product is sold by somebody."""
+    metadata = [{"key": "sub_merchant_id", "value": who}] if who else []
+    return {"id": "UHJvZHVjdFZhcmlhbnQ6MQ==", "name": "", "product": {"name": "Thing", "metadata": metadata}}
+
+
+def line(name: str, amount: str, who: str | None, quantity: int = 1) -> dict[str, Any]:
+    """Return a line of a checkout or an order."""
+    price = {"totalPrice": taxed(amount), "variant": variant(who)}
+    return {"id": name, "quantity": quantity, "productName": name, **price}
+
+
+MUGS, LAMP = line("Mugs", "300.00", POTTER, 3), line("Lamp", "199.50", SMITH)
+
+
+def bought(*lines: dict[str, Any]) -> dict[str, Any]:
+    """Return the checkout."""
+    return source(totalPrice=taxed("569.50"), shippingPrice=taxed("70.00"), lines=list(lines or (MUGS, LAMP)))
+
+
+def granted(*lines: tuple[dict[str, Any], int], shipping: bool = False) -> dict[str, Any]:
+    """Return the members of an event that asks for a granted refund of so many pieces of lines."""
+    order = {"id": "T3JkZXI6MQ==", "number": "7", "channel": {"slug": "uah"}, "shippingPrice": taxed("70.00")}
+    refund = {
+        "id": "R3JhbnQ6MQ==",
+        "shippingCostsIncluded": shipping,
+        "lines": [{"id": f"r{at}", "quantity": much, "orderLine": one} for at, (one, much) in enumerate(lines)],
+    }
+    return {"grantedRefund": refund, "order": order}
+
+
+async def becomes_a_market(shop: Shop, **different: Any) -> Shop:
+    """Let the shop's account split payments."""
+    kept = rules(**different).model_dump(mode="json")
+    shop.account = await shop.desk.accounts.change(shop.account.id, split_rules=kept)
+    return shop
+
+
+async def refund(
+    shop: Shop, amount: str, key: str, *, granted: dict[str, Any] | None = None, named: str | None = None
+) -> list[dict[str, Any]]:
+    """Staff refund something; return the shares that the gateway was told."""
+    shop.till.will(said(operation("refund", shop.order_id, amount, named=named or key)))
+    answer = await shop.staff("REFUND", amount, key, **(asked_for(shop, key, granted) if granted else {}))
+    assert answer.result == "REFUND_SUCCESS", answer.message
+    heard = shop.till.heard[-1]
+    assert heard.path == "/api/v1/split/refund"
+    assert heard.body["refund_amount"] == Decimal(amount)
+    return list(heard.body["split"])
+
+
+def asked_for(shop: Shop, key: str, granted: dict[str, Any]) -> dict[str, Any]:
+    """Return the members of the event by which staff ask for a granted refund."""
+    event = {"id": key, "type": "REFUND_REQUEST", "pspReference": "", "idempotencyKey": key}
+    transaction = {"id": shop.transaction.id, "events": [event], "order": granted["order"]}
+    return {"transaction": transaction, "grantedRefund": granted["grantedRefund"]}
+
+
+def shares(said: list[dict[str, Any]]) -> dict[str, Decimal]:
+    """Return shares as the gateway was told them."""
+    return {each["sub_merchant_id"]: each["amount"] for each in said}
+
+
+async def standing(shop: Shop) -> SplitStanding:
+    """Return how the payment stands."""
+    return standing_of(await shop.sheet())
+
+
+async def recorded(shop: Shop, kind: Kind, number: int = 0) -> dict[str, Decimal]:
+    """Return the rows of an operation's shares."""
+    sheet = await shop.sheet()
+    return sheet.shares_of([each for each in sheet.operations if each.kind is kind][number])

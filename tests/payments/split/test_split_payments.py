@@ -1,0 +1,210 @@
+"""A marketplace is paid, captures and refunds: nobody but the rules says whose money it is."""
+
+from decimal import Decimal
+
+import pytest
+
+from app.ledger.tables import Kind, State
+from tests.payments.shop import TOTAL, Shop
+from tests.payments.split.market import (
+    LAMP,
+    MUGS,
+    SHARES,
+    asked_for,
+    becomes_a_market,
+    bought,
+    granted,
+    line,
+    recorded,
+    refund,
+    shares,
+    standing,
+)
+from tests.payments.split.people import MARKET, POTTER, SMITH
+from tests.payments.till import Heard, Mute, operation, payment, said
+
+
+@pytest.fixture
+async def market(shop: Shop) -> Shop:
+    """A marketplace in which nobody has bought anything yet."""
+    return await becomes_a_market(shop)
+
+
+@pytest.fixture
+async def sold(market: Shop) -> Shop:
+    """A marketplace whose shopper has paid 569.50."""
+    await market.paid(sourceObject=bought())
+    return market
+
+
+@pytest.fixture
+async def held(market: Shop) -> Shop:
+    """A marketplace whose shopper has reserved 569.50."""
+    await market.paid("AUTHORIZATION", sourceObject=bought())
+    return market
+
+
+def of(**amounts: str) -> dict[str, Decimal]:
+    who = {"market": MARKET, "potter": POTTER, "smith": SMITH}
+    return {who[name]: Decimal(amount) for name, amount in amounts.items()}
+
+
+class TestPaying:
+    async def test_a_purchase_says_whose_money_it_is(self, market: Shop) -> None:
+        market.till.will(market.till.page())
+        answer = await market.begin(sourceObject=bought())
+        assert answer.result == "CHARGE_ACTION_REQUIRED"
+        [asked] = market.till.heard
+        assert asked.path == "/api/v1/split/purchase"
+        assert shares(asked.body["split"]) == SHARES
+        assert await recorded(market, Kind.CREATE) == SHARES
+
+    async def test_a_reservation_says_it_too(self, market: Shop) -> None:
+        market.till.will(market.till.page())
+        await market.begin(flow="AUTHORIZATION", sourceObject=bought())
+        [asked] = market.till.heard
+        assert asked.path == "/api/v1/payment"
+        assert asked.body["method"] == "auth"
+        assert shares(asked.body["split"]) == SHARES
+
+    async def test_when_the_call_arrives_the_shares_are_in_the_database(self, market: Shop) -> None:
+        seen = []
+
+        async def look(heard: Heard) -> None:
+            seen.append(await recorded(market, Kind.CREATE))
+
+        market.till.on_arrival = look
+        market.till.will(market.till.page())
+        await market.begin(sourceObject=bought())
+        assert seen == [SHARES]
+
+    async def test_a_part_of_the_order_is_the_same_part_of_each_share(self, market: Shop) -> None:
+        market.till.will(market.till.page())
+        await market.begin(amount="56.95", sourceObject=bought())
+        assert await recorded(market, Kind.CREATE) == of(market="7.00", potter="30.00", smith="19.95")
+
+    async def test_a_line_of_nobody_known_is_refused_before_anything_is_asked(self, market: Shop) -> None:
+        stranger = line("Cloth", "10.00", "eeeeeeee-0000-4000-8000-000000000005")
+        answer = await market.begin(sourceObject=bought(MUGS, stranger))
+        assert answer.result == "CHARGE_FAILURE"
+        [error] = answer.data["errors"]
+        assert error["code"] == "SPLIT_NOT_POSSIBLE"
+        assert "“Cloth”" in error["message"]
+        assert market.till.heard == []
+        assert await market.recorded() is None
+
+    async def test_an_account_without_rules_splits_nothing(self, shop: Shop) -> None:
+        shop.till.will(shop.till.page())
+        await shop.begin(sourceObject=bought())
+        [asked] = shop.till.heard
+        assert asked.path == "/api/v1/payment"
+        assert "split" not in asked.body
+
+
+class TestCapturing:
+    async def test_the_whole(self, held: Shop) -> None:
+        held.till.will(said(operation("capture", held.order_id, TOTAL)))
+        await held.staff("CHARGE", TOTAL)
+        [asked] = held.till.heard
+        assert asked.path == "/api/v1/split/capture"
+        assert shares(asked.body["split"]) == SHARES
+
+    async def test_a_part_is_divided_as_the_whole_and_only_that_can_be_given_back(self, held: Shop) -> None:
+        held.till.will(said(operation("capture", held.order_id, "300.00")))
+        await held.staff("CHARGE", "300.00")
+        part = of(market="36.88", potter="158.03", smith="105.09")
+        assert shares(held.till.heard[-1].body["split"]) == part
+        assert await recorded(held, Kind.CAPTURE) == part
+        assert (await standing(held)).left == part
+        assert shares(await refund(held, "300.00", "all")) == part
+
+    async def test_a_release_says_nothing_of_shares(self, held: Shop) -> None:
+        held.till.will(said(operation("void", held.order_id, TOTAL)))
+        await held.staff("CANCEL")
+        assert held.till.heard[-1].path == "/api/v1/void"
+
+
+class TestRefunding:
+    async def test_a_plain_sum_is_everybodys(self, sold: Shop) -> None:
+        assert shares(await refund(sold, "56.95", "r")) == of(market="7.00", potter="30.00", smith="19.95")
+
+    async def test_one_of_three_mugs_is_the_potters(self, sold: Shop) -> None:
+        assert shares(await refund(sold, "100.00", "r", granted=granted((MUGS, 1)))) == of(potter="100.00")
+        assert await recorded(sold, Kind.REFUND) == of(potter="100.00")
+
+    async def test_shipping_is_given_back_by_who_got_it(self, sold: Shop) -> None:
+        one = granted((LAMP, 1), shipping=True)
+        assert shares(await refund(sold, "269.50", "r", granted=one)) == of(market="70.00", smith="199.50")
+
+    async def test_first_a_mug_then_the_rest_and_everybody_is_at_zero(self, sold: Shop) -> None:
+        await refund(sold, "100.00", "first", granted=granted((MUGS, 1)))
+        rest = of(market="70.00", potter="200.00", smith="199.50")
+        assert shares(await refund(sold, "469.50", "second")) == rest
+        assert (await standing(sold)).left == {}
+
+    async def test_a_refund_that_failed_leaves_the_shares_as_they_were(self, sold: Shop) -> None:
+        sold.till.will(said(operation("refund", sold.order_id, "100.00", "failure")))
+        answer = await sold.staff("REFUND", "100.00", "r")
+        assert answer.result == "REFUND_FAILURE"
+        assert sold.till.calls == ["refund"]
+        assert (await standing(sold)).left == SHARES
+
+    async def test_of_an_account_that_splits_no_more_what_was_split_is_still_given_back_so(self, sold: Shop) -> None:
+        await sold.desk.accounts.change(sold.account.id, split_rules=None)
+        assert shares(await refund(sold, TOTAL, "all", granted=granted((MUGS, 1)))) == SHARES
+
+
+class TestWaiting:
+    async def test_shares_are_made_anew_when_the_turn_comes(self, sold: Shop) -> None:
+        """A mug is granted while a refund of unknown outcome is open. That one fails, and the potter has all again."""
+        sold.till.will(Mute.HANGS_UP)
+        await sold.staff("REFUND", "300.00", "first", **asked_for(sold, "first", granted((MUGS, 3))))
+        waiting = await sold.staff("REFUND", "100.00", "second", **asked_for(sold, "second", granted((MUGS, 1))))
+        assert waiting.result is None
+        assert (await sold.operation(Kind.REFUND, 1)).state is State.WAITING
+        assert POTTER not in await recorded(sold, Kind.REFUND, 1), "the potter may have nothing left"
+        sold.till.will(said(operation("refund", sold.order_id, "100.00")))
+        await sold.later(minutes=30)
+        assert (await sold.operation(Kind.REFUND, 0)).state is State.FAILURE
+        assert shares(sold.till.heard[-1].body["split"]) == of(potter="100.00")
+        assert await recorded(sold, Kind.REFUND, 1) == of(potter="100.00")
+
+    async def test_what_is_not_left_any_more_is_not_asked_for(self, sold: Shop) -> None:
+        sold.till.will(Mute.HANGS_UP)
+        await sold.staff("REFUND", "300.00", "first")
+        await sold.staff("REFUND", "269.50", "second")
+        await sold.notify(operation("refund", sold.order_id, "200.00", named="in-the-portal"))
+        await sold.later(minutes=1)
+        await sold.notify(operation("refund", sold.order_id, "300.00", named="the-first"))
+        await sold.later(minutes=30)
+        second = await sold.operation(Kind.REFUND, 1)
+        assert second.state is State.FAILURE
+        assert "69.50 UAH of it left" in (second.message or "")
+        assert sold.till.calls == ["refund"]
+        assert "REFUND_FAILURE" in sold.books.told
+
+
+class TestOthersAct:
+    async def test_a_refund_in_the_portal_is_assumed_to_be_everybodys(self, sold: Shop) -> None:
+        await sold.notify(operation("refund", sold.order_id, "56.95", named="in-the-portal"))
+        await sold.work()
+        now = await standing(sold)
+        assert now.assumed
+        assert now.left == of(market="63.00", potter="270.00", smith="179.55")
+        assert now.at_most == SHARES
+        assert await recorded(sold, Kind.REFUND) == {}, "what nobody knows is not recorded"
+
+    async def test_an_automatic_capture_is_assumed_to_be_divided_as_the_reservation(self, held: Shop) -> None:
+        await held.notify(operation("capture", held.order_id, TOTAL, named="by-itself"))
+        await held.work()
+        now = await standing(held)
+        assert now.assumed
+        assert now.left == SHARES
+
+    async def test_a_shopper_who_paid_another_amount_paid_everybody_in_proportion(self, market: Shop) -> None:
+        market.till.will(market.till.page())
+        await market.begin(sourceObject=bought())
+        changed = payment(market.order_id, processed_amount=Decimal("284.75"), processed_currency="UAH")
+        await market.notify(changed)
+        await market.work()
+        assert (await standing(market)).left == of(market="35.00", potter="150.00", smith="99.75")
