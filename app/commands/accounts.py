@@ -8,6 +8,7 @@ from app.commands import account_options as options
 from app.commands.account_add import add
 from app.commands.account_check import Finding, check
 from app.commands.account_set import change
+from app.commands.account_split import split
 from app.commands.account_view import AccountView, as_facts, as_table, view, views
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_account
@@ -18,6 +19,7 @@ from app.payments.desk import Desk
 commands = typer.Typer(help="Merchant accounts: points of sale at the gateway, with their keys.", no_args_is_help=True)
 commands.command("add")(add)
 commands.command("set")(change)
+commands.command("split")(split)
 
 
 @commands.command("list")

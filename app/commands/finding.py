@@ -1,9 +1,16 @@
-"""Finds what an operator names: a Saleor by its address, an account by its id or name."""
+"""Finds what an operator names: a Saleor by its address, an account by its id or name, a payment by its order."""
+
+from contextlib import suppress
+from uuid import UUID
+
+from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.commands.failure import CommandFailed
 from app.ledger.installations import OpenInstallation
+from app.ledger.sheets import Sheet, find_by_order
 from app.ledger.tables import MerchantAccount
 from app.payments.desk import Desk
+from app.payments.references import order_id_of
 
 
 async def find_installation(desk: Desk, saleor: str | None) -> OpenInstallation:
@@ -38,3 +45,18 @@ async def find_account(desk: Desk, given: str) -> MerchantAccount:
         ids = ", ".join(each.id for each in meant)
         raise CommandFailed(f"several merchant accounts are named {given!r}: say which by its id ({ids})")
     return meant[0]
+
+
+async def find_payment(session: AsyncSession, given: str) -> Sheet:
+    """Return the sheet of an order id, of a transaction's global id, or of the UUID in that. Raises CommandFailed."""
+    names = [given, order_id_of(given)]
+    with suppress(ValueError):
+        names.append(UUID(given).hex)
+    for name in names:
+        sheet = await find_by_order(session, name)
+        if sheet is not None:
+            return sheet
+    raise CommandFailed(
+        f"there is no payment {given!r}: give the gateway's order id or the transaction id of Saleor; "
+        "`saleor-gateway payments list` shows the newest"
+    )

@@ -1,17 +1,16 @@
 """``payments``: what became of each payment, and why."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Annotated
-from uuid import UUID
 
 import typer
 from rich.table import Table
 from rich.text import Text
-from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.commands.failure import CommandFailed
+from app.commands.finding import find_payment
 from app.commands.opening import at_desk
+from app.commands.payment_shares import share_table, shares_to_json
+from app.commands.payment_split import split
 from app.commands.standing import standing
 from app.commands.terminal import AsJson, fact, fact_sheet, moment, plain, say, show, show_json, table
 from app.commands.timeline import Entry, Expected, Tone, expectations, timeline
@@ -20,9 +19,11 @@ from app.ledger.sheets import Sheet, find_by_order, recent
 from app.ledger.tables import MerchantAccount
 from app.payments.balance import balance
 from app.payments.desk import Desk
-from app.payments.references import order_id_of
+from app.payments.split.rules import names_of
+from app.payments.split.standing import is_split
 
 commands = typer.Typer(help="What became of each payment, and why.", no_args_is_help=True)
+commands.command("split")(split)
 
 _STYLES = {Tone.NEUTRAL: "", Tone.GOOD: "green", Tone.OPEN: "yellow", Tone.BAD: "red"}
 
@@ -82,14 +83,15 @@ def show_payment(
 
     async def read(desk: Desk) -> tuple[Sheet, MerchantAccount, str, Sequence[Kept]]:
         async with desk.database.transaction() as session:
-            sheet = await _find(session, payment.strip())
+            sheet = await find_payment(session, payment.strip())
         account = await desk.accounts.find(sheet.payment.account_id)
         assert account is not None  # noqa: S101 - an account with payments is never deleted
         saleor = (await desk.installations.get(sheet.payment.installation_id)).saleor_api_url
         return sheet, account, saleor, await desk.inbox.of_order(account.id, sheet.payment.order_id)
 
     sheet, account, saleor, notifications = at_desk(read)
-    entries, expected = timeline(sheet, notifications), expectations(sheet, notifications)
+    names = names_of(account.split_rules)
+    entries, expected = timeline(sheet, notifications, names), expectations(sheet, notifications)
     if as_json:
         show_json(_to_json(sheet, account, saleor, entries, expected))
         return
@@ -97,25 +99,13 @@ def show_payment(
     if sheet.payment.problem is not None:
         show()
         show(Text(f"Problem: {plain(sheet.payment.problem)}", "bold red"))
+    if is_split(sheet):
+        show()
+        show(share_table(sheet, names))
     show()
     show(_lines(entries))
     show()
     show(_waits(expected) if expected else "Nothing is being waited for.")
-
-
-async def _find(session: AsyncSession, given: str) -> Sheet:
-    """Return the sheet of an order id, of a transaction's global id, or of the UUID in that."""
-    names = [given, order_id_of(given)]
-    with suppress(ValueError):
-        names.append(UUID(given).hex)
-    for name in names:
-        sheet = await find_by_order(session, name)
-        if sheet is not None:
-            return sheet
-    raise CommandFailed(
-        f"there is no payment {given!r}: give the gateway's order id or the transaction id of Saleor; "
-        "`saleor-gateway payments list` shows the newest"
-    )
 
 
 def _summary(sheet: Sheet) -> dict[str, object]:
@@ -153,6 +143,7 @@ def _to_json(
             {"at": moment(each.at), "who": each.who.value, "what": each.what, "words": each.words, **each.facts}
             for each in entries
         ],
+        "split": shares_to_json(sheet) if is_split(sheet) else None,
         "waiting_for": [{"words": each.words, "until": moment(each.until)} for each in expected],
     }
 

@@ -4,7 +4,7 @@ It holds what staff need to follow the money, and nothing of the shopper: no nam
 card no more than its mask.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -20,6 +20,7 @@ from app.ledger.tables import EventState, Flow, Kind, Operation, SaleorEvent, St
 from app.payments.mapper import Seen
 from app.payments.particulars import Particulars
 from app.payments.seen import seen_in
+from app.payments.split.standing import is_split
 
 Fact: TypeAlias = str | int | Decimal | dict[str, Any] | None
 Facts: TypeAlias = dict[str, Fact]
@@ -88,13 +89,13 @@ _STATES = {
 _TONES = {State.SUCCESS: Tone.GOOD, State.FAILURE: Tone.BAD}
 
 
-def timeline(sheet: Sheet, notifications: Sequence[Kept]) -> list[Entry]:
-    """Return what happened, oldest first."""
+def timeline(sheet: Sheet, notifications: Sequence[Kept], names: Mapping[str, str] | None = None) -> list[Entry]:
+    """Return what happened, oldest first. ``names`` is what people call the sub-merchants of a split payment."""
     said = [(row, _seen(row)) for row in notifications]
     notified = [(row.received_at, seen) for row, seen in said if seen is not None]
     entries = [_begun(sheet)]
     for operation in sheet.operations:
-        entries += _of_operation(operation, sheet.payment.flow, notified)
+        entries += _of_operation(operation, sheet.payment.flow, notified, _whose(sheet, operation, names or {}))
     entries += [_of_notification(row, seen, sheet.payment.flow) for row, seen in said]
     entries += [_of_event(each, sheet.payment.currency) for each in sheet.events]
     return sorted(entries, key=lambda entry: entry.at)
@@ -125,7 +126,20 @@ def _name(kind: Kind, flow: Flow) -> str:
     return "reservation" if kind is Kind.CREATE and flow is Flow.AUTHORIZATION else _NAMES[kind]
 
 
-def _of_operation(operation: Operation, flow: Flow, notified: Sequence[tuple[datetime, Seen]]) -> Iterator[Entry]:
+def _whose(sheet: Sheet, operation: Operation, names: Mapping[str, str]) -> str:
+    """Return in words whose money an operation of a split payment moves; nothing for others."""
+    shares = sheet.shares_of(operation)
+    if shares:
+        return f" ({', '.join(f'{amount} of {names.get(who, who)}' for who, amount in shares.items())})"
+    others = operation.idempotency_key.startswith("gateway:")
+    if others and is_split(sheet) and operation.kind in {Kind.CAPTURE, Kind.REFUND}:
+        return "; nobody tells whose money it was, so it is assumed to be everybody's, in proportion"
+    return ""
+
+
+def _of_operation(
+    operation: Operation, flow: Flow, notified: Sequence[tuple[datetime, Seen]], whose: str
+) -> Iterator[Entry]:
     name, sum_ = _name(operation.kind, flow), f"{operation.amount} {operation.currency}"
     asked = _ASKED[operation.kind].format(sum=sum_)
     facts: Facts = {
@@ -140,7 +154,7 @@ def _of_operation(operation: Operation, flow: Flow, notified: Sequence[tuple[dat
 
     begun = operation.created_at
     if operation.idempotency_key.startswith("gateway:"):
-        yield entry(begun, Who.GATEWAY, "seen", f"shows a {name} of {sum_} that others asked for")
+        yield entry(begun, Who.GATEWAY, "seen", f"shows a {name} of {sum_} that others asked for{whose}")
     else:
         if operation.asked_by_saleor and operation.kind is not Kind.CREATE:
             yield entry(begun, Who.SALEOR, "requested", f"asks {asked}")
@@ -148,7 +162,7 @@ def _of_operation(operation: Operation, flow: Flow, notified: Sequence[tuple[dat
             words = "lets it wait until the operation before it is settled"
             yield entry(begun, Who.APP, "postponed", words, Tone.OPEN)
         else:
-            yield entry(begun, Who.APP, "asked", f"asks the gateway {asked}")
+            yield entry(begun, Who.APP, "asked", f"asks the gateway {asked}{whose}")
     if operation.looked_at is not None:
         times = "once" if operation.looks == 1 else f"{operation.looks} times"
         words = f"has looked the {name} up {times} until now"

@@ -143,3 +143,11 @@ def _words(where: tuple[int | str, ...], message: str) -> str:
     place = ".".join(str(step) for step in where if step != "[key]")
     said = message.removeprefix("Value error, ")
     return f"{place}: {said}" if place else said
+
+
+def names_of(data: Mapping[str, Any] | None) -> Mapping[str, str]:
+    """Return what people call the sub-merchants, by UUID; nothing when ``data`` is not right any more."""
+    try:
+        return read_rules(data).names
+    except RulesError:
+        return {}

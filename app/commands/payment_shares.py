@@ -1,0 +1,66 @@
+"""Whose money a split payment is, as a small table for people and as JSON for scripts."""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+
+from rich.table import Table
+from rich.text import Text
+
+from app.commands.terminal import plain, table
+from app.ledger.sheets import Sheet
+from app.payments.split.allocation import ZERO
+from app.payments.split.choice import chosen_in
+from app.payments.split.standing import Part, allocated, standing_of
+
+
+def share_table(sheet: Sheet, names: Mapping[str, str]) -> Table:
+    """Return what each sub-merchant is to get, has received, gave back and has left."""
+    whole, standing, chosen = allocated(sheet), standing_of(sheet), chosen_in(sheet)
+    received, given_back = _sums(standing.received), _sums(standing.refunds)
+    headings = ["To get", "Received", "Given back", "Left"] + (["Gives back next"] if chosen else [])
+    shares = table("Sub-merchant", *headings)
+    for column in shares.columns[1:]:
+        column.justify = "right"
+    everybody = sorted({*whole, *received, *(chosen or {})}, key=lambda who: names.get(who, who))
+    for who in everybody:
+        amounts = [each.get(who, ZERO) for each in (whole, received, given_back, standing.left, chosen or {})]
+        shares.add_row(plain(names.get(who, who)), *(str(amount) for amount in amounts[: len(headings)]))
+    if standing.assumed:
+        shares.caption = "Others moved some of it, and nobody tells whose it was: that part is assumed, in proportion."
+        shares.caption_justify = "left"
+    return shares
+
+
+def share_words(shares: Mapping[str, Decimal], names: Mapping[str, str], currency: str) -> Text:
+    """Return who gets or gives how much, in a line."""
+    return Text(plain(", ".join(f"{names.get(who, who)} {amount} {currency}" for who, amount in shares.items())))
+
+
+def shares_to_json(sheet: Sheet) -> dict[str, object]:
+    """Return the same for scripts, with the shares of each operation. ``known`` false: they are assumed."""
+    standing = standing_of(sheet)
+    return {
+        "allocated": allocated(sheet),
+        "left": standing.left,
+        "assumed": standing.assumed,
+        "chosen_for_next_refund": chosen_in(sheet),
+        "operations": [
+            {
+                "kind": part.operation.kind.value,
+                "psp_reference": part.operation.psp_reference,
+                "amount": part.operation.amount,
+                "state": part.operation.state.value,
+                "known": part.known,
+                "shares": part.shares,
+            }
+            for part in (*standing.received, *standing.refunds)
+        ],
+    }
+
+
+def _sums(parts: Sequence[Part]) -> dict[str, Decimal]:
+    sums: dict[str, Decimal] = {}
+    for part in parts:
+        for who, amount in part.shares.items():
+            sums[who] = sums.get(who, ZERO) + amount
+    return sums

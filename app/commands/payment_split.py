@@ -1,0 +1,95 @@
+"""``payments split``: from whom the next refund of a payment is taken, when staff want it otherwise than the rules."""
+
+from decimal import Decimal, InvalidOperation
+from typing import Annotated
+
+import typer
+
+from app.commands.failure import CommandFailed
+from app.commands.finding import find_payment
+from app.commands.opening import at_desk
+from app.commands.payment_shares import share_table, share_words, shares_to_json
+from app.commands.terminal import AsJson, say, show, show_json
+from app.ledger.sheets import Sheet, load_by_order
+from app.ledger.tables import MerchantAccount
+from app.payments.desk import Desk
+from app.payments.refusal import Refusal
+from app.payments.split.choice import choose, chosen_in, leave_it_to_the_rules
+from app.payments.split.rules import names_of
+from app.payments.split.standing import is_split
+
+
+def split(
+    payment: Annotated[
+        str,
+        typer.Argument(
+            metavar="ORDER_ID|TRANSACTION_ID",
+            help="The gateway's order id, or the id of the transaction in Saleor.",
+            show_default=False,
+        ),
+    ],
+    *,
+    take: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SUB_MERCHANT=AMOUNT",
+            help="Take so much of the next refund from that one (its UUID, or its name in the rules); may be repeated.",
+        ),
+    ] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Leave the next refund to the rules again.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show whose money a split payment is, or choose from whom its next refund is taken.
+
+    The next refund must then be of the amount chosen. Nothing moves by this command: refund in the Dashboard.
+    """
+    if take and clear:
+        raise CommandFailed("give either --take or --clear", status=2)
+
+    async def do(desk: Desk) -> tuple[Sheet, MerchantAccount]:
+        async with desk.database.transaction() as session:
+            found = await find_payment(session, payment.strip())
+            sheet = await load_by_order(session, found.payment.order_id)
+            assert sheet is not None  # noqa: S101 - it was found a moment ago
+            if not is_split(sheet):
+                raise CommandFailed("this payment is not split among sub-merchants")
+            account = await session.get_one(MerchantAccount, sheet.payment.account_id)
+            try:
+                if take:
+                    choose(sheet, _amounts(take, account), desk.now())
+                elif clear:
+                    leave_it_to_the_rules(sheet, desk.now())
+            except Refusal as refusal:
+                raise CommandFailed(f"nothing was changed: {refusal.message}") from refusal
+        return sheet, account
+
+    sheet, account = at_desk(do)
+    if as_json:
+        show_json({"order_id": sheet.payment.order_id, **shares_to_json(sheet)})
+        return
+    names, chosen = names_of(account.split_rules), chosen_in(sheet)
+    show(share_table(sheet, names))
+    show()
+    if chosen:
+        total = sum(chosen.values(), Decimal())
+        say(f"The next refund must be of {total} {sheet.payment.currency}, and is taken from:", "bold")
+        show(share_words(chosen, names, sheet.payment.currency))
+    else:
+        say("The next refund goes by the refunded lines, else by what is left of each share.")
+
+
+def _amounts(given: list[str], account: MerchantAccount) -> dict[str, Decimal]:
+    """Return the amounts by sub-merchant. Raises CommandFailed."""
+    by_name = {name.casefold(): who for who, name in names_of(account.split_rules).items()}
+    amounts: dict[str, Decimal] = {}
+    for text in given:
+        who, _, number = text.rpartition("=")
+        try:
+            amount = Decimal(number.strip())
+        except InvalidOperation:
+            raise CommandFailed(f"{text!r} is not like SUB_MERCHANT=AMOUNT", status=2) from None
+        who = by_name.get(who.strip().casefold(), who.strip())
+        if not who or not amount.is_finite() or who in amounts:
+            raise CommandFailed(f"{text!r} is not like SUB_MERCHANT=AMOUNT, once for each", status=2)
+        amounts[who] = amount
+    return amounts
