@@ -13,6 +13,7 @@ from app.payments.answers import action_answer
 from app.payments.balance import ZERO, Balance, balance
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
+from app.payments.fiscal import said_again
 from app.payments.impossible import why_not
 from app.payments.plan import check_amount
 from app.payments.references import keep_reference, reference_of_refusal
@@ -20,7 +21,7 @@ from app.payments.refusal import Refusal, RefusalCode
 from app.payments.send import send
 from app.payments.split.planning import keep_shares, split_of_step
 from app.saleor.answers import ActionAnswer, AvailableAction, unique_reference
-from app.saleor.events import RequestedAction
+from app.saleor.events import RequestedAction, TransactionRefundRequested
 
 _KINDS = {
     AvailableAction.CHARGE: Kind.CAPTURE,
@@ -116,12 +117,14 @@ def _added(desk: Desk, sheet: Sheet, event: RequestedAction, key: str, account: 
     been told that it failed, and staff may have acted on that.
     """
     now = desk.now()
+    granted = event.granted_refund if isinstance(event, TransactionRefundRequested) else None
     standing = balance(sheet.payment.flow, sheet.operations)
     state, message = (State.WAITING if standing.in_flight else State.INTENT), None
-    split: dict[str, Any] = {}
+    more: dict[str, Any] = {}
     try:
         step = step_for(event.kind, event.action.amount, standing)
-        split = split_of_step(sheet, step.kind, step.amount, event, account)
+        more = split_of_step(sheet, step.kind, step.amount, event, account)
+        more = more or said_again(sheet, step.kind, step.amount, granted)
     except Refusal as refusal:
         if refusal.code is not RefusalCode.NOT_POSSIBLE:
             raise
@@ -138,7 +141,7 @@ def _added(desk: Desk, sheet: Sheet, event: RequestedAction, key: str, account: 
             "amount": str(step.amount),
             "currency": sheet.payment.currency,
             "order_id": sheet.payment.order_id,
-            **split,
+            **more,
         },
         message=message,
         next_look_at=desk.schedule.after_intent(now) if state is State.INTENT else None,

@@ -15,6 +15,7 @@ from app.ledger.tables import Flow, MerchantAccount
 from app.payments.context import attributes_of, description_of, payload_of
 from app.payments.desk import Addresses
 from app.payments.language import base_language, page_language
+from app.payments.products import products_of
 from app.payments.references import order_id_of
 from app.payments.refusal import Refusal, RefusalCode
 from app.payments.split.planning import split_of_payment
@@ -126,6 +127,7 @@ def terms_of(
     if account.names_required:
         require(first_name, RefusalCode.MISSING_NAME, "first name", "data.customer.firstName")
         require(last_name, RefusalCode.MISSING_NAME, "last name", "data.customer.lastName")
+    language = base_language(data.language, source.language_code)
     flow = Flow(event.action.action_type.value)
     order_id = order_id_of(event.transaction.id)
     order_number = source.number if isinstance(source, Order) else None
@@ -154,6 +156,7 @@ def terms_of(
         "result_url": addresses.return_page(order_id),
         "merchant_mcc": account.merchant_mcc,
         "f_receipt_delivery": account.receipt_delivery,
+        "products": products_of(account, source, event.action.amount, event.action.currency, language),
         "attributes": attributes_of(event),
         "payload": payload_of(event),
         "split": split_of_payment(event, account),
@@ -163,7 +166,7 @@ def terms_of(
         flow=flow,
         data=data,
         return_url=return_url,
-        language=base_language(data.language, source.language_code),
+        language=language,
         order_number=order_number,
         said=said,
     )

@@ -74,6 +74,7 @@ async def _call(
                 charge_amount=operation.amount,
                 split=split,
                 server_url=server_url,
+                products=operation.request.get("products"),
             )
             return await client.capture(capture, timeout=timeout)
         case Kind.VOID:
@@ -90,7 +91,12 @@ async def _call(
             return await client.split_refund(shared, timeout=timeout)
         case Kind.REFUND:
             refund = Refund(
-                order_id=order_id, order_currency=currency, refund_amount=operation.amount, server_url=server_url
+                order_id=order_id,
+                order_currency=currency,
+                refund_amount=operation.amount,
+                server_url=server_url,
+                products=operation.request.get("products"),
+                f_receipt_delivery=operation.request.get("f_receipt_delivery"),
             )
             return await client.refund(refund, timeout=timeout)
         case Kind.CANCEL:

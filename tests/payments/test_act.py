@@ -5,10 +5,11 @@ from decimal import Decimal
 import pytest
 from sqlmodel import select
 
-from app.ledger.tables import Kind, Operation, State
+from app.ledger.tables import Kind, Operation, ProductsForm, State
 from app.payments.act import act
+from tests.payments.baskets import line, taxed
 from tests.payments.books import amounts
-from tests.payments.shop import TOTAL, Shop, action_event
+from tests.payments.shop import TOTAL, Shop, action_event, source
 from tests.payments.till import Heard, operation, payment, refused, said
 
 ALL = Decimal(TOTAL)
@@ -250,3 +251,32 @@ class TestTrustThenCompare:
         paid.till.will(said(operation("refund", "another-order", "100.00")))
         assert (await paid.staff("REFUND", "100.00")).result is None
         assert (await paid.operation(Kind.REFUND)).state is State.UNKNOWN
+
+
+class TestFiscalMerchant:
+    async def test_the_products_are_in_the_row_before_they_are_in_the_call(self, shop: Shop) -> None:
+        """Law 1; and the account's present options do not change what a payment was made with."""
+        await shop.desk.accounts.change(shop.account.id, products=ProductsForm.FISCAL, receipt_delivery="sms")
+        basket = {"lines": [line(1, "499.50", 3)], "shippingPrice": taxed("70.00"), "totalPrice": taxed(TOTAL)}
+        shop.till.will(shop.till.page())
+        await shop.begin(flow="AUTHORIZATION", sourceObject=source(**basket))
+        await shop.notify(payment(shop.order_id, method="auth"))
+        await shop.work()
+        await shop.desk.accounts.change(shop.account.id, products=ProductsForm.NONE, receipt_delivery=None)
+        recorded: list[Operation] = []
+
+        async def look_into_the_ledger(heard: Heard) -> None:
+            recorded.extend(each for each in (await shop.sheet()).operations if each.kind.value == heard.action)
+
+        shop.till.on_arrival = look_into_the_ledger
+        shop.till.will(said(operation("capture", shop.order_id, "300.00")))
+        shop.till.will(said(operation("refund", shop.order_id, "300.00")))
+        await shop.staff("CHARGE", "300.00", "capture")
+        await shop.staff("REFUND", "300.00", "refund")
+
+        *_, captured, refunded = (each.body for each in shop.till.heard)
+        for asked, row in zip((captured, refunded), recorded, strict=True):
+            assert [each["name"] for each in asked["products"]] == [each["name"] for each in row.request["products"]]
+            assert sum(each["qty"] * each["amount"] for each in asked["products"]) == Decimal("300.00")
+        assert captured["products"] == refunded["products"]
+        assert refunded["f_receipt_delivery"] == "sms"

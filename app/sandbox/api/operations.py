@@ -52,6 +52,7 @@ async def refund(request: Request, sandbox: TheSandbox, body: JsonObject) -> Res
         currency=fields.order_currency,
         comment=fields.comment,
         server_url=fields.server_url,
+        products=fields.products or [],
     )
     return act(sandbox, _payment(sandbox, pos, fields.order_id), "refund", order)
 
@@ -102,6 +103,7 @@ def _capture(sandbox: Sandbox, pos: PointOfSale, fields: CaptureBody, *, through
         through_split=through_split,
         comment=fields.comment,
         server_url=fields.server_url,
+        products=fields.products or [],
     )
     return act(sandbox, _payment(sandbox, pos, fields.order_id), "capture", order)
 

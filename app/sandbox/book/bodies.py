@@ -210,6 +210,7 @@ class CaptureBody(SplitFields):
     charge_amount: Amount | None = None
     comment: Comment | None = None
     server_url: WebAddress | None = None
+    products: list[dict[str, Any]] | None = None
 
 
 class VoidBody(BaseModel):
@@ -230,6 +231,7 @@ class RefundBody(BaseModel):
     comment: Comment | None = None
     server_url: WebAddress | None = None
     f_receipt_delivery: ReceiptDelivery | None = None
+    products: list[dict[str, Any]] | None = None
 
 
 class SplitRefundBody(SplitFields):

@@ -144,6 +144,7 @@ class Operation(Entry):
     operation_id: UUID
     method: OperationMethod
     comment: str | None = None
+    products: list[dict[str, Any]] = Field(default_factory=list)
     through_split: bool = False
     """Whether it came to a split endpoint: some field names in the answer depend on that."""
 

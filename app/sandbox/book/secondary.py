@@ -7,6 +7,7 @@ to more than was taken. What is pending counts as if it had succeeded.
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 from app.sandbox.book import cards, shares
 from app.sandbox.book.book import Book
@@ -37,6 +38,7 @@ class Order:
     through_split: bool = False
     comment: str | None = None
     server_url: str | None = None
+    products: list[dict[str, Any]] = field(default_factory=list)
 
 
 def operate(book: Book, payment: Payment, method: OperationMethod, order: Order, now: datetime) -> Operation:
@@ -140,6 +142,7 @@ def _carry_out(book: Book, payment: Payment, method: OperationMethod, order: Ord
         created_at=now,
         server_url=order.server_url,
         comment=order.comment,
+        products=order.products,
         shares=order.split,
         through_split=order.through_split,
         base_url=payment.base_url,

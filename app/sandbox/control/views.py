@@ -24,6 +24,7 @@ class OperationView(BaseModel):
     status: Status
     status_code: str | None
     split: list[Share]
+    products: list[dict[str, Any]]
 
 
 class PaymentView(BaseModel):
@@ -44,7 +45,10 @@ class PaymentView(BaseModel):
     cc_token: str | None
     recurring_id: UUID | None
     split: list[Share]
+    description: str
+    payload: str | None
     attributes: dict[str, str]
+    products: list[dict[str, Any]]
     checkout_url: str
     qr_url: str
     challenge_url: str
@@ -71,6 +75,9 @@ def payment_view(book: Book, payment: Payment) -> PaymentView:
         cc_token=payment.card.token if payment.card else None,
         recurring_id=payment.recurring_id,
         split=payment.shares,
+        description=payment.description,
+        payload=payment.payload,
+        products=payment.products,
         attributes={attribute["key"]: attribute["value"] for attribute in payment.attributes},
         checkout_url=checkout_url(payment, "form"),
         qr_url=checkout_url(payment, "qr"),
@@ -89,6 +96,7 @@ def _operation_view(operation: Operation) -> OperationView:
         status=operation.status,
         status_code=operation.status_code,
         split=operation.shares,
+        products=operation.products,
     )
 
 

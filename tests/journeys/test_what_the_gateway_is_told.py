@@ -1,0 +1,65 @@
+"""A fiscal merchant's order: what the gateway knows of it when it is paid, and when a part of it is given back."""
+
+import json
+from decimal import Decimal
+from typing import Any
+
+from app.ledger.tables import ProductsForm
+from app.saleor.testing.views import GrantedLine, NewCheckout, NewLine
+from tests.journeys.stories import begin, both_books_agree, order_id_of, told
+from tests.journeys.town import Town
+
+JUICE = NewLine(
+    product_name="Juice", variant_name="1 l", unit_price=Decimal("40.00"), quantity=3, sku="J", tax_rate=Decimal("0.2")
+)
+CAKE = NewLine(
+    product_name="Cake", variant_name="Cake", unit_price=Decimal("100.00"), sku="C", tax_rate=Decimal("0.07")
+)
+WORTH = {"Juice (1 l)": Decimal("120.00"), "Cake": Decimal("100.00"), "Доставка": Decimal("70.00")}
+
+
+def worth(products: list[dict[str, Any]]) -> dict[str, Decimal]:
+    said: dict[str, Decimal] = {}
+    for each in products:
+        said[each["name"]] = said.get(each["name"], Decimal()) + Decimal(str(each["amount"])) * Decimal(
+            str(each["qty"])
+        )
+    return said
+
+
+async def test_an_order_is_described_when_it_is_paid_and_when_a_part_is_refunded(shop: Town) -> None:
+    chosen = {"products": ProductsForm.FISCAL, "receipt_delivery": "email", "description_template": "Shop, {channel}"}
+    await shop.open_account(name="Fiscal", options=chosen)
+    basket = await shop.saleor.new_checkout(NewCheckout(lines=[JUICE, CAKE], language_code="UK"))
+    _, session = await begin(shop, checkout_id=basket.id)
+    order_id = order_id_of(session)
+    await shop.gateway.pay(order_id)
+    transaction = await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+
+    payment = await shop.gateway.payment(order_id)
+    assert payment.description == "Shop, uah"
+    references = {"transaction": transaction.id, "checkout": basket.id, "channel": "uah"}
+    assert payment.attributes == {f"saleor_{name}": value for name, value in references.items()}
+    assert json.loads(payment.payload or "").items() >= references.items()
+    assert worth(payment.products) == WORTH
+    assert {each["taxes"]["prc"] for each in payment.products} == {20, 7, 0}
+    assert {each["fiscalReceiptDelivery"] for each in payment.products} == {"email"}
+
+    order = (await shop.saleor.complete(basket.id)).order
+    assert order is not None
+    juice = next(line for line in order.lines if line.product_name == "Juice")
+    granted = await shop.saleor.grant_refund(
+        order.id, Decimal("80.00"), lines=[GrantedLine(line_id=juice.id, quantity=2)], transaction_id=transaction.id
+    )
+    assert granted.granted_refund is not None, granted.errors
+    await shop.saleor.refund_granted(granted.granted_refund.id)
+    await shop.saleor.background_done()
+    await told(shop, transaction.id, "REFUND_SUCCESS")
+    await shop.saleor.refund(transaction.id, Decimal("210.00"))
+    await shop.saleor.background_done()
+    await both_books_agree(shop, transaction.id)
+
+    lines, rest = (await shop.gateway.payment(order_id)).operations
+    (juices,) = lines.products
+    assert (juices["name"], juices["qty"], Decimal(juices["amount"])) == ("Juice (1 l)", 2, Decimal("40.00"))
+    assert worth(rest.products) == WORTH | {"Juice (1 l)": Decimal("40.00")}

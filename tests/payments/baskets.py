@@ -1,0 +1,57 @@
+"""Baskets as Saleor tells them, and what is told of them to the gateway."""
+
+from decimal import Decimal
+from typing import Any
+
+from hypothesis import strategies as st
+
+from app.gateway.models import FiscalProduct, Product
+from app.ledger.tables import ProductsForm
+from app.payments.products import products_of
+from app.saleor.source import Checkout, Order
+from tests.payments.shop import source
+from tests.payments.test_plan import an_account
+
+money = st.decimals(min_value="0.01", max_value="9999.99", places=2)
+
+
+def taxed(gross: object, tax: object = 0) -> dict[str, Any]:
+    return {
+        "gross": {"amount": Decimal(str(gross)), "currency": "UAH"},
+        "tax": {"amount": Decimal(str(tax)), "currency": "UAH"},
+    }
+
+
+def line(number: int, total: object, quantity: int = 1, *, tax: object = 0, name: str = "Juice") -> dict[str, Any]:
+    return {
+        "id": f"line-{number}",
+        "quantity": quantity,
+        "totalPrice": taxed(total, tax),
+        "variant": {"id": f"variant-{number}", "name": name, "sku": f"SKU-{number}", "product": {"name": name}},
+    }
+
+
+def checkout(*lines: dict[str, Any], shipping: object = 0, total: object = None) -> Checkout:
+    worth = sum((each["totalPrice"]["gross"]["amount"] for each in lines), Decimal(str(shipping)))
+    members = {
+        "lines": lines,
+        "shippingPrice": taxed(shipping),
+        "totalPrice": taxed(worth if total is None else total),
+    }
+    return Checkout.model_validate(source(**members))
+
+
+def fiscal(paid: Checkout | Order, amount: Decimal, **chosen: Any) -> list[FiscalProduct]:
+    told = products_of(an_account(products=ProductsForm.FISCAL, **chosen), paid, amount, "UAH", "uk")
+    assert told is not None
+    return [each for each in told if isinstance(each, FiscalProduct)]
+
+
+def plain(paid: Checkout | Order, amount: Decimal) -> list[Product] | None:
+    told = products_of(an_account(products=ProductsForm.PLAIN), paid, amount, "UAH", "en")
+    return None if told is None else [each for each in told if isinstance(each, Product)]
+
+
+lines = st.lists(st.tuples(money, st.integers(1, 12)), min_size=1, max_size=6).map(
+    lambda parts: [line(number, total, quantity) for number, (total, quantity) in enumerate(parts)]
+)
