@@ -17,6 +17,7 @@ cli = typer.Typer(
     pretty_exceptions_enable=False,
 )
 cli.command("run")(serve.run)
+cli.command("worker")(serve.run_worker)
 cli.command("migrate")(serve.migrate_database)
 cli.add_typer(installations.commands, name="installations")
 cli.add_typer(accounts.commands, name="accounts")

@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
@@ -90,6 +90,20 @@ async def open_desk(
             now=now,
             schedule=settings.schedule,
         )
+
+
+@asynccontextmanager
+async def open_worker(
+    settings: Settings,
+    now: Callable[[], datetime] = utc_now,
+    connections: Callable[[], httpx2.AsyncClient] = new_connections,
+) -> AsyncIterator[tuple[Worker, Desk]]:
+    """Give a worker and the desk that it works at, without the web app. Raises SettingsError."""
+    async with AsyncExitStack() as stack:
+        desk = await stack.enter_async_context(open_desk(settings, now, connections))
+        http = await stack.enter_async_context(connections())
+        worker = Worker(SaleorClient(http, Documents(MANIFEST / "operations")))
+        yield worker, replace(desk, wake=worker.wake)
 
 
 def create_app(
@@ -182,14 +196,13 @@ def _mount(app: FastAPI, settings: Settings, desk: Desk, http: httpx2.AsyncClien
 
 @asynccontextmanager
 async def _running(worker: Worker, desk: Desk) -> AsyncIterator[None]:
-    """Let the worker work beside the web app. What it leaves undone at the end is claimed after the next start."""
+    """Let the worker work beside the web app, and finish what it has begun before the app ends."""
     task = asyncio.create_task(worker.run(desk))
     try:
         yield
     finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+        worker.stop()
+        await task
 
 
 @cache

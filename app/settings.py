@@ -3,6 +3,7 @@
 A wrong setting stops the start with one line that names it and says what to do (``SettingsError``).
 """
 
+import random
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Literal
@@ -52,6 +53,7 @@ class Settings(BaseSettings):
     first_settle: float = Field(default=3, gt=0)
     first_poll: float = Field(default=60, gt=0)
     worker_lease: float = Field(default=60, gt=0)
+    overdue: float = Field(default=86400, gt=0)
 
     @field_validator("base_url", "iframe_base_url", "support_url", "privacy_url")
     @classmethod
@@ -115,6 +117,8 @@ class Settings(BaseSettings):
             budget=timedelta(seconds=self.gateway_budget),
             answer_window=timedelta(seconds=self.answer_window),
             lease=timedelta(seconds=self.worker_lease),
+            overdue=timedelta(seconds=self.overdue),
+            jitter=random.random,
         )
 
     def open_vault(self) -> Vault:

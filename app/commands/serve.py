@@ -1,15 +1,25 @@
-"""``run`` and ``migrate``: the service itself."""
+"""``run``, ``worker`` and ``migrate``: the service itself."""
 
 import asyncio
+import os
+import signal
+from collections.abc import Callable
+from types import FrameType
 
+import structlog
 import uvicorn
 from starlette.types import ASGIApp
 
 from app.commands.opening import bring_up_to_date, require_newest
 from app.ledger.database import is_sqlite
 from app.logs import configure_logs
-from app.main import create_app
+from app.main import create_app, open_worker
 from app.settings import Settings, read_settings
+
+log = structlog.get_logger(__name__)
+
+_STOP = (signal.SIGTERM, signal.SIGINT)
+_ANSWERING_TAKES_AT_MOST = 5  # seconds beyond the budget that a webhook has for the gateway
 
 
 def run() -> None:
@@ -23,14 +33,24 @@ def serve(settings: Settings, app: ASGIApp) -> None:
     configure_logs(settings.log_format, settings.log_level)
     settings.open_vault()
     asyncio.run(_prepare_database(settings))
-    uvicorn.run(
+    config = uvicorn.Config(
         app,
         host=settings.host,
         port=settings.port,
         log_config=None,
         access_log=False,
         server_header=False,
+        timeout_graceful_shutdown=int(settings.gateway_budget) + _ANSWERING_TAKES_AT_MOST,
     )
+    _Server(config).run()
+
+
+def run_worker() -> None:
+    """Do the durable jobs without serving: tell Saleor, digest notifications, look up what is not known."""
+    settings = read_settings()
+    configure_logs(settings.log_format, settings.log_level)
+    settings.open_vault()
+    asyncio.run(_work(settings))
 
 
 def migrate_database() -> None:
@@ -47,3 +67,33 @@ async def _prepare_database(settings: Settings) -> None:
         await bring_up_to_date(settings)
         return
     await require_newest(settings)
+
+
+async def _work(settings: Settings) -> None:
+    """Work until a signal comes, then finish what was begun."""
+    await _prepare_database(settings)
+    async with open_worker(settings) as (worker, desk):
+        for number in _STOP:
+            asyncio.get_running_loop().add_signal_handler(number, _stop_then_quit, worker.stop)
+        log.info("working")
+        await worker.run(desk)
+        log.info("stopped")
+
+
+def _stop_then_quit(stop: Callable[[], None]) -> None:
+    log.info("stopping", jobs="those in progress are finished; a second signal ends them")
+    for number in _STOP:
+        asyncio.get_running_loop().remove_signal_handler(number)
+        signal.signal(number, signal.SIG_DFL)
+    stop()
+
+
+class _Server(uvicorn.Server):
+    """A server that a second signal ends at once, whatever it waits for."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Take a signal."""
+        if self.should_exit:
+            signal.signal(sig, signal.SIG_DFL)
+            os.kill(os.getpid(), sig)
+        super().handle_exit(sig, frame)

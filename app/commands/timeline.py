@@ -194,6 +194,8 @@ def _outcome(operation: Operation, name: str, notified: Sequence[tuple[datetime,
 
 
 def _seen(row: Kept) -> Seen | None:
+    if row.data is None:
+        return None
     try:
         return seen_in(read_data(row.data), "en")
     except UnreadableNotification:
@@ -201,7 +203,7 @@ def _seen(row: Kept) -> Seen | None:
 
 
 def _of_notification(row: Kept, seen: Seen | None, flow: Flow) -> Entry:
-    said = "something that is no record of this payment"
+    said = "something that is no record of this payment" if row.data else "something that no key of ours opens"
     if seen is not None:
         said = f"{_name(seen.kind, flow)} {_STATES[seen.state]}, {seen.amount} {seen.currency}"
         said += f": {seen.message}" if seen.message else ""

@@ -4,27 +4,39 @@ They are kept sealed: a notification can hold a card's token, and always holds w
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import datetime
 
 from sqlalchemy import update
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col, select
 
+from app.ledger.claims import Work
 from app.ledger.database import Database
 from app.ledger.tables import Notification
-from app.ledger.vault import Vault
+from app.ledger.vault import Vault, VaultError
+
+NOTIFICATIONS = Work(
+    Notification,
+    row_id=col(Notification.id),
+    due=col(Notification.next_attempt_at),
+    party=col(Notification.account_id),
+    tries=col(Notification.attempts),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A notification as it was received. ``data`` is the signed text, ``attempts`` counts tries to process it."""
+    """A notification as it was received. ``data`` is the signed text, ``attempts`` counts tries to process it.
+
+    ``data`` is None when the secret key file has no key that opens it.
+    """
 
     id: int
     account_id: str
     order_id: str
-    data: str
+    data: str | None
     deliveries: int
     attempts: int
     outcome: str | None
@@ -37,7 +49,7 @@ class Kept:
 
 
 class Inbox:
-    """Keeps notifications, and hands each to one worker at a time."""
+    """Keeps notifications, and opens them. What no key opens is still there: somebody may find the key."""
 
     def __init__(self, database: Database, vault: Vault) -> None:
         self._database = database
@@ -70,24 +82,11 @@ class Inbox:
             return False
         return True
 
-    async def claim(self, now: datetime, lease: timedelta, most: int) -> Sequence[Kept]:
-        """Claim notifications that wait to be processed, for ``lease``, oldest first."""
-        due = (
-            select(Notification.id)
-            .where(col(Notification.next_attempt_at) <= now)
-            .order_by(col(Notification.id))
-            .limit(most)
-            .with_for_update(skip_locked=True)
-        )
-        claiming: Any = (
-            update(Notification)
-            .where(col(Notification.id).in_(due))
-            .values(next_attempt_at=now + lease, attempts=col(Notification.attempts) + 1)
-            .returning(Notification)
-        )
+    async def get(self, notification_id: int) -> Kept:
+        """Return the notification with that row id, which exists."""
         async with self._database.transaction() as session:
-            claimed = (await session.exec(claiming)).scalars().all()
-        return sorted((self._open(row) for row in claimed), key=lambda kept: kept.id)
+            row = (await session.exec(select(Notification).where(Notification.id == notification_id))).one()
+        return self._open(row)
 
     async def settle(self, notification_id: int, *, outcome: str, now: datetime) -> None:
         """Mark a notification as processed and say what came of it."""
@@ -110,11 +109,14 @@ class Inbox:
 
     def _open(self, row: Notification) -> Kept:
         assert row.id is not None  # noqa: S101 - a row that was read has its id
+        data = None
+        with suppress(VaultError):
+            data = self._vault.open(row.data_sealed, _place(row.account_id, row.digest))
         return Kept(
             id=row.id,
             account_id=row.account_id,
             order_id=row.order_id,
-            data=self._vault.open(row.data_sealed, _place(row.account_id, row.digest)),
+            data=data,
             deliveries=row.deliveries,
             attempts=row.attempts,
             outcome=row.outcome,

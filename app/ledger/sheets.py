@@ -6,15 +6,22 @@ payment's lock: what is capturable or refundable is computed from what nobody el
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any
 
-from sqlalchemy import ColumnElement, or_, update
+from sqlalchemy import ColumnElement, or_
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from app.ledger.claims import Work
 from app.ledger.tables import Kind, Operation, Payment, SaleorEvent, SplitShare
+
+LOOKS = Work(
+    Operation,
+    row_id=col(Operation.id),
+    due=col(Operation.next_look_at),
+    party=col(Payment.account_id),
+    payment=col(Operation.payment_id),
+)
 
 
 @dataclass(slots=True)
@@ -131,27 +138,6 @@ async def _filled(session: AsyncSession, payment: Payment) -> Sheet:
         .order_by(col(SplitShare.sub_merchant_id))
     )
     return Sheet(payment, list(operations.all()), list(events.all()), list(shares.all()))
-
-
-async def claim_looks(session: AsyncSession, now: datetime, lease: timedelta, most: int) -> Sequence[int]:
-    """Claim operations that are due to be looked at, for ``lease``; return their row ids.
-
-    A worker that dies leaves them to be claimed again when the lease is over.
-    """
-    due = (
-        select(Operation.id)
-        .where(col(Operation.next_look_at) <= now)
-        .order_by(col(Operation.next_look_at))
-        .limit(most)
-        .with_for_update(skip_locked=True)
-    )
-    claimed: Any = await session.exec(
-        update(Operation)
-        .where(col(Operation.id).in_(due))
-        .values(next_look_at=now + lease)
-        .returning(col(Operation.id)),
-    )
-    return list(claimed.scalars().all())
 
 
 async def recent(session: AsyncSession, *, most: int, problems_only: bool) -> Sequence[Payment]:

@@ -16,7 +16,7 @@ from app.payments.closing import reason_of_closing
 from app.payments.mapper import Known, Seen, Verdict, believable, event_of, judge
 from app.payments.paid_with import as_kept
 from app.payments.particulars import Particulars
-from app.payments.problems import of_words, raise_on
+from app.payments.problems import clear, of_waiting, of_words, raise_on
 from app.payments.references import keep_reference, reference_of_problem, reference_of_release
 from app.payments.schedule import Schedule
 from app.saleor.answers import EventType
@@ -53,7 +53,7 @@ def apply(sheet: Sheet, pos_id: str, records: Sequence[Seen], posting: Posting) 
             _post(sheet, operation, judge(_known(sheet.payment, operation, pos_id), seen), seen, posting)
     _release_the_rest(sheet, posting)
     _conclude_cancellation(sheet, posting)
-    _wake_next(sheet, posting.now)
+    _go_on(sheet, posting.now)
 
 
 def conclude(
@@ -83,7 +83,7 @@ def conclude(
     if event is not None:
         _write(sheet, operation, event, posting, amount=operation.amount, message=message)
     _conclude_cancellation(sheet, posting)
-    _wake_next(sheet, posting.now)
+    _go_on(sheet, posting.now)
 
 
 def note(sheet: Sheet, message: str, posting: Posting) -> None:
@@ -274,8 +274,11 @@ def _conclude_cancellation(sheet: Sheet, posting: Posting) -> None:
             _write(sheet, operation, event, posting, amount=operation.amount, message=operation.message)
 
 
-def _wake_next(sheet: Sheet, now: datetime) -> None:
-    """Let the worker send the next waiting operation as soon as none is in flight (laws of money, 3)."""
+def _go_on(sheet: Sheet, now: datetime) -> None:
+    """Forget that somebody waited for what has ended. Let the worker send what waits, if nothing is in flight (3)."""
+    for each in sheet.operations:
+        if each.state.final:
+            clear(sheet.payment, of_waiting(each))
     if balance(sheet.payment.flow, sheet.operations).in_flight:
         return
     waiting = next((each for each in sheet.operations if each.state is State.WAITING), None)

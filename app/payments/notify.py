@@ -9,13 +9,25 @@ from app.gateway.errors import ForgedNotification, UnreadableNotification
 from app.gateway.notification import read_data, read_notification
 from app.ledger.inbox import Kept
 from app.ledger.sheets import load_by_order
-from app.payments.apply import Posting, apply
+from app.payments.apply import Posting, apply, raise_problem
 from app.payments.desk import Desk
+from app.payments.problems import SEALED, clear
 from app.payments.seen import seen_in
 
 log = structlog.get_logger(__name__)
 
+_FIRST_PAUSE = timedelta(seconds=2)
 _LONGEST_PAUSE = timedelta(minutes=30)
+
+UNMATCHED = "no payment of ours has this order"
+CANNOT_BE_OPENED = (
+    "A notification of the gateway cannot be opened: the secret key that it was sealed with is not in the key file. "
+    "It is tried again until somebody puts the key back."
+)
+
+
+class SealedNotification(Exception):  # noqa: N818 - named after what it is
+    """No key of ours opens it."""
 
 
 class Receipt(Enum):
@@ -52,30 +64,47 @@ async def receive(desk: Desk, account_id: str, form: bytes) -> Receipt:
     return Receipt.KEPT if fresh else Receipt.REPEATED
 
 
-async def digest(desk: Desk, notification: Kept) -> None:
-    """Post a kept notification to its payment's sheet. If that fails it is kept, and tried again later."""
+async def digest(desk: Desk, notification_id: int) -> str | None:
+    """Post a kept notification to its payment's sheet and return what came of it, in words.
+
+    If that fails it is kept, to be tried again later, and None is returned.
+    """
+    notification = await desk.inbox.get(notification_id)
     try:
         outcome = await _post(desk, notification)
     except Exception as error:
-        log.exception("notification not processed", notification=notification.id, order_id=notification.order_id)
-        pause = min(timedelta(seconds=2) * (1 << min(notification.attempts, 20)), _LONGEST_PAUSE)
-        await desk.inbox.postpone(notification.id, reason=type(error).__name__, until=desk.now() + pause)
-        return
-    await desk.inbox.settle(notification.id, outcome=outcome, now=desk.now())
+        log.exception("notification not processed", notification=notification_id, order_id=notification.order_id)
+        pause = desk.schedule.pause(_FIRST_PAUSE, notification.attempts, _LONGEST_PAUSE)
+        await desk.inbox.postpone(notification_id, reason=type(error).__name__, until=desk.now() + pause)
+        return None
+    await desk.inbox.settle(notification_id, outcome=outcome, now=desk.now())
     desk.wake()
+    return outcome
 
 
 async def _post(desk: Desk, notification: Kept) -> str:
+    if notification.data is None:
+        await _tell_staff(desk, notification)
+        raise SealedNotification
     record = read_data(notification.data)
     account = await desk.accounts.find(notification.account_id)
     assert account is not None  # noqa: S101 - a notification refers to its account
     async with desk.database.transaction() as session:
         sheet = await load_by_order(session, record.order_id, account_id=account.id)
         if sheet is None:
-            return "no payment of ours has this order"
+            return UNMATCHED
         seen = seen_in(record, sheet.payment.language)
         if seen is None:
             return f"nothing to do for {record.method}"
+        clear(sheet.payment, SEALED)
         apply(sheet, account.pos_id, [seen], Posting(now=desk.now(), schedule=desk.schedule))
         session.add_all([*sheet.operations, *sheet.events])
     return f"{seen.kind.value} {seen.state.value}"
+
+
+async def _tell_staff(desk: Desk, notification: Kept) -> None:
+    async with desk.database.transaction() as session:
+        sheet = await load_by_order(session, notification.order_id, account_id=notification.account_id)
+        if sheet is not None:
+            raise_problem(sheet, CANNOT_BE_OPENED, desk.now(), cause=SEALED)
+            session.add_all(sheet.events)

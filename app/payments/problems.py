@@ -5,6 +5,8 @@ cause                 raised when                            cleared when
 ====================  =====================================  ====================================
 ``KEYS``              the gateway refuses the account's keys it accepts them again
 ``of_event``          Saleor refuses an event for good       it has taken the event after all
+``of_waiting``        an outcome is not known for a day      it is known
+``SEALED``            no key of ours opens a notification    one of its order opens
 ``of_words``          the gateway's word does not agree      staff have looked (``looked_at``)
                       with what was asked, or with itself
 ====================  =====================================  ====================================
@@ -15,11 +17,12 @@ cause                 raised when                            cleared when
 import hashlib
 
 from app.ledger.sheets import Sheet, payment_of, with_problem
-from app.ledger.tables import Payment, SaleorEvent
+from app.ledger.tables import Operation, Payment, SaleorEvent
 from app.payments.desk import Desk
 
 KEYS = "keys"
 KEYS_REFUSED = "The gateway refuses the keys of this merchant account: check them, nothing can be paid."
+SEALED = "sealed"
 _EVENT = "event:"
 _EARLIER = "earlier"  # raised before causes were kept
 _LOOKED_AT = ""
@@ -28,6 +31,11 @@ _LOOKED_AT = ""
 def of_event(event: SaleorEvent) -> str:
     """Return the cause of a problem with an event that Saleor refuses."""
     return f"{_EVENT}{event.type}:{event.psp_reference}"
+
+
+def of_waiting(operation: Operation) -> str:
+    """Return the cause of a problem with an operation whose outcome is open for too long."""
+    return f"waiting:{operation.id}"
 
 
 def of_words(words: str) -> str:

@@ -1,5 +1,6 @@
 """When an operation is looked up next, if nobody tells us of it before. Pure."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -19,7 +20,10 @@ class Schedule:
     ``expiry_grace``: how long after its last minute an unpaid payment is cancelled at the gateway.
     ``lease``: how long a worker's claim on a job lasts, and so how late the jobs of a worker that died are taken over;
     longer than any job takes, or it is done twice (which is harmless, and a waste).
+    ``overdue``: an outcome that is open for so long is a problem for staff; it is looked up all the same.
     ``pauses_before_resending``: between tries of a call that provably was not sent.
+    ``jitter``: gives a number from 0 up to 1, another one each time, by which pauses are spread: else all that failed
+    when a Saleor or the gateway went down would come back to it in the same moments.
     """
 
     settling: timedelta = timedelta(minutes=15)
@@ -30,7 +34,16 @@ class Schedule:
     answer_window: timedelta = timedelta(seconds=25)
     expiry_grace: timedelta = timedelta(minutes=2)
     lease: timedelta = timedelta(seconds=60)
+    overdue: timedelta = timedelta(hours=24)
     pauses_before_resending: tuple[timedelta, ...] = (timedelta(milliseconds=200), timedelta(milliseconds=800))
+    jitter: Callable[[], float] = lambda: 0.0
+
+    def pause(self, first: timedelta, tries: int, longest: timedelta) -> timedelta:
+        """Return how long to wait after so many ``tries`` without success: twice as long each time, up to ``longest``.
+
+        Up to a fifth of it is left out, by ``jitter``.
+        """
+        return min(first * (1 << min(max(tries, 1) - 1, 30)), longest) * (1 - self.jitter() / 5)
 
     def after_intent(self, now: datetime) -> datetime:
         """Return when an intent that nobody has concluded is taken for a crash: once its own call must be over."""
@@ -47,8 +60,7 @@ class Schedule:
         if state.final or state is State.WAITING:
             return None
         first = self.first_settle if state in {State.INTENT, State.UNKNOWN} else self.first_poll
-        pause: timedelta = min(first * (1 << min(looks, 30)), self.longest)
-        look = now + pause
+        look = now + self.pause(first, looks + 1, self.longest)
         if state in {State.INTENT, State.UNKNOWN} and now < since + self.settling:
             return min(look, since + self.settling)
         if state is State.INIT and expires_at is not None and now < expires_at:
@@ -58,3 +70,7 @@ class Schedule:
     def settled_by_silence(self, asked_at: datetime, now: datetime) -> bool:
         """Return True when the gateway has shown nothing for so long that nothing happened (laws of money, 2)."""
         return now >= asked_at + self.settling
+
+    def is_overdue(self, since: datetime, now: datetime) -> bool:
+        """Return True when an outcome that is open ``since`` then must not be waited for in silence any longer."""
+        return now >= since + self.overdue

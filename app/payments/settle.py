@@ -17,7 +17,7 @@ from app.payments.closing import LINK_IS_LOST, TIME_IS_OVER, being_closed, cance
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
 from app.payments.mapper import Seen
-from app.payments.problems import KEYS, KEYS_REFUSED, keys_accepted
+from app.payments.problems import KEYS, KEYS_REFUSED, keys_accepted, of_waiting
 from app.payments.refusal import Refusal
 from app.payments.seen import seen_in
 from app.payments.send import send
@@ -117,6 +117,7 @@ async def _post(
             closing = _close_the_page(sheet, operation, posting)
         if scheduled and not operation.state.final and operation.next_look_at is not None:
             operation.next_look_at = _next_look(sheet, operation, posting)
+        _mind_what_is_overdue(sheet, operation, posting)
         session.add_all([*sheet.operations, *sheet.events])
     return None if closing is None else (sheet, closing)
 
@@ -169,6 +170,21 @@ def _close_the_page(sheet: Sheet, operation: Operation, posting: Posting) -> Ope
     )
     sheet.operations.append(closing)
     return closing
+
+
+def _mind_what_is_overdue(sheet: Sheet, operation: Operation, posting: Posting) -> None:
+    """Make an outcome that is open for too long a problem for staff: nothing waits for ever in silence."""
+    since = operation.updated_at
+    if operation.state is State.INIT and sheet.payment.expires_at is not None:
+        since = max(since, sheet.payment.expires_at)  # until then it is the shopper who is waited for
+    if operation.state.final or not posting.schedule.is_overdue(since, posting.now):
+        return
+    what = "payment" if operation.kind is Kind.CREATE else operation.kind.value
+    words = (
+        f"Since {since:%Y-%m-%d %H:%M} UTC it is not known what became of the {what} of {operation.amount} "
+        f"{operation.currency}. The app goes on asking the gateway; compare this payment with the merchant portal."
+    )
+    raise_problem(sheet, words, posting.now, cause=of_waiting(operation))
 
 
 def _next_look(sheet: Sheet, operation: Operation, posting: Posting) -> datetime | None:

@@ -1,6 +1,6 @@
 """Delivers the outbox: each event until Saleor has it, or refuses it for good (laws of money, 5)."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import structlog
 from pydantic import ValidationError
@@ -18,9 +18,9 @@ from app.saleor.reports import EventReport
 
 log = structlog.get_logger(__name__)
 
-_FIRST_PAUSE = timedelta(seconds=1)
-_LONGEST_PAUSE = timedelta(minutes=5)
-_LONGEST_PAUSE_UNAUTHORISED = timedelta(hours=1)  # uninstalled, or switched off by staff: it may come back
+# The first pause and the longest.
+_PAUSES = (timedelta(seconds=1), timedelta(minutes=5))
+_PAUSES_UNAUTHORISED = (timedelta(minutes=1), timedelta(hours=1))  # uninstalled, or switched off: it may come back
 
 
 async def deliver(desk: Desk, saleor: SaleorClient, event_id: int) -> None:
@@ -41,7 +41,7 @@ async def deliver(desk: Desk, saleor: SaleorClient, event_id: int) -> None:
             payment = await payment_of(session, event.payment_id)
             # It can have taken so long that another worker has delivered it meanwhile.
             if event.state is EventState.WAITING:
-                _post(event, payment, error, desk.now())
+                _post(event, payment, error, desk)
     desk.wake()
 
 
@@ -79,10 +79,10 @@ def _report(payment: Payment, event: SaleorEvent) -> EventReport:
     )
 
 
-def _post(event: SaleorEvent, payment: Payment, error: SaleorError | None, now: datetime) -> None:
+def _post(event: SaleorEvent, payment: Payment, error: SaleorError | None, desk: Desk) -> None:
     if error is None:
         event.state = EventState.DELIVERED
-        event.delivered_at = now
+        event.delivered_at = desk.now()
         event.next_attempt_at = None
         event.last_error = None
         clear(payment, of_event(event))
@@ -98,7 +98,6 @@ def _post(event: SaleorEvent, payment: Payment, error: SaleorError | None, now: 
         )
         raise_on(payment, of_event(event), words)
         return
-    longest = _LONGEST_PAUSE_UNAUTHORISED if isinstance(error, SaleorNotAuthorised) else _LONGEST_PAUSE
-    pause = min(_FIRST_PAUSE * (1 << min(event.attempts - 1, 20)), longest)
+    first, longest = _PAUSES_UNAUTHORISED if isinstance(error, SaleorNotAuthorised) else _PAUSES
     log.warning("event not delivered yet", event_type=event.type, order_id=payment.order_id, error=str(error))
-    event.next_attempt_at = now + pause
+    event.next_attempt_at = desk.now() + desk.schedule.pause(first, event.attempts, longest)

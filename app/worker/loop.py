@@ -1,72 +1,100 @@
-"""The loop: claims what is due, works on it, rests until it is woken or the next tick."""
+"""The worker: claims what is due, does it, rests until it is woken or the next tick; and stops without losing any."""
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from datetime import timedelta
 
 import structlog
 
-from app.ledger.outbox import claim_events
-from app.ledger.sheets import claim_looks
+from app.ledger.inbox import NOTIFICATIONS
+from app.ledger.outbox import EVENTS
+from app.ledger.sheets import LOOKS
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
 from app.payments.notify import digest
 from app.payments.settle import look
 from app.saleor.graphql import SaleorClient
 from app.worker.deliver import deliver
+from app.worker.lane import Lane, Trade
 
 log = structlog.get_logger(__name__)
 
-_MOST = 20  # claims of one kind in one round
 _TICK_SECONDS = 1.0
+# A job asks the gateway or Saleor for at most the budget, and the database before and after.
+_MARGIN = timedelta(seconds=5)
 
 
 class Worker:
     """Does the durable jobs of one process. Any number of workers may share a database."""
 
     def __init__(self, saleor: SaleorClient) -> None:
-        self._saleor = saleor
-        self._woken = asyncio.Event()
+        async def tell(desk: Desk, event_id: int) -> None:
+            await deliver(desk, saleor, event_id)
+
+        self._lanes = (
+            Lane(Trade(NOTIFICATIONS, digest, most=10, share=5)),
+            Lane(Trade(LOOKS, _look, most=40, share=10)),
+            Lane(Trade(EVENTS, tell, most=40, share=10)),
+        )
+        self._stopping = asyncio.Event()
 
     def wake(self) -> None:
         """Say that there is work, so that nobody waits for the next tick."""
-        self._woken.set()
+        for lane in self._lanes:
+            lane.woken.set()
+
+    def stop(self) -> None:
+        """Take no more work. ``run`` returns when what was begun is finished."""
+        self._stopping.set()
+        self.wake()
 
     async def run(self, desk: Desk) -> None:
-        """Work until cancelled. An error of one round is logged, and the next round comes."""
-        while True:
-            self._woken.clear()
-            try:
-                busy = await self.work_once(desk)
-            except Exception:  # the database may be away for a moment: the worker outlives it
-                log.exception("worker round failed")
-                busy = 0
-            if busy:
-                continue
-            try:
-                await asyncio.wait_for(self._woken.wait(), _TICK_SECONDS)
-            except TimeoutError:
-                continue
+        """Work until told to ``stop``; when cancelled, end at once.
+
+        After ``stop`` the jobs in progress are finished, for which they get the budget and a margin. Whatever is not
+        finished even then, and all that was begun when it is cancelled, is taken over when its claim has run out.
+        """
+        tending = [asyncio.create_task(self._tend(desk, lane)) for lane in self._lanes]
+        try:
+            await asyncio.gather(*tending)
+            await self._finish(desk)
+        finally:
+            for task in tending:
+                task.cancel()
+            for lane in self._lanes:
+                lane.abandon()
+                await lane.finish()
 
     async def work_once(self, desk: Desk) -> int:
         """Claim and do what is due now; return how many jobs that were."""
-        now, lease = desk.now(), desk.schedule.lease
-        notifications = await desk.inbox.claim(now, lease, _MOST)
-        async with desk.database.transaction() as session:
-            looks = await claim_looks(session, now, lease, _MOST)
-            events = await claim_events(session, now, lease, _MOST)
-        budget = desk.schedule.budget.total_seconds()
-        await _together([digest(desk, each) for each in notifications])
-        await _together(
-            [look(desk, each, Deadline(budget), scheduled=True) for each in looks]
-            + [deliver(desk, self._saleor, each) for each in events]
-        )
-        return len(notifications) + len(looks) + len(events)
+        claimed = [(lane, await lane.claim(desk)) for lane in self._lanes]
+        for lane, claims in claimed:
+            lane.begin(desk, claims)
+            await lane.finish()
+        return sum(len(claims) for _, claims in claimed)
+
+    async def _tend(self, desk: Desk, lane: Lane) -> None:
+        while not self._stopping.is_set():
+            lane.woken.clear()
+            try:
+                claims = await lane.claim(desk)
+                if self._stopping.is_set():
+                    await lane.give_back(desk, claims)
+                    return
+                lane.begin(desk, claims)
+            except Exception:  # the database may be away for a moment: the worker outlives it
+                log.exception("worker round failed")
+            try:
+                await asyncio.wait_for(lane.woken.wait(), _TICK_SECONDS)
+            except TimeoutError:
+                continue
+
+    async def _finish(self, desk: Desk) -> None:
+        patience = desk.schedule.budget + _MARGIN
+        end = Deadline(patience.total_seconds())
+        late = sum([await lane.finish(end.left) for lane in self._lanes])
+        if late:
+            log.warning("worker stops before its jobs are finished", jobs=late, waited_seconds=patience.total_seconds())
 
 
-async def _together(jobs: Sequence[Awaitable[None]]) -> None:
-    """Do independent jobs side by side. One that fails keeps its claim until that runs out, and is tried again."""
-    for result in await asyncio.gather(*jobs, return_exceptions=True):
-        if isinstance(result, Exception):
-            log.error("job failed", exc_info=result)
-        elif isinstance(result, BaseException):
-            raise result
+async def _look(desk: Desk, operation_row_id: int) -> None:
+    await look(desk, operation_row_id, Deadline(desk.schedule.budget.total_seconds()), scheduled=True)

@@ -139,6 +139,7 @@ async def a_payment(
             session.add(each)
             await session.flush()
     for told in notifications:
+        assert told.data is not None
         name = digest(told.data)
         await desk.inbox.keep(
             account_id=account.id, digest=name, data=told.data, order_id=row.order_id, now=told.received_at

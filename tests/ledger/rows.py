@@ -89,13 +89,13 @@ def an_operation(payment_id: int, kind: Kind, key: str, **more: Any) -> Operatio
     return Operation(payment_id=payment_id, kind=kind, idempotency_key=key, **(members | more))
 
 
-def an_event(payment_id: int, reference: str, kind: str = "INFO") -> SaleorEvent:
-    """Return an event of that payment, due now."""
+def an_event(payment_id: int, reference: str, kind: str = "INFO", due: datetime = NOON) -> SaleorEvent:
+    """Return an event of that payment, due now if nothing else is said."""
     return SaleorEvent(
         payment_id=payment_id,
         type=kind,
         psp_reference=reference,
         amount=Decimal("1.00"),
-        next_attempt_at=NOON,
+        next_attempt_at=due,
         created_at=NOON,
     )

@@ -1,19 +1,23 @@
 """Work is claimed in the database: by any number of workers at once, each piece by one (laws of money, 5 and 6)."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 
 import pytest
 from sqlmodel import col, select
 
+from app.ledger.accounts import AccountBook
+from app.ledger.claims import Claim, Party, Room, claim, give_back
 from app.ledger.database import Database, create_engine
-from app.ledger.inbox import Inbox
-from app.ledger.outbox import claim_events, event_for_update, later_events
-from app.ledger.sheets import claim_looks
+from app.ledger.inbox import NOTIFICATIONS, Inbox
+from app.ledger.installations import InstallationBook
+from app.ledger.outbox import EVENTS, event_for_update, later_events
+from app.ledger.sheets import LOOKS
 from app.ledger.tables import EventState, Kind, MerchantAccount, Operation, SaleorEvent, State
-from app.ledger.vault import Vault, VaultError
-from tests.ledger.rows import NOON, a_payment, an_event, an_operation, raw
+from app.ledger.vault import Vault
+from tests.ledger.rows import NOON, a_payment, an_account, an_event, an_installation, an_operation, raw
 
 LEASE = timedelta(seconds=60)
 
@@ -28,12 +32,17 @@ async def other(database_url: str) -> AsyncIterator[Database]:
 
 async def events(database: Database, now: datetime = NOON, most: int = 20) -> list[int]:
     async with database.transaction() as session:
-        return list(await claim_events(session, now, LEASE, most))
+        return [each.row_id for each in await claim(session, EVENTS, now, LEASE, Room(most))]
 
 
 async def looks(database: Database, now: datetime = NOON, most: int = 20) -> list[int]:
     async with database.transaction() as session:
-        return list(await claim_looks(session, now, LEASE, most))
+        return [each.row_id for each in await claim(session, LOOKS, now, LEASE, Room(most))]
+
+
+async def notifications(database: Database, now: datetime = NOON, most: int = 20) -> list[int]:
+    async with database.transaction() as session:
+        return [each.row_id for each in await claim(session, NOTIFICATIONS, now, LEASE, Room(most))]
 
 
 async def many_payments(database: Database, account: MerchantAccount, count: int, events_each: int = 1) -> list[int]:
@@ -72,7 +81,7 @@ class TestEvents:
         """The first has claimed and not committed; the second neither waits for ever nor claims it as well."""
         await many_payments(database, account, 2)
         async with database.transaction() as session:
-            first = list(await claim_events(session, NOON, LEASE, 1))
+            first = [each.row_id for each in await claim(session, EVENTS, NOON, LEASE, Room(1))]
             waiting = asyncio.create_task(events(other))
             await asyncio.wait([waiting], timeout=0.1)
         assert len(first) == 1
@@ -123,8 +132,8 @@ class TestEvents:
     async def test_newer_events_of_the_same_payment(self, database: Database, account: MerchantAccount) -> None:
         await many_payments(database, account, 2, events_each=3)
         async with database.transaction() as session:
-            [event_id] = await claim_events(session, NOON, LEASE, 1)
-            event = await event_for_update(session, event_id)
+            [claimed] = await claim(session, EVENTS, NOON, LEASE, Room(1))
+            event = await event_for_update(session, claimed.row_id)
             newer = await later_events(session, event)
         assert [each.psp_reference for each in newer] == ["event-1", "event-2"]
         assert {each.payment_id for each in newer} == {event.payment_id}
@@ -153,7 +162,7 @@ class TestLooks:
     ) -> None:
         await many_payments(database, account, 2)
         async with database.transaction() as session:
-            first = list(await claim_looks(session, NOON, LEASE, 1))
+            first = [each.row_id for each in await claim(session, LOOKS, NOON, LEASE, Room(1))]
             waiting = asyncio.create_task(looks(other))
             await asyncio.wait([waiting], timeout=0.1)
         assert len(first) == 1
@@ -203,27 +212,28 @@ class TestInbox:
         assert kept.deliveries == 6
 
     async def test_nobody_gets_the_same_claim(
-        self, database: Database, other: Database, vault: Vault, account: MerchantAccount
+        self, database: Database, other: Database, inbox: Inbox, account: MerchantAccount
     ) -> None:
-        one, two = Inbox(database, vault), Inbox(other, vault)
         for number in range(8):
-            await one.keep(account_id=account.id, digest=f"{number:064}", data="d", order_id="order1", now=NOON)
-        claims = await asyncio.gather(*(each.claim(NOON, LEASE, 3) for each in (one, two) * 2))
-        claimed = [kept.id for claim in claims for kept in claim]
+            await inbox.keep(account_id=account.id, digest=f"{number:064}", data="d", order_id="order1", now=NOON)
+        claims = await asyncio.gather(*(notifications(each, most=3) for each in (database, other) * 2))
+        claimed = [each for claim in claims for each in claim]
         assert len(claimed) == len(set(claimed))
-        assert all(list(claim) == sorted(claim, key=lambda kept: kept.id) for claim in claims)
-        rest = await two.claim(NOON, LEASE, 20)
-        assert len(claimed) + len(rest) == 8
+        assert all(claim == sorted(claim) for claim in claims)
+        assert len(claimed) + len(await notifications(other)) == 8
 
-    async def test_processed_or_to_be_tried_again(self, inbox: Inbox, account: MerchantAccount) -> None:
+    async def test_processed_or_to_be_tried_again(
+        self, database: Database, inbox: Inbox, account: MerchantAccount
+    ) -> None:
         for digest in ("a", "b"):
             await inbox.keep(account_id=account.id, digest=digest * 64, data=digest, order_id="order1", now=NOON)
-        first, second = await inbox.claim(NOON, LEASE, 20)
-        await inbox.settle(first.id, outcome="create success", now=NOON)
-        await inbox.postpone(second.id, reason="RuntimeError", until=NOON + timedelta(seconds=4))
-        assert await inbox.claim(NOON + timedelta(seconds=3), LEASE, 20) == []
-        [again] = await inbox.claim(NOON + timedelta(seconds=4), LEASE, 20)
-        assert (again.id, again.attempts, again.outcome, again.processed_at) == (second.id, 2, "RuntimeError", None)
+        first, second = await notifications(database)
+        await inbox.settle(first, outcome="create success", now=NOON)
+        await inbox.postpone(second, reason="RuntimeError", until=NOON + timedelta(seconds=4))
+        assert await notifications(database, NOON + timedelta(seconds=3)) == []
+        assert await notifications(database, NOON + timedelta(seconds=4)) == [second]
+        again = await inbox.get(second)
+        assert (again.attempts, again.outcome, again.processed_at) == (2, "RuntimeError", None)
         done = (await inbox.of_order(account.id, "order1"))[0]
         assert (done.outcome, done.processed_at, done.next_attempt_at) == ("create success", NOON, None)
 
@@ -231,6 +241,77 @@ class TestInbox:
         """It can hold a card's token."""
         await inbox.keep(account_id=account.id, digest="a" * 64, data="tok-secret", order_id="order1", now=NOON)
         assert "tok-secret" not in str(await raw(database, "SELECT * FROM notification"))
-        stranger = Inbox(database, Vault([b"\x09" * 32]))
-        with pytest.raises(VaultError):
-            await stranger.of_order(account.id, "order1")
+        [kept] = await Inbox(database, Vault([b"\x09" * 32])).of_order(account.id, "order1")
+        assert kept.data is None
+
+
+class TestGivingBack:
+    async def test_what_was_not_begun_is_free_at_once(self, database: Database, account: MerchantAccount) -> None:
+        """And the try is not counted."""
+        await many_payments(database, account, 2)
+        for work in (EVENTS, LOOKS):
+            async with database.transaction() as session:
+                claims = await claim(session, work, NOON, LEASE, Room(20))
+            async with database.transaction() as session:
+                await give_back(session, work, claims, NOON)
+            async with database.transaction() as session:
+                assert await claim(session, work, NOON, LEASE, Room(20)) == claims
+        async with database.transaction() as session:
+            assert {each.attempts for each in (await session.exec(select(SaleorEvent))).all()} == {1}
+
+    async def test_what_somebody_else_has_by_now_stays_theirs(
+        self, database: Database, account: MerchantAccount
+    ) -> None:
+        await many_payments(database, account, 1)
+        async with database.transaction() as session:
+            claims = await claim(session, EVENTS, NOON, LEASE, Room(20))
+        later = NOON + LEASE
+        assert len(await events(database, later)) == 1
+        async with database.transaction() as session:
+            await give_back(session, EVENTS, claims, later)
+        assert await events(database, later) == []
+
+
+class TestFairness:
+    """A store gets its turn, however much there is to do for another one."""
+
+    @pytest.fixture
+    async def stores(
+        self, database: Database, accounts: AccountBook, installations: InstallationBook
+    ) -> list[MerchantAccount]:
+        """A big store with ten payments, and two small ones with one each that came later."""
+        found = []
+        for number, payments in enumerate((10, 1, 1)):
+            installation = await an_installation(installations, f"https://shop{number}.example.com/graphql/")
+            found.append(await an_account(accounts, installation, name=f"Store {number}"))
+            for each in range(payments):
+                payment, _ = await a_payment(database, found[-1], number * 100 + each)
+                assert payment.id is not None
+                async with database.transaction() as session:
+                    session.add(an_event(payment.id, "event", due=NOON - timedelta(minutes=10 - number)))
+        return found
+
+    @staticmethod
+    async def served(database: Database, room: Room) -> Counter[Party]:
+        async with database.transaction() as session:
+            claims: list[Claim] = await claim(session, EVENTS, NOON, LEASE, room)
+        return Counter(each.party for each in claims)
+
+    async def test_everybody_once_before_anybody_twice(self, database: Database, stores: list[MerchantAccount]) -> None:
+        big, small, other = (each.installation_id for each in stores)
+        assert await self.served(database, Room(4)) == {big: 2, small: 1, other: 1}
+
+    async def test_nobody_gets_more_than_a_share(self, database: Database, stores: list[MerchantAccount]) -> None:
+        big, small, other = (each.installation_id for each in stores)
+        assert await self.served(database, Room(20, share=3)) == {big: 3, small: 1, other: 1}
+
+    async def test_what_is_being_done_counts(self, database: Database, stores: list[MerchantAccount]) -> None:
+        big, small, other = (each.installation_id for each in stores)
+        assert await self.served(database, Room(2, busy={big: 1})) == {small: 1, other: 1}
+        assert await self.served(database, Room(20, share=3, busy={big: 2})) == {big: 1}
+        assert await self.served(database, Room(20, share=3, busy={big: 3})) == {}
+
+    async def test_accounts_take_turns_at_the_gateway(self, database: Database, stores: list[MerchantAccount]) -> None:
+        async with database.transaction() as session:
+            claims = await claim(session, LOOKS, NOON, LEASE, Room(3))
+        assert {each.party for each in claims} == {each.id for each in stores}

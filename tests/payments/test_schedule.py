@@ -1,5 +1,6 @@
 """When the worker looks again, and how much time a webhook has (laws of money, 2 and 11). Pure."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -50,6 +51,15 @@ def test_there_is_always_a_next_look_and_it_is_never_far(
         assert look <= settled  # the settling time is not slept through
     if state is State.INIT and expires_at is not None and now < expires_at:
         assert look <= expires_at + SCHEDULE.expiry_grace
+
+
+@given(tries=st.integers(0, 10**6), drawn=st.floats(0, 1, exclude_max=True))
+def test_pauses_are_spread_and_never_longer_than_without(tries: int, drawn: float) -> None:
+    first, longest = timedelta(seconds=1), timedelta(minutes=5)
+    plain = SCHEDULE.pause(first, tries, longest)
+    spread = replace(SCHEDULE, jitter=lambda: drawn).pause(first, tries, longest)
+    assert first <= plain <= longest
+    assert plain * 0.8 <= spread <= plain
 
 
 @given(gone=spans)

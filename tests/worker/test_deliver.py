@@ -85,11 +85,14 @@ async def test_saleor_is_down_and_comes_back(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("trouble", "longest"),
-    [(SaleorUnreachable("down"), timedelta(minutes=5)), (SaleorNotAuthorised("gone"), timedelta(hours=1))],
+    ("trouble", "first", "longest"),
+    [
+        (SaleorUnreachable("down"), timedelta(seconds=1), timedelta(minutes=5)),
+        (SaleorNotAuthorised("gone"), timedelta(minutes=1), timedelta(hours=1)),
+    ],
 )
 async def test_each_attempt_waits_twice_as_long_as_the_one_before(
-    paid: Shop, trouble: SaleorError, longest: timedelta
+    paid: Shop, trouble: SaleorError, first: timedelta, longest: timedelta
 ) -> None:
     """Up to a limit; a Saleor that has uninstalled us is left in peace longer, and may come back."""
     await put(paid, "INFO")
@@ -101,7 +104,7 @@ async def test_each_attempt_waits_twice_as_long_as_the_one_before(
         assert event.next_attempt_at is not None
         pauses.append(event.next_attempt_at - paid.clock.now)
         paid.clock.now = event.next_attempt_at
-    assert pauses[:4] == [timedelta(seconds=seconds) for seconds in (1, 2, 4, 8)]
+    assert pauses[:4] == [first * times for times in (1, 2, 4, 8)]
     assert pauses[-1] == longest
     assert pauses == sorted(pauses)
     await paid.work()

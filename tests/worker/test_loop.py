@@ -1,9 +1,6 @@
 """The loop of a worker: claims what is due, rests until it is woken, survives whatever a job does."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -13,42 +10,24 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from app.ledger.claims import Claim
 from app.ledger.tables import Kind, State
 from app.main import MANIFEST
+from app.payments.desk import Desk
 from app.saleor.documents import Documents
 from app.saleor.graphql import SaleorClient
+from app.worker.lane import Lane
 from app.worker.loop import Worker
 from tests.payments.books import amounts
 from tests.payments.shop import TOTAL, Shop
 from tests.payments.till import Mute, operation, payment, said
-
-
-@asynccontextmanager
-async def working(shop: Shop) -> AsyncIterator[Worker]:
-    """Let a worker run beside the test, as it does beside the web app."""
-    worker = Worker(shop.books)
-    shop.desk = replace(shop.desk, wake=worker.wake)
-    task = asyncio.create_task(worker.run(shop.desk))
-    try:
-        yield worker
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+from tests.worker.shift import until, working
 
 
 @pytest.fixture
 def no_tick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a resting worker rest until somebody wakes it."""
     monkeypatch.setattr("app.worker.loop._TICK_SECONDS", 3600)
-
-
-async def until(shop: Shop, told: str) -> None:
-    """Wait until Saleor was told that."""
-    async with asyncio.timeout(10):
-        while told not in shop.books.told:
-            shop.books.news.clear()
-            await shop.books.news.wait()
 
 
 @pytest.mark.usefixtures("no_tick")
@@ -65,15 +44,15 @@ async def test_whoever_leaves_work_wakes_the_worker(shop: Shop) -> None:
 
 @pytest.mark.usefixtures("no_tick")
 async def test_a_round_that_fails_is_followed_by_the_next(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    claim, failed = shop.desk.inbox.claim, asyncio.Event()
+    claim, failed = Lane.claim, asyncio.Event()
 
-    async def broken_once(_self: object, *args: Any) -> Any:
+    async def broken_once(lane: Lane, desk: Desk) -> list[Claim]:
         if not failed.is_set():
             failed.set()
             raise OSError("the disk is full")
-        return await claim(*args)
+        return await claim(lane, desk)
 
-    monkeypatch.setattr(type(shop.desk.inbox), "claim", broken_once)
+    monkeypatch.setattr(Lane, "claim", broken_once)
     shop.till.will(shop.till.page())
     await shop.begin()
     async with working(shop) as worker:

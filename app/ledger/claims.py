@@ -1,0 +1,103 @@
+"""Claims: how any number of workers share the work in one database, and each store gets its part of it.
+
+A claim is a moment in the row: until then the work is somebody's, after it anybody's. A worker that dies leaves nothing
+behind that would have to be cleared away.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, TypeAlias
+
+from sqlalchemy import ColumnElement, case, func, literal, update
+from sqlmodel import SQLModel, col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.ledger.tables import Payment
+
+Party: TypeAlias = int | str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A row that was claimed ``until`` then. ``party`` is for whom the work is done: a Saleor, or an account."""
+
+    row_id: int
+    party: Party
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much more a worker can take: ``most`` in all, and so many that no party has more than ``share`` at once.
+
+    ``busy`` says how many jobs it does already, for each party that it does any for.
+    """
+
+    most: int
+    share: int | None = None
+    busy: Mapping[Party, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A kind of work, by the columns of its table: it is done when the moment ``due`` has come and ``ready`` holds.
+
+    ``payment``: where the party is a column of the payment, the column that names the payment. ``tries``: where tries
+    are counted.
+    """
+
+    table: type[SQLModel]
+    row_id: Any
+    due: Any
+    party: Any
+    payment: Any = None
+    tries: Any = None
+    ready: tuple[ColumnElement[bool], ...] = ()
+
+
+async def claim(session: AsyncSession, work: Work, now: datetime, lease: timedelta, room: Room) -> list[Claim]:
+    """Claim what is due, for ``lease``: parties take turns, each with what has been due longest.
+
+    What another worker is claiming at this moment is left to it, and not waited for.
+    """
+    due = (work.due <= now, *work.ready)
+    wanted = dict((await session.exec(_in_turns(work, due, room))).all())
+    if not wanted:
+        return []
+    still_due = select(work.row_id).where(work.row_id.in_(list(wanted)), *due).with_for_update(skip_locked=True)
+    until = now + lease
+    claiming: Any = update(work.table).where(work.row_id.in_(still_due)).values(_moved(work, until, tries=1))
+    claimed = set((await session.exec(claiming.returning(work.row_id))).scalars().all())
+    return [Claim(row_id, party, until) for row_id, party in wanted.items() if row_id in claimed]
+
+
+async def give_back(session: AsyncSession, work: Work, claims: Sequence[Claim], now: datetime) -> None:
+    """Return claims on which nothing was done, so that anybody can take them at once.
+
+    One that has run out, and was taken over, is left alone.
+    """
+    for each in claims:
+        ours = (work.row_id == each.row_id, work.due == each.until)
+        await session.exec(update(work.table).where(*ours).values(_moved(work, now, tries=-1)))
+
+
+def _moved(work: Work, due: datetime, *, tries: int) -> dict[Any, Any]:
+    return {work.due: due} | ({} if work.tries is None else {work.tries: work.tries + tries})
+
+
+def _in_turns(work: Work, due: Sequence[ColumnElement[bool]], room: Room) -> Any:
+    """Return the query of the row ids to claim, each with its party.
+
+    A party's first row goes before any other's second, and the jobs that are being done for it count as its first.
+    """
+    done = case(dict(room.busy), value=work.party, else_=0) if room.busy else literal(0)
+    place = func.row_number().over(partition_by=work.party, order_by=(work.due, work.row_id))
+    queue: Any = select(
+        work.row_id.label("row_id"), work.party.label("party"), work.due.label("due"), (place + done).label("turn")
+    )
+    if work.payment is not None:
+        queue = queue.join(Payment, col(Payment.id) == work.payment)
+    line = queue.where(*due).subquery()
+    query: Any = select(line.c.row_id, line.c.party).order_by(line.c.turn, line.c.due, line.c.row_id).limit(room.most)
+    return query if room.share is None else query.where(line.c.turn <= room.share)
