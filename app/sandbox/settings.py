@@ -47,6 +47,9 @@ class Behaviour(BaseModel):
     automatic_void_after: timedelta | None = None
     capture_excess_percent: Decimal = Field(default=Decimal(0), ge=0, le=25)
 
+    split_must_sum: bool = True
+    """Whether split amounts must make up the whole; else what is missing stays with the merchant."""
+
     pending_webhook: bool = True
     pad_webhook_data: bool = True
 

@@ -159,7 +159,22 @@ class Gateway(RuleBasedStateMachine):
                 [payment.fee] if payment.method == "purchase" else [e.fee for e in self.book.living(payment, "capture")]
             )
             expected += taken - sum(e.amount for e in given) - sum(fee.total for fee in fees if fee)
-        assert self.book.account(POS, "UAH").available == expected
+        held = sum(each.balance for each in self.book.sub_accounts.get(POS, {}).values())
+        assert self.book.account(POS, "UAH").available + held == expected
+
+    @invariant()
+    def every_sub_merchant_has_what_the_records_say(self) -> None:
+        expected = dict.fromkeys(SUB_MERCHANTS, Decimal(0))
+        for payment in self.book.payments.values():
+            done = [e for e in self.book.operations_of(payment) if e.status is Status.SUCCESS]
+            paid = payment.status is Status.SUCCESS and payment.method == "purchase"
+            parts = [(1, payment.shares if paid else [])]
+            parts += [(-1 if e.method == "refund" else 1, e.shares if e.method != "void" else []) for e in done]
+            for sign, given in parts:
+                for share in given:
+                    expected[share.sub_merchant_id] += sign * share.amount
+        for who, amount in expected.items():
+            assert self.book.sub_account(POS, who, "UAH").balance == amount >= 0
 
     @invariant()
     def nothing_is_taken_or_given_twice(self) -> None:

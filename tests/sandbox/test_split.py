@@ -1,11 +1,12 @@
 """Split payments: who gets what, and who gives how much back (gateway interface, 2, 3, 6)."""
 
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 import httpx2
 
-from tests.sandbox.scene import FINGERPRINT, SUCCESS, Scene, read
+from tests.sandbox.scene import FINGERPRINT, POS, SUCCESS, Scene, lines, read
 
 ANN, BOB = "a0000000-0000-4000-8000-00000000000a", "b0000000-0000-4000-8000-00000000000b"
 
@@ -120,3 +121,58 @@ async def test_a_direct_split_purchase_is_answered_by_its_record(scene: Scene) -
     }
     record = read(await split_purchase(scene, "direct", parts(ann="100.00"), **card))
     assert (record["method"], record["status_code"]) == ("purchase", "1000")
+
+
+async def balances(scene: Scene) -> dict[str, Decimal]:
+    return {str(who): each.balance for who, each in (await scene.control.sub_merchants()).items()}
+
+
+async def test_everybody_has_an_account(scene: Scene) -> None:
+    await split_purchase(scene, "mugs", parts(ann="70.00", bob="30.00"))
+    assert await balances(scene) == {}, "nobody has paid yet"
+    await scene.control.pay("mugs")
+    assert await balances(scene) == {ANN: Decimal("70.00"), BOB: Decimal("30.00")}
+    read(await refund(scene, "25.00", parts(ann="5.00", bob="20.00")))
+    assert await balances(scene) == {ANN: Decimal("65.00"), BOB: Decimal("10.00")}
+    accounts = read(await scene.merchant.http.get(f"/api/v1/balances/pos/{POS.pos_id}/accounts"))["accounts"]
+    fee = Decimal("1.50")
+    assert accounts[0]["balances"]["available"] == Decimal("10000.00") - fee, "the merchant only pays the commission"
+
+
+async def test_a_payer_who_pays_less_pays_everybody_less(scene: Scene) -> None:
+    await split_purchase(scene, "mugs", parts(ann="66.67", bob="33.33"))
+    await scene.control.pay("mugs", processed_amount=Decimal("50.00"))
+    assert await balances(scene) == {ANN: Decimal("33.34"), BOB: Decimal("16.66")}
+    assert (await refund(scene, "16.67", parts(bob="16.67"))).status_code == 400
+
+
+async def test_a_gateway_that_takes_less_than_the_whole_leaves_the_rest_to_the_merchant(scene: Scene) -> None:
+    await scene.control.options(split_must_sum=False)
+    assert (await split_purchase(scene, "more", parts(ann="70.00", bob="30.01"))).status_code == 400
+    await split_purchase(scene, "mugs", parts(ann="70.00"))
+    await scene.control.pay("mugs")
+    assert await balances(scene) == {ANN: Decimal("70.00")}
+    accounts = read(await scene.merchant.http.get(f"/api/v1/balances/pos/{POS.pos_id}/accounts"))["accounts"]
+    assert accounts[0]["balances"]["available"] == Decimal("10028.50")
+
+
+async def test_a_register_has_a_row_for_each_receiver(scene: Scene) -> None:
+    await split_purchase(scene, "mugs", parts(ann="70.00", bob="30.00"))
+    await scene.control.pay("mugs")
+    fields = ["orderId", "amount", "receiverName", "receiverAmount", "receiverFee"]
+    now = await scene.control.now()
+    body = {
+        "project_id": str(POS.pos_id),
+        "start_date": (now - timedelta(days=1)).isoformat(),
+        "end_date": (now + timedelta(days=1)).isoformat(),
+        "transaction_details": fields,
+    }
+    started = read(await scene.merchant.post("/streaming-report/start", body))
+    assert started["count"] == 2
+    path = f"/streaming-report/fetch/{started['report_id']}"
+    await scene.merchant.http.get(path)  # not ready yet
+    rows = lines(await scene.merchant.http.get(path))
+    assert [[row[name] for name in fields] for row in rows] == [
+        ["mugs", "100.00", ANN, "70.00", "0.00"],
+        ["mugs", "100.00", BOB, "30.00", "0.00"],
+    ]

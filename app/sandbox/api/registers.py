@@ -26,6 +26,7 @@ _MORE_FIELDS = (
     *("exchangeRate", "tokenizationKind", "authCode", "rrnCode", "description", "payload", "paymentSystem"),
     *("recipientCardMask", "reserveAmount", "receiverName", "receiverAmount", "receiverFee"),
 )
+_OF_RECEIVERS = {"receiverName", "receiverAmount", "receiverFee"}
 
 
 @router.post("/start")
@@ -49,7 +50,8 @@ async def start(request: Request, sandbox: TheSandbox, body: JsonObject) -> Resp
         wanted = entry.method in (fields.methods or [entry.method])
         if inside and wanted and entry.status.value in (fields.statuses or [entry.status.value]):
             full = _row(book, entry, pos.name)
-            rows.append({name: full[name] for name in names})
+            told = _receivers(entry) if _OF_RECEIVERS & set(names) else [{}]
+            rows += [{name: (full | receiver)[name] for name in names} for receiver in told]
     behaviour = book.behaviour(pos.pos_id)
     register = Register(
         report_id=str(book.new_id()),
@@ -92,7 +94,13 @@ def _row(book: Book, entry: Payment | Operation, project_name: str) -> dict[str,
         "exchangeRate": "1.00",
         "tokenizationKind": "",
         "reserveAmount": "0.00",
-        "receiverName": ";".join(str(share.sub_merchant_id) for share in entry.shares),
-        "receiverAmount": ";".join(f"{share.amount:.2f}" for share in entry.shares),
-        "receiverFee": ";".join("0.00" for _ in entry.shares),
+        **dict.fromkeys(_OF_RECEIVERS, ""),
     }
+
+
+def _receivers(entry: Payment | Operation) -> list[dict[str, str]]:
+    """What a split transaction's rows say of its sub-merchants: a row for each of them."""
+    return [
+        {"receiverName": str(share.sub_merchant_id), "receiverAmount": f"{share.amount:.2f}", "receiverFee": "0.00"}
+        for share in entry.shares
+    ] or [{}]

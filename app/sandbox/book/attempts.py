@@ -6,7 +6,7 @@ Source: gateway interface, States and transitions. A payment only moves forward:
 from datetime import datetime
 from decimal import Decimal
 
-from app.sandbox.book import cards
+from app.sandbox.book import cards, shares
 from app.sandbox.book.book import Book
 from app.sandbox.book.codes import (
     CANCELLED,
@@ -82,7 +82,8 @@ def _succeed(book: Book, payment: Payment, now: datetime) -> str:
     payment.eci = "05"
     payment.fee = book.fee_for(payment.pos_id, payment.paid_amount, payment.currency)
     if payment.method == "purchase":
-        account.available += payment.paid_amount - payment.fee.total
+        own = shares.pay_in(book, payment, shares.as_paid(payment), payment.paid_amount)
+        account.available += own - payment.fee.total
     if payment.plan is not None:
         activate(book, payment, now)
     return book.behaviour(payment.pos_id).auth_success_code if payment.method == "auth" else OK

@@ -42,6 +42,20 @@ class Account(BaseModel):
     reserve: Decimal = Decimal("0.00")
 
 
+class SubAccount(BaseModel):
+    """What a sub-merchant got of split payments in one currency, and what it gave back."""
+
+    sub_merchant_id: UUID
+    currency: str
+    received: Decimal = Decimal("0.00")
+    given_back: Decimal = Decimal("0.00")
+
+    @property
+    def balance(self) -> Decimal:
+        """What it has."""
+        return self.received - self.given_back
+
+
 class Book(BaseModel):
     """All state of a sandbox gateway. Every change goes through the rules in this package."""
 
@@ -54,6 +68,7 @@ class Book(BaseModel):
     burnt: set[str] = Field(default_factory=set)
     cards: dict[str, CardOnFile] = Field(default_factory=dict)
     accounts: dict[UUID, dict[str, Account]] = Field(default_factory=dict)
+    sub_accounts: dict[UUID, dict[str, SubAccount]] = Field(default_factory=dict)
     subscriptions: dict[UUID, Subscription] = Field(default_factory=dict)
     registers: dict[str, Register] = Field(default_factory=dict)
     scripts: list[Script] = Field(default_factory=list)
@@ -175,6 +190,12 @@ class Book(BaseModel):
                 available=self.behaviour(pos_id).opening_balance,
             )
         return accounts[currency]
+
+    def sub_account(self, pos_id: UUID, sub_merchant_id: UUID, currency: str) -> SubAccount:
+        """The account of a sub-merchant in one currency; opened empty when first needed."""
+        accounts = self.sub_accounts.setdefault(pos_id, {})
+        new = SubAccount(sub_merchant_id=sub_merchant_id, currency=currency)
+        return accounts.setdefault(f"{sub_merchant_id}:{currency}", new)
 
     def fee_for(self, pos_id: UUID, amount: Decimal, currency: str) -> Fee:
         """The commission on an amount, rounded half up to the cent."""

@@ -123,7 +123,7 @@ def _check(book: Book, pos_id: UUID, body: HostedPayment | DirectPayment | Payou
     if not low <= body.amount <= high:
         raise InvalidFields([("amount", f"must be from {low} to {high} {body.currency}")])
     if body.split is not None:
-        shares.must_sum_to(body.shares, body.amount)
+        shares.must_sum_to(book, pos_id, body.shares, body.amount)
     if behaviour.sector == "microfinance" and body.method != "credit":
         if body.customer_birthday is None and body.customer_tax_id is None:
             raise InvalidFields([("customer_birthday", "this or customer_tax_id is mandatory")])

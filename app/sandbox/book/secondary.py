@@ -60,7 +60,7 @@ def capture(book: Book, payment: Payment, order: Order, now: datetime) -> Operat
             raise InvalidFields([("split", "a part of a split payment is captured with its split")])
         split = payment.shares
     if split:
-        shares.must_sum_to(split, amount)
+        shares.must_sum_to(book, payment.pos_id, split, amount)
     return _carry_out(book, payment, "capture", replace(order, amount=amount, split=split), now)
 
 
@@ -85,7 +85,7 @@ def refund(book: Book, payment: Payment, order: Order, now: datetime) -> Operati
         message = "A split payment is refunded by split refund" if is_split else "This payment is not split"
         raise NotPossible(message, INVALID_OPERATION)
     if is_split:
-        shares.must_sum_to(order.split, amount)
+        shares.must_sum_to(book, payment.pos_id, order.split, amount)
         shares.must_fit(order.split, shares.left(book, payment))
     return _carry_out(book, payment, "refund", replace(order, amount=amount), now)
 
@@ -109,13 +109,16 @@ def finish(book: Book, operation: Operation, code: str, now: datetime) -> None:
     """Give an operation that is not final the status of a code; money moves when it succeeds."""
     account = book.account(operation.pos_id, operation.currency)
     if status_of(code) is Status.SUCCESS and operation.method == "refund":
-        if account.available < operation.amount:
+        own = operation.amount - shares.total_of(operation.shares)
+        if account.available < own:
             code = INSUFFICIENT_FUNDS
         else:
-            account.available -= operation.amount
+            account.available -= own
+            shares.pay_out(book, operation)
     if status_of(code) is Status.SUCCESS and operation.method == "capture":
         operation.fee = book.fee_for(operation.pos_id, operation.amount, operation.currency)
-        account.available += operation.amount - operation.fee.total
+        own = shares.pay_in(book, operation, operation.shares, operation.amount)
+        account.available += own - operation.fee.total
     operation.move(code, now)
     if code in SETTLES_BY_ITSELF:
         operation.settles_at = now + book.behaviour(operation.pos_id).settle_after

@@ -1,26 +1,62 @@
 """Who got what of a split payment. No sub-merchant ever gives back more than it received."""
 
 from collections.abc import Iterable
-from decimal import Decimal
+from decimal import ROUND_DOWN, Decimal
 from uuid import UUID
 
-from app.sandbox.book.book import Book
-from app.sandbox.book.records import Payment, Share
+from app.sandbox.book.book import CENT, Book
+from app.sandbox.book.records import Operation, Payment, Share
 from app.sandbox.book.refusals import InvalidFields
 
 
-def must_sum_to(shares: Iterable[Share], amount: Decimal) -> None:
-    """Raises InvalidFields unless the parts make up the whole. No page says so; every sample does."""
-    total = sum((share.amount for share in shares), Decimal(0))
-    if total != amount:
+def must_sum_to(book: Book, pos_id: UUID, shares: Iterable[Share], amount: Decimal) -> None:
+    """Raises InvalidFields unless the parts make up the whole. No page says so; every sample does.
+
+    A point of sale can be told to take less (``split_must_sum``), but never more.
+    """
+    total = total_of(shares)
+    if total > amount or (total != amount and book.behaviour(pos_id).split_must_sum):
         raise InvalidFields([("split", f"amounts sum to {total}, not to {amount}")])
+
+
+def total_of(shares: Iterable[Share]) -> Decimal:
+    """What the parts sum to."""
+    return sum((share.amount for share in shares), Decimal(0))
 
 
 def received(book: Book, payment: Payment) -> list[Share]:
     """What the sub-merchants got: with two steps the capture says so, else the payment."""
     if payment.method == "auth":
         return [share for capture in book.living(payment, "capture") for share in capture.shares]
-    return payment.shares
+    return as_paid(payment)
+
+
+def as_paid(payment: Payment) -> list[Share]:
+    """The shares of a payment; in proportion where the payer paid another amount than was asked."""
+    paid = payment.paid_amount
+    if paid == payment.amount or not payment.shares:
+        return payment.shares
+    parts = [
+        share.model_copy(update={"amount": (share.amount * paid / payment.amount).quantize(CENT, ROUND_DOWN)})
+        for share in payment.shares
+    ]
+    if total_of(payment.shares) == payment.amount:
+        parts[0].amount += paid - total_of(parts)
+    return parts
+
+
+def pay_in(book: Book, entry: Payment | Operation, shares: Iterable[Share], amount: Decimal) -> Decimal:
+    """Give sub-merchants their parts of what was taken; what is left belongs to the merchant."""
+    for share in shares:
+        book.sub_account(entry.pos_id, share.sub_merchant_id, entry.currency).received += share.amount
+        amount -= share.amount
+    return amount
+
+
+def pay_out(book: Book, refund: Operation) -> None:
+    """Take their parts of a refund from the sub-merchants."""
+    for share in refund.shares:
+        book.sub_account(refund.pos_id, share.sub_merchant_id, refund.currency).given_back += share.amount
 
 
 def left(book: Book, payment: Payment) -> dict[UUID, Decimal]:

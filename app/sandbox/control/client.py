@@ -113,6 +113,11 @@ class SandboxControl:
         shares = [Share(sub_merchant_id=who, amount=what) for who, what in (split or {}).items()]
         return await self._act(order_id, "portal", views.Portal(operation=operation, amount=amount, split=shares))
 
+    async def sub_merchants(self) -> dict[UUID, views.SubMerchantView]:
+        """What each sub-merchant got, gave back and has; of one currency, if a story uses one only."""
+        found = (await self._ask("GET", "/sub-merchants", views.SubMerchants)).sub_merchants
+        return {each.sub_merchant_id: each for each in found}
+
     async def outcome(
         self, status_code: str, *, method: str | None = None, order_id: str | None = None, times: int = 1
     ) -> Script:

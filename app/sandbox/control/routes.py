@@ -32,6 +32,8 @@ from app.sandbox.control.views import (
     Portal,
     Release,
     Settle,
+    SubMerchants,
+    SubMerchantView,
     TakenCalls,
     payment_view,
 )
@@ -151,6 +153,14 @@ async def fire(sandbox: TheSandbox, payment: ThePayment, body: JsonObject) -> De
     sandbox.send(delivery)
     sandbox.save()
     return delivery
+
+
+@router.get("/sub-merchants")
+async def sub_merchants(sandbox: TheSandbox) -> SubMerchants:
+    """What sub-merchants have of split payments, at all points of sale."""
+    sandbox.catch_up()
+    accounts = [each for pos in sandbox.book.sub_accounts.values() for each in pos.values()]
+    return SubMerchants(sub_merchants=[SubMerchantView(**each.model_dump(), balance=each.balance) for each in accounts])
 
 
 @router.get("/webhooks")

@@ -187,6 +187,22 @@ class Payments(BaseModel):
     payments: list[PaymentView]
 
 
+class SubMerchantView(BaseModel):
+    """What a sub-merchant got of split payments, gave back, and has."""
+
+    sub_merchant_id: UUID
+    currency: str
+    received: Decimal
+    given_back: Decimal
+    balance: Decimal
+
+
+class SubMerchants(BaseModel):
+    """Sub-merchants that got something, in the order in which they first did."""
+
+    sub_merchants: list[SubMerchantView]
+
+
 class TakenCalls(BaseModel):
     """Calls to the gateway, oldest first."""
 
