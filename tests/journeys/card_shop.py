@@ -1,0 +1,89 @@
+"""A storefront with a card form: what it asks for, encrypts and passes on; and a search for what must not be left."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import make_url, text
+from sqlmodel import SQLModel
+
+from app.ledger.database import is_sqlite
+from app.main import open_desk
+from app.saleor.testing.views import SessionView
+from app.saleor.testing.vocabulary import Flow
+from app.sandbox.book.cards import coded_card
+from tests.journeys.stories import BACK
+from tests.journeys.town import Town
+from tests.payments.cards.seals import seal
+from tests.payments.test_direct import BROWSER
+from tests.secrets.hunt import CardNumber, Secret, SecurityCode, finds
+
+GOOD = "5454545454545454"
+CVV = "737"
+ASKS_THE_SHOPPER = coded_card("2122")
+NO_MONEY = coded_card("4009")
+
+
+def typed(number: str = GOOD) -> dict[str, Any]:
+    """Return what a shopper types."""
+    return {"number": number, "expMonth": "12", "expYear": "2040", "cvv": CVV}
+
+
+async def allow_cards(shop: Town, **columns: Any) -> None:
+    """The store owner confirms that the store may take cards."""
+    async with open_desk(shop.settings) as desk:
+        [account] = await desk.accounts.all()
+        await desk.accounts.change(account.id, pci_dss_confirmed_at=desk.now(), **columns)
+
+
+async def offered_card(shop: Town, checkout_id: str) -> dict[str, Any]:
+    """Ask as a storefront does how to pay with a card: the key, and the algorithms."""
+    offer = await shop.saleor.gateway_initialize(checkout_id)
+    assert offer.data["modes"] == ["hosted", "direct"]
+    card: dict[str, Any] = offer.data["card"]
+    return card
+
+
+async def pay(
+    shop: Town, means: Mapping[str, Any], action: Flow = Flow.CHARGE, checkout_id: str | None = None
+) -> tuple[str, SessionView]:
+    """Fill a basket (or take that checkout) and pay with a card; return it and what the storefront is told."""
+    if checkout_id is None:
+        checkout_id = (await shop.saleor.new_checkout()).id
+    card = await offered_card(shop, checkout_id)
+    sealed = seal({**means, "for": checkout_id}, card["jwk"])
+    data = {**BACK, "card": sealed, "browserFingerprint": BROWSER}
+    session = await shop.saleor.initialize(checkout_id, action=action, data=data, customer_ip="203.0.113.7")
+    assert session.event is not None, session
+    return checkout_id, session
+
+
+async def nothing_of_the_card_is_left(shop: Town, number: str = GOOD, token: str | None = None) -> None:
+    """Search what the app wrote to disk and log, and what Saleor was sent and told, for the card."""
+    secrets: list[Any] = [CardNumber("card", number), SecurityCode(CVV)]
+    secrets += [Secret("token", token)] if token else []
+    places = {**_files(shop), **await _rows(shop)}
+    assert places["app.log"]
+    places["saleor"] = "\n".join(f"{each.body} {each.answer}" for each in await shop.saleor.deliveries()).encode()
+    places["reports"] = str(await shop.saleor.reports()).encode()
+    found = finds(secrets, places)
+    assert not found, found
+
+
+def _files(shop: Town) -> dict[str, bytes]:
+    """Return the log, and of SQLite the files as they are, with what was deleted from them."""
+    files = [Path(shop.app.log.name)]
+    if is_sqlite(shop.settings.database):
+        file = Path(make_url(shop.settings.database).database or "")
+        files += file.parent.glob(f"{file.name}*")
+    return {each.name: each.read_bytes() for each in files}
+
+
+async def _rows(shop: Town) -> dict[str, bytes]:
+    found = {}
+    async with open_desk(shop.settings) as desk, desk.database.transaction() as session:
+        connection = await session.connection()
+        for table in SQLModel.metadata.sorted_tables:
+            rows = (await connection.execute(text(f"SELECT * FROM {table.name}"))).all()  # noqa: S608 - names of our own
+            found[table.name] = str(rows).encode()
+    return found

@@ -1,0 +1,173 @@
+"""A shopper pays with a card typed into the storefront; it is left nowhere, whatever happens on the way."""
+
+import asyncio
+from decimal import Decimal
+
+import httpx2
+import pytest
+
+from app.saleor.testing.vocabulary import Flow
+from app.sandbox.scripting import FaultRule
+from tests.journeys.card_shop import (
+    ASKS_THE_SHOPPER,
+    CVV,
+    GOOD,
+    NO_MONEY,
+    allow_cards,
+    nothing_of_the_card_is_left,
+    pay,
+    typed,
+)
+from tests.journeys.stories import TOTAL, both_books_agree, order_id_of, paid_order, quiet, told
+from tests.journeys.town import Town, eventually
+
+
+@pytest.fixture
+async def shop(shop: Town) -> Town:
+    await allow_cards(shop)
+    return shop
+
+
+async def test_a_card_pays_at_once(shop: Town) -> None:
+    checkout_id, session = await pay(shop, typed())
+    assert session.event is not None
+    assert session.event.type == "CHARGE_SUCCESS"
+    payment = await shop.gateway.payment(order_id_of(session))
+    assert payment.mode == "direct"
+    assert session.event.psp_reference == str(payment.payment_id)
+    transaction = await quiet(shop, session.paid_for.id)
+    assert transaction.amounts.charged == TOTAL
+    assert "5454" in str(transaction.payment_method_details)
+    await paid_order(shop, checkout_id)
+    await both_books_agree(shop, transaction.id)
+    await nothing_of_the_card_is_left(shop)
+
+
+async def test_a_declined_card_fails_and_another_pays(shop: Town) -> None:
+    checkout_id, session = await pay(shop, typed(NO_MONEY))
+    assert session.event is not None
+    assert session.event.type == "CHARGE_FAILURE"
+    assert session.data["errors"][0]["code"] == "4009"
+    _, again = await pay(shop, typed(), checkout_id=checkout_id)
+    assert again.event is not None
+    assert again.event.type == "CHARGE_SUCCESS"
+    await paid_order(shop, checkout_id)
+    await both_books_agree(shop, session.paid_for.id)
+    await both_books_agree(shop, again.paid_for.id)
+    await nothing_of_the_card_is_left(shop, NO_MONEY)
+
+
+async def test_a_shopper_confirms_at_the_bank_and_comes_back(shop: Town) -> None:
+    checkout_id, session = await pay(shop, typed(ASKS_THE_SHOPPER))
+    assert session.event is not None
+    assert session.event.type == "CHARGE_ACTION_REQUIRED"
+    order_id = order_id_of(session)
+    payment = await shop.gateway.payment(order_id)
+    assert session.data == {"redirectUrl": payment.challenge_url}
+    still = await shop.saleor.process(session.paid_for.id)
+    assert still.data == session.data
+    await shop.gateway.challenge(order_id)
+    page = str(payment.result_url)
+
+    async def thanked() -> bool:
+        async with httpx2.AsyncClient(trust_env=False) as browser:
+            said = (await browser.get(page)).text
+        return "Payment received" in said and "https://shop.test/back?transactionId=" in said
+
+    await eventually(thanked)
+    back = await shop.saleor.process(session.paid_for.id)
+    assert back.event is not None
+    assert (back.event.type, back.event.psp_reference) == ("CHARGE_SUCCESS", session.event.psp_reference)
+    await paid_order(shop, checkout_id)
+    await both_books_agree(shop, session.paid_for.id)
+    await nothing_of_the_card_is_left(shop, ASKS_THE_SHOPPER)
+
+
+async def test_a_shopper_does_not_pass_at_the_bank(shop: Town) -> None:
+    _, session = await pay(shop, typed(ASKS_THE_SHOPPER))
+    await shop.gateway.challenge(order_id_of(session), passed=False)
+    transaction = await told(shop, session.paid_for.id, "CHARGE_FAILURE")
+    assert transaction.amounts.charged == 0
+    await both_books_agree(shop, transaction.id)
+
+
+async def test_the_gateways_answer_gets_lost_and_the_payment_is_found(shop: Town) -> None:
+    await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="drop"))
+    checkout_id, session = await pay(shop, typed())
+    assert session.event is not None
+    assert (session.event.type, session.event.psp_reference) == ("CHARGE_REQUEST", order_id_of(session))
+    transaction = await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    assert transaction.event("CHARGE_SUCCESS").psp_reference == session.event.psp_reference
+    assert len(await shop.gateway.payments()) == 1
+    await paid_order(shop, checkout_id)
+    await both_books_agree(shop, transaction.id)
+    await nothing_of_the_card_is_left(shop)
+
+
+async def test_the_call_gets_lost_and_the_payment_has_failed(shop: Town) -> None:
+    await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/payment", moment="before", effect="drop"))
+    _, session = await pay(shop, typed())
+    assert session.event is not None
+    assert session.event.type == "CHARGE_REQUEST"
+    transaction = await told(shop, session.paid_for.id, "CHARGE_FAILURE")
+    assert transaction.amounts.charge_pending == 0
+    assert await shop.gateway.payments() == []  # the card is gone from memory: nothing was sent again
+    await nothing_of_the_card_is_left(shop)
+
+
+async def test_the_app_is_killed_while_the_card_is_being_charged(shop: Town) -> None:
+    await shop.gateway.fault(
+        FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="latency", seconds=5.0)
+    )
+    checkout = await shop.saleor.new_checkout()
+    paying = asyncio.create_task(pay(shop, typed(), checkout_id=checkout.id))
+
+    async def at_the_gateway() -> bool:
+        return bool(await shop.gateway.payments())
+
+    await eventually(at_the_gateway)
+    shop.app.kill()
+    _, session = await paying
+    await shop.app.start()
+    transaction = await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    assert len(await shop.gateway.payments()) == 1
+    await both_books_agree(shop, transaction.id)
+    await nothing_of_the_card_is_left(shop)
+
+
+async def test_a_token_pays_again(shop: Town) -> None:
+    _, first = await pay(shop, typed())
+    token = (await shop.gateway.payment(order_id_of(first))).cc_token
+    assert token is not None
+    checkout_id, session = await pay(shop, {"token": token})
+    assert session.event is not None
+    assert session.event.type == "CHARGE_SUCCESS"
+    await paid_order(shop, checkout_id)
+    await both_books_agree(shop, session.paid_for.id)
+    await nothing_of_the_card_is_left(shop, token=token)
+
+
+async def test_a_reservation_with_a_card_is_captured_in_part(shop: Town) -> None:
+    checkout_id, session = await pay(shop, typed(), Flow.AUTHORIZATION)
+    assert session.event is not None
+    assert session.event.type == "AUTHORIZATION_SUCCESS"
+    await shop.saleor.complete(checkout_id)
+    await shop.saleor.charge(session.paid_for.id, Decimal("300.00"))
+    transaction = await told(shop, session.paid_for.id, "CANCEL_SUCCESS")
+    assert (transaction.amounts.charged, transaction.amounts.canceled) == (Decimal("300.00"), Decimal("269.50"))
+    await both_books_agree(shop, transaction.id)
+
+
+async def test_saleor_sends_every_webhook_twice_and_the_card_pays_once(shop: Town) -> None:
+    await shop.saleor.go_wrong(webhooks_twice=True)
+    _, session = await pay(shop, typed())
+    assert len(await shop.gateway.payments()) == 1
+    transaction = await quiet(shop, session.paid_for.id)
+    assert transaction.amounts.charged == TOTAL
+
+
+async def test_the_search_finds_what_is_not_encrypted(shop: Town) -> None:
+    """Else it would prove nothing."""
+    await shop.saleor.initialize((await shop.saleor.new_checkout()).id, data={"cardNumber": GOOD, "cvv": CVV})
+    with pytest.raises(AssertionError, match="in saleor"):
+        await nothing_of_the_card_is_left(shop)
