@@ -63,7 +63,8 @@ def configure_logs(style: Literal["console", "json"], level: str) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level.upper())
-    for name in ("httpx2", "httpcore2", "gql", "alembic", "uvicorn.access"):
+    # What these tell below a warning holds whole requests and rows: shoppers' names, and much of it.
+    for name in ("httpx2", "httpcore2", "gql", "alembic", "uvicorn.access", "aiosqlite", "psycopg", "sqlalchemy"):
         logging.getLogger(name).setLevel(logging.WARNING)
     for name in ("uvicorn", "uvicorn.error"):
         logging.getLogger(name).handlers = []

@@ -61,7 +61,7 @@ def content(call: Call, answer: Answer) -> Any:
         if _is_declined(members) and _is_record(members):
             return data
         raise _refusal(call, answer, members)
-    said = call.hushed(quoted(str(members.get("message", ""))))
+    said = _hushed(call, answer, quoted(str(members.get("message", ""))))
     raise _unknown(call, answer, said or "no answer that can be relied on", code)
 
 
@@ -107,8 +107,10 @@ def _refusal(call: Call, answer: Answer, members: Mapping[str, Any]) -> Refused:
     code = _code(members)
     kind = _kind(call, answer.status, code, members)
     return kind(
-        call.hushed(_message(members)) or "refused without a word",
-        violations=tuple(Violation(each.field, call.hushed(each.text)) for each in _violations(members.get("args"))),
+        _hushed(call, answer, _message(members)) or "refused without a word",
+        violations=tuple(
+            Violation(each.field, _hushed(call, answer, each.text)) for each in _violations(members.get("args"))
+        ),
         pause=_pause(answer.headers) if kind is RateLimited else None,
         method=call.method,
         path=call.path,
@@ -116,6 +118,11 @@ def _refusal(call: Call, answer: Answer, members: Mapping[str, Any]) -> Refused:
         code=code,
         http_status=answer.status,
     )
+
+
+def _hushed(call: Call, answer: Answer, text: str) -> str:
+    """``text`` of the gateway without what it repeats of the request: of its card, and of the keys."""
+    return answer.hushed(call.hushed(text))
 
 
 def _kind(call: Call, status: int, code: str | None, members: Mapping[str, Any]) -> type[Refused]:

@@ -68,6 +68,11 @@ class Credentials:
         )
 
     @property
+    def keys(self) -> tuple[str, ...]:
+        """Everything here that is secret."""
+        return (self.api_key, self.endpoints_key, *self.webhook_secrets)
+
+    @property
     def webhook_secrets(self) -> tuple[str, ...]:
         """The secrets that may have signed a webhook, the present one first."""
         return (self.api_secret, *self.previous_api_secrets)

@@ -28,14 +28,16 @@ import re
 from dataclasses import dataclass
 
 _LONGEST_MESSAGE = 512
-# Gateways quote what they refuse. Whatever looks like a card number is not repeated.
+# Gateways quote what they refuse. Not repeated: whatever looks like a card number, or is called a security code.
 _CARD_NUMBER = re.compile(r"(?<!\d)(?:\d[ -]?){11,18}\d(?!\d)")
+_SECURITY_CODE = re.compile(r"((?:cvv|cvc)2?\W{1,3})\d{3,4}(?!\d)", re.IGNORECASE)
 
 
 def quoted(text: str) -> str:
-    """``text`` of the gateway, fit for a message: at most 512 printable characters, one line, no card numbers."""
+    """``text`` of the gateway, fit for a message: at most 512 printable characters, one line, nothing of a card."""
     printable = "".join(character if character.isprintable() else " " for character in text)
-    return _CARD_NUMBER.sub("(number)", " ".join(printable.split()))[:_LONGEST_MESSAGE]
+    hushed = _SECURITY_CODE.sub(r"\1(not shown)", _CARD_NUMBER.sub("(number)", " ".join(printable.split())))
+    return hushed[:_LONGEST_MESSAGE]
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,11 +74,18 @@ def _card_texts(body: Mapping[str, Any]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back: whatever status, whole. ``content`` never shows."""
+    """What came back: whatever status, whole. ``content`` never shows, nor do the account's ``keys``."""
 
     status: int
     headers: Mapping[str, str] = field(repr=False)
     content: bytes = field(repr=False)
+    keys: tuple[str, ...] = field(default=(), repr=False)
+
+    def hushed(self, text: str) -> str:
+        """``text`` of the gateway without what it repeats of the keys that it was asked with."""
+        for key in self.keys:
+            text = text.replace(key, "(not shown)")
+        return text
 
 
 @dataclass(slots=True)
@@ -114,7 +121,7 @@ class Transport:
                     content = await read_whole(call, response)
                 finally:
                     await response.aclose()
-            return Answer(response.status_code, response.headers, content)
+            return Answer(response.status_code, response.headers, content, self._credentials.keys)
         except (httpx2.RequestError, TimeoutError) as exc:
             failure = _failure(call, exc, progress)
         # Outside of the handler: the library's error holds the request, and the request holds the keys.

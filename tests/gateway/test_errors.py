@@ -31,6 +31,12 @@ def test_whatever_looks_like_a_card_number_is_not_quoted(number: str) -> None:
     assert quoted(f"card {number}, no") == "card (number), no"
 
 
+@pytest.mark.parametrize("named", ["cvv 737", "CVC2: 7371", 'card_cvv="737"'])
+def test_what_is_called_a_security_code_is_not_quoted(named: str) -> None:
+    assert "737" not in quoted(f"bad {named} for this card")
+    assert "(not shown) for this card" in quoted(f"bad {named} for this card").replace('"', "")
+
+
 def test_what_is_quoted_is_one_printable_line() -> None:
     assert quoted("one\n two\x00three\x1b[31m\u202efour") == "one two three [31m four"
 

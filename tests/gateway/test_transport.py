@@ -184,3 +184,15 @@ async def test_no_error_holds_a_key(client: GatewayClient, gateway: Counterpart)
     # The HTTP library's own error holds the request with its headers: it must not hang on to ours.
     assert error.__cause__ is None
     assert error.__context__ is None
+
+
+@pytest.mark.parametrize("status", [400, 401, 500])
+async def test_a_gateway_that_quotes_the_keys_is_not_quoted(
+    client: GatewayClient, gateway: Counterpart, credentials: Credentials, status: int
+) -> None:
+    words = f"no access for {credentials.api_key}:{credentials.api_secret} and {credentials.endpoints_key}"
+    gateway.will(said({"message": words, "args": [{"field_name": "keys", "violation": words}]}, status))
+    error = await refuse_to_answer(client)
+    told = f"{error!r} {error} {error.args} {vars(error)}"
+    assert "no access for (not shown):(not shown)" in told
+    assert not [key for key in credentials.keys if key in told]

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import pydantic
 import pytest
 import structlog
+from sqlmodel import select
 
 import app.gateway.models as gateway_models
 from app.gateway.credentials import Credentials
@@ -20,8 +21,10 @@ from app.gateway.models.base import _Model as GatewayModel
 from app.gateway.notification import Notification as GatewayNotification
 from app.gateway.transport import Answer, Call
 from app.ledger.accounts import AccountKeys, NewAccount
+from app.ledger.database import Database
 from app.ledger.inbox import Kept
 from app.ledger.installations import OpenInstallation
+from app.ledger.tables import Payment
 from app.ledger.vault import KEY_BYTES, Vault, VaultError
 from app.logs import configure_logs
 from app.payments.cards.means import Means
@@ -158,6 +161,18 @@ def test_a_logged_error_carries_no_local_variables(
     text = written.getvalue()
     assert text.count("nothing to say about") >= 2, "both were logged with their traces"
     assert finds([SECRET, CARD, CODE], {"log": text.encode()}) == []
+
+
+@pytest.mark.parametrize("style", ["console", "json"])
+async def test_even_the_most_talkative_log_does_not_repeat_what_the_database_is_told(
+    style: Literal["console", "json"], monkeypatch: pytest.MonkeyPatch, database: Database
+) -> None:
+    with logs(style, monkeypatch) as written:
+        async with database.transaction() as session:
+            await session.exec(select(Payment).where(Payment.order_id == SECRET.value))
+        logging.getLogger("theirs").debug("a word")
+    assert "a word" in written.getvalue()
+    assert finds([SECRET], {"log": written.getvalue().encode()}) == []
 
 
 @pytest.mark.parametrize("style", ["console", "json"])
