@@ -1,0 +1,364 @@
+"""A whole run with everything going wrong, at the most talkative level of logs; then all that it left is searched.
+
+Searched are the app's output, the database, every answer that left the app, every event that Saleor was told, and what
+the command line shows. Secret are the gateway's keys (the right ones and the wrong ones), Saleor's tokens, the vault's
+key, card numbers and tokens, whoever brought them in.
+"""
+
+import asyncio
+import base64
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+
+import httpx2
+import psycopg
+import pytest
+from psycopg import sql
+from sqlalchemy import make_url
+from sqlmodel import SQLModel
+from typer.testing import CliRunner
+
+from app.cli import cli
+from app.ledger.database import is_sqlite
+from app.ledger.vault import read_keys
+from app.main import open_desk
+from app.saleor.testing.vocabulary import Flow
+from app.sandbox.scripting import FaultRule
+from app.sandbox.settings import PointOfSale
+from tests.journeys.stories import BACK, TOTAL, begin, both_books_agree, order_id_of, quiet, told
+from tests.journeys.town import PATIENCE, Town, a_town, eventually
+from tests.payments.cards.seals import seal
+from tests.payments.test_direct import BROWSER
+from tests.secrets.hunt import CardNumber, Secret, SecurityCode, finds
+
+TYPED = CardNumber("card number typed in the storefront", "5454545454545454")
+TOKEN = Secret("card token kept by a storefront", "rcr:5f0c9a17d3e24b6c")
+PAID_WITH = CardNumber("card number typed on the payment page", "4242424242424242")
+CODE = SecurityCode("737")
+WRONG = Secret("wrong API secret", "wr0ng-api-secret-8d1f")
+MADE_UP = Secret("token of somebody who is nobody", "made-up-token-41b7c9")
+CARD_IN_PLAIN = {"card": {"number": TYPED.value, "cvv": CODE.value, "expMonth": 12, "expYear": 2030}}
+POINT = PointOfSale()
+QUOTING = json.dumps(
+    {
+        "message": f"Bad card {TYPED.value} of {POINT.api_key}:{POINT.api_secret.get_secret_value()}",
+        "args": {"code": "P-400", "cc_number": [{"msg": f"{TYPED.value} with cvv {CODE.value}"}]},
+    }
+)
+
+
+@dataclass
+class Run:
+    """A run of the town, and everything that people outside the app have got of it."""
+
+    town: Town
+    folder: Path
+    left: dict[str, bytes] = field(default_factory=dict)
+
+    async def ask(self, method: str, path: str, **request: object) -> None:
+        """Ask the app for something, as anybody could, and keep the whole answer."""
+        async with httpx2.AsyncClient(trust_env=False) as anybody:
+            answer = await anybody.request(method, self.town.app.url + path, **request)  # type: ignore[arg-type]  # the story chooses
+        self.left[f"the answer to {method} {path} ({len(self.left)})"] = (
+            f"{answer.status_code} {dict(answer.headers)}".encode() + answer.content
+        )
+
+    async def command(self, *words: str) -> str:
+        """Type a command; keep and return what it said."""
+        settings = self.town.settings
+        environment = {
+            "APP_DATABASE_URL": settings.database,
+            "APP_DATA_DIR": str(settings.data_dir),
+            "APP_BASE_URL": settings.base_url,
+            "COLUMNS": "200",
+        }
+        said = await asyncio.to_thread(CliRunner().invoke, cli, list(words), env=environment)
+        self.left[f"saleor-gateway {' '.join(words)}"] = (said.stdout + said.stderr).encode()
+        return said.stdout
+
+    async def without_table(self, table: str) -> None:
+        """Take a table away: the database fails at whatever needs it."""
+        await self._rename(table, f"{table}_gone")
+
+    async def with_table(self, table: str) -> None:
+        """Put it back."""
+        await self._rename(f"{table}_gone", table)
+
+    async def _rename(self, old: str, new: str) -> None:
+        async with open_desk(self.town.settings) as desk, desk.database.transaction() as session:
+            await (await session.connection()).exec_driver_sql(f"ALTER TABLE {old} RENAME TO {new}")
+
+    async def collect(self) -> dict[str, bytes]:
+        """Return everything that was left behind, by where it is."""
+        town = self.town
+        for delivery in await town.saleor.deliveries():
+            self.left[f"the answer to Saleor's {delivery.event} {delivery.number}"] = (delivery.answer or "").encode()
+        for report in await town.saleor.reports():
+            self.left[f"report {report.number} to Saleor"] = repr(report.arguments).encode()
+        for transaction in await town.saleor.transactions():
+            self.left[f"Saleor's transaction {transaction.id}"] = transaction.model_dump_json().encode()
+        self.left["the app's output"] = (self.folder / "app.log").read_bytes()
+        return self.left | self._database()
+
+    def _database(self) -> dict[str, bytes]:
+        address = self.town.settings.database
+        if is_sqlite(address):
+            files = Path(make_url(address).database or "").parent.glob("ledger.sqlite*")
+            return {file.name: file.read_bytes() for file in files}
+        plain = make_url(address).set(drivername="postgresql").render_as_string(hide_password=False)
+        with psycopg.connect(plain) as connection:
+            return {
+                f"table {table}": repr(
+                    connection.execute(sql.SQL("SELECT t::text FROM {} t").format(sql.Identifier(table))).fetchall()
+                ).encode()
+                for table in SQLModel.metadata.tables
+            }
+
+
+@pytest.fixture
+async def run(database_url: str, tmp_path: Path, neighbours: tuple[str, str]) -> AsyncIterator[Run]:
+    talkative = PATIENCE | {
+        "APP_LOG_LEVEL": "debug",
+        "APP_LOG_FORMAT": "json" if "sqlite" in database_url else "console",
+    }
+    async with a_town(database_url, tmp_path, neighbours, patience=talkative) as town:
+        installed = await town.saleor.install(f"{town.app.url}/api/manifest")
+        assert installed.status == "INSTALLED", installed.message
+        await town.open_account()
+        yield Run(town, tmp_path)
+
+
+async def all_goes_well(run: Run) -> str:
+    """A payment and a reservation, a capture, a refund; return the first order."""
+    shop = run.town
+    await shop.saleor.gateway_initialize((await shop.saleor.new_checkout()).id)
+    _, session = await begin(shop)
+    order_id = order_id_of(session)
+    for path in (f"/pay/return/{order_id}", f"/pay/qr/{order_id}.svg"):
+        await run.ask("GET", path)
+    await shop.gateway.pay(order_id, card=PAID_WITH.value)
+    await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    await run.ask("GET", f"/pay/return/{order_id}")
+    await shop.saleor.refund(session.paid_for.id, Decimal("100.00"))
+    await told(shop, session.paid_for.id, "REFUND_SUCCESS")
+    await both_books_agree(shop, session.paid_for.id)
+
+    _, reserved = await begin(shop, Flow.AUTHORIZATION)
+    await shop.gateway.pay(order_id_of(reserved), card=PAID_WITH.value)
+    await told(shop, reserved.paid_for.id, "AUTHORIZATION_SUCCESS")
+    await shop.saleor.charge(reserved.paid_for.id, TOTAL)
+    await told(shop, reserved.paid_for.id, "CHARGE_SUCCESS")
+    return order_id
+
+
+async def cards_are_typed_in_the_storefront(run: Run) -> None:
+    """Taken, refused, quoted by the gateway, lost on the way, sealed wrongly; and a token instead of a card."""
+    shop = run.town
+    async with open_desk(shop.settings) as desk:
+        await desk.accounts.change(await _account_id(shop), pci_dss_confirmed_at=desk.now())
+    checkout = await shop.saleor.new_checkout()
+    jwk = (await shop.saleor.gateway_initialize(checkout.id)).data["card"]["jwk"]
+    card = {"number": TYPED.value, "expMonth": 12, "expYear": 2030, "cvv": CODE.value}
+    sealed = seal(card, jwk)
+    _, paid = await begin(shop, data=BACK | _typed(sealed))
+    assert paid.event is not None
+    assert paid.event.type == "CHARGE_SUCCESS", paid
+    for effect, status in (("status", 500), ("status", 400), ("garbage", 500), ("drop", 500)):
+        await shop.gateway.fault(
+            FaultRule(
+                http_method="POST", path="/api/v1/payment", moment="after", effect=effect, status=status, body=QUOTING
+            )
+        )
+        await begin(shop, data=BACK | _typed(sealed))
+    wrong = (
+        card | {"number": "5454545454545455"},
+        card | {"cvv": "73x"},
+        card | {"expYear": 2001},
+        {"token": TOKEN.value},
+    )
+    for each in (sealed[:-4] + "AAAA", TYPED.value, *(seal(content, jwk) for content in wrong)):
+        await begin(shop, data=BACK | _typed(each))
+    await run.ask("GET", f"/pay/return/{order_id_of(paid)}")
+
+
+def _typed(sealed: str) -> dict[str, object]:
+    return {"card": sealed, "browserFingerprint": BROWSER, "customer": {"ip": "203.0.113.7"}}
+
+
+async def the_gateway_goes_wrong(run: Run) -> None:
+    """It declines, fails, babbles, and repeats what it should not have kept."""
+    shop = run.town
+    _, session = await begin(shop)
+    await shop.gateway.decline(order_id_of(session), "4009")
+    for effect, more in (("status", {"status": 500}), ("garbage", {}), ("drop", {}), ("status", {"status": 400})):
+        await shop.gateway.fault(
+            FaultRule(http_method="POST", path="/api/v1/payment", effect=effect, body=QUOTING, **more)
+        )
+        await begin(shop)
+    await shop.gateway.fault(FaultRule(http_method="GET", effect="status", status=500, body=QUOTING, times=3))
+    await shop.gateway.fire_webhook(order_id_of(session), changes={"status": "success"}, secret=MADE_UP.value)
+    await shop.gateway.fire_webhook(order_id_of(session), changes={"status": "success", "amount": TYPED.value})
+    await quiet(shop, session.paid_for.id)
+
+
+async def the_keys_are_wrong(run: Run) -> None:
+    """The operator mistypes the API secret, and puts it right."""
+    shop = run.town
+    async with open_desk(shop.settings) as desk:
+        account = (await desk.accounts.all())[0]
+        await desk.accounts.change_keys(account.id, api_secret=WRONG.value)
+        _, session = await begin(shop)
+        assert session.event is not None
+        assert session.event.type == "CHARGE_FAILURE"
+        await run.command("accounts", "check")
+        await desk.accounts.change_keys(account.id, api_secret=POINT.api_secret.get_secret_value())
+
+
+async def shoppers_and_strangers_go_wrong(run: Run) -> None:
+    """Card data where none belongs, unreadable bodies, tokens of nobody."""
+    shop = run.town
+    checkout = await shop.saleor.new_checkout()
+    for data in (CARD_IN_PLAIN, {"cardNumber": TYPED.value, "cvv": CODE.value}, {"card": TYPED.value}, TYPED.value):
+        await shop.saleor.initialize(checkout.id, data=data)
+        await shop.saleor.gateway_initialize(checkout.id, data=data)
+    account = await _account_id(shop)
+    bodies = [json.dumps(CARD_IN_PLAIN).encode(), b'{"auth_token": "%s"' % MADE_UP.value.encode(), b"\xff\x00" * 9]
+    named = {"authorization": f"Bearer {MADE_UP.value}", "saleor-api-url": shop.saleor.api_url}
+    for path in (
+        "/api/register",
+        "/api/webhooks/transaction-initialize-session",
+        "/api/webhooks/transaction_initialize_session",
+        f"/api/webhooks/gateway/{account}",
+        "/api/webhooks/gateway/nobody",
+        "/nowhere",
+    ):
+        for body in bodies:
+            await run.ask("POST", path, content=body, headers=named | {"saleor-signature": "a..b"})
+    signed = {"data": base64.b64encode(bodies[0]).decode(), "signature": MADE_UP.value}
+    await run.ask("POST", f"/api/webhooks/gateway/{account}", data=signed)
+    await run.ask("POST", "/api/register", json={"auth_token": MADE_UP.value}, headers=named)
+    for path in ("/", "/support", "/health", "/api/manifest", f"/pay/return/{TYPED.value}", f"/?n={MADE_UP.value}"):
+        await run.ask("GET", path)
+
+
+async def saleor_goes_wrong(run: Run) -> None:
+    """It is down, refuses its own token, signs with nobody's key, and sends the same twice."""
+    shop = run.town
+    for trouble in ({"graphql_status": 503}, {"refuse_token": True}, {"graphql_internal_error": True}):
+        await shop.saleor.go_wrong(**trouble)
+        _, session = await begin(shop)
+        await shop.gateway.pay(order_id_of(session))
+
+        async def tried() -> bool:
+            return await shop.attempts("CHARGE_SUCCESS") > 0
+
+        await eventually(tried)
+    await shop.saleor.go_wrong(unsigned=True)
+    await shop.saleor.initialize((await shop.saleor.new_checkout()).id, data=BACK)
+    await shop.saleor.put_right()
+
+
+async def the_database_goes_wrong(run: Run) -> None:
+    """Tables are gone for a while, each when it is needed."""
+    shop = run.town
+    _, session = await begin(shop)
+    for table in ("operation", "saleor_event", "installation"):
+        await run.without_table(table)
+        await shop.saleor.initialize((await shop.saleor.new_checkout()).id, data=BACK)
+        await run.ask("GET", f"/pay/return/{order_id_of(session)}")
+        await run.with_table(table)
+    await run.without_table("notification")
+    await shop.gateway.pay(order_id_of(session), card=PAID_WITH.value)
+    await run.ask("POST", f"/api/webhooks/gateway/{await _account_id(shop)}", data={"data": "", "signature": ""})
+    await asyncio.sleep(0)
+    await run.with_table("notification")
+    await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+
+
+async def the_operator_looks(run: Run, order_id: str) -> None:
+    """Everything that the command line shows, for people and for programs."""
+    account = await _account_id(run.town)
+    for words in (
+        ["payments", "list"],
+        ["payments", "show", order_id],
+        ["accounts", "list"],
+        ["accounts", "show", account],
+        ["accounts", "check"],
+        ["channels", "list"],
+        ["installations", "list"],
+        ["card-keys", "list"],
+    ):
+        await run.command(*words)
+        await run.command(*words, "--json")
+    assert order_id.encode() in run.left[f"saleor-gateway payments show {order_id} --json"]
+
+
+async def _account_id(shop: Town) -> str:
+    async with open_desk(shop.settings) as desk:
+        return (await desk.accounts.all())[0].id
+
+
+async def secrets_of(run: Run) -> list[Secret | SecurityCode]:
+    """Return everything of this run that nobody may find."""
+    settings = run.town.settings
+    tokens = [each.token for each in await run.town.saleor.apps()]
+    card_tokens = {each.cc_token for each in await run.town.gateway.payments() if each.cc_token}
+    async with open_desk(settings) as desk:
+        private = [json.loads(desk.card_keys.private_jwk(key)) for key in await desk.card_keys.all()]
+    assert tokens
+    assert private
+    return [
+        Secret("API key", POINT.api_key),
+        Secret("API secret", POINT.api_secret.get_secret_value()),
+        Secret("endpoints key", POINT.endpoints_key.get_secret_value()),
+        Secret("vault's key", read_keys_as_text(settings.key_file)),
+        *(Secret("Saleor's token", token) for token in tokens),
+        *(Secret("card token", token) for token in sorted(card_tokens)),
+        *(
+            Secret(f"member {name} of the storefront key", jwk[name])
+            for jwk in private
+            for name in ("d", "p", "q", "dp")
+        ),
+        WRONG,
+        MADE_UP,
+        TOKEN,
+        TYPED,
+        PAID_WITH,
+        CODE,
+    ]
+
+
+def read_keys_as_text(file: Path) -> str:
+    """Return the key as it stands in its file."""
+    assert read_keys(file)
+    return file.read_text().split()[0].rstrip("=")
+
+
+async def test_nothing_secret_is_left_behind(run: Run) -> None:
+    order_id = await all_goes_well(run)
+    await cards_are_typed_in_the_storefront(run)
+    await the_gateway_goes_wrong(run)
+    await the_keys_are_wrong(run)
+    await shoppers_and_strangers_go_wrong(run)
+    await saleor_goes_wrong(run)
+    await the_database_goes_wrong(run)
+    await the_operator_looks(run, order_id)
+
+    secrets, left = await secrets_of(run), await run.collect()
+    assert len(left["the app's output"]) > 5_000, "the app was to be talkative"
+    assert b"OperationalError" in left["the app's output"] or b"ProgrammingError" in left["the app's output"]
+    assert not (found := finds(secrets, left)), "\n".join(found)
+    # Shoppers are named in the database, to Saleor, and to staff. Logs are no place for them.
+    named = [Secret("shopper's address", "taras@example.com"), Secret("shopper's name", "Шевченко")]
+    assert finds(named, {"the app's output": left["the app's output"]}) == []
+
+    # What the hunt does not find means something only if it finds: one planted in each place is.
+    for secret in secrets:
+        for place, content in left.items():
+            assert finds([secret], {place: content + b' {"cvv": "' + secret.value.encode() + b'"}'}), (
+                secret.name,
+                place,
+            )
