@@ -4,7 +4,7 @@ It goes by what the payment's creation told, as recorded, whatever the account i
 products. A part: of a granted refund its lines, else everything in proportion to what is left of it. Nothing is ever
 given back of a product beyond what was paid for it. The result is recorded with the operation before it is sent.
 
-What is done to a split payment carries shares instead: the interface has no place for products beside them.
+What is done to a split payment tells them inside its shares, where they sum to them (``split/goods.py``).
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,8 @@ def said_again(sheet: Sheet, kind: Kind, amount: Decimal, granted: GrantedRefund
 def goods_in(request: Mapping[str, Any]) -> Goods:
     """Return the fiscal products that a recorded request tells; none if it tells none, or those of the plain form."""
     goods: Goods = {}
-    for told in request.get("products") or ():
+    inside = [told for item in request.get("split") or () for told in item.get("products") or ()]
+    for told in request.get("products") or inside:
         if "taxes" in told:
             product = FiscalProduct.model_validate(told)
             key = f"{product.id}/{product.taxes.prc}"

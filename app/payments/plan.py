@@ -128,6 +128,7 @@ def terms_of(
         require(first_name, RefusalCode.MISSING_NAME, "first name", "data.customer.firstName")
         require(last_name, RefusalCode.MISSING_NAME, "last name", "data.customer.lastName")
     language = base_language(data.language, source.language_code)
+    products = products_of(account, source, event.action.amount, event.action.currency, language)
     flow = Flow(event.action.action_type.value)
     order_id = order_id_of(event.transaction.id)
     order_number = source.number if isinstance(source, Order) else None
@@ -156,10 +157,10 @@ def terms_of(
         "result_url": addresses.return_page(order_id),
         "merchant_mcc": account.merchant_mcc,
         "f_receipt_delivery": account.receipt_delivery,
-        "products": products_of(account, source, event.action.amount, event.action.currency, language),
+        "products": products,
         "attributes": attributes_of(event),
         "payload": payload_of(event),
-        "split": split_of_payment(event, account),
+        "split": split_of_payment(event, account, products),
     }
     return Terms(
         account=account,

@@ -15,7 +15,7 @@ from app.saleor.source import Source, TaxedMoney
 
 def basket_of(source: Source, metadata_key: str) -> Basket:
     """Return what a checkout or an order is made of."""
-    lines = [_line(line, metadata_key) for line in source.lines]
+    lines = [line_of(line, metadata_key) for line in source.lines]
     shipping = _gross(source.shipping_price)
     full = sum((line.total for line in lines), shipping)
     total = full if source.total is None else source.total.gross.amount
@@ -29,11 +29,12 @@ def granted_lines(granted: GrantedRefund, metadata_key: str) -> list[GrantedLine
     if any(each.order_line.variant is None for each in lines):
         return []
     return [
-        GrantedLine(_line(each.order_line, metadata_key), each.quantity, each.order_line.quantity) for each in lines
+        GrantedLine(line_of(each.order_line, metadata_key), each.quantity, each.order_line.quantity) for each in lines
     ]
 
 
-def _line(line: SourceLine, metadata_key: str) -> Line:
+def line_of(line: SourceLine, metadata_key: str) -> Line:
+    """Return a line as it is divided."""
     named = line.variant.nearest_metafield(metadata_key) if line.variant else ""
     return Line(line.name, _gross(line.total_price), named or None, line.before_discounts)
 

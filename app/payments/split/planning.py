@@ -4,26 +4,31 @@ The shares stand in ``Operation.request`` as they will be sent, and as ``SplitSh
 of an operation that had to wait are made anew when its turn comes: what is left of each share may have changed.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from pydantic import TypeAdapter
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.gateway.models.details import SplitItem
+from app.gateway.models.products import AnyProduct, Products
 from app.ledger.sheets import Sheet
 from app.ledger.tables import Kind, MerchantAccount, Operation, SplitShare
+from app.payments.fiscal import said_again
 from app.payments.refusal import Refusal, RefusalCode
 from app.payments.split.allocation import ZERO, allocate
 from app.payments.split.basket import basket_of, granted_lines
 from app.payments.split.distribute import IndivisibleError, Shares, total_of
+from app.payments.split.goods import owners_in, owners_of, with_products
 from app.payments.split.remainder import captured, given_back, granted_worth
 from app.payments.split.rules import RulesError, SplitRules, read_rules
 from app.payments.split.standing import allocated, is_split, standing_of
 from app.saleor.events import GrantedRefund, RequestedAction, SessionEvent, TransactionRefundRequested
 from app.saleor.source import Order
 
+_PRODUCTS = TypeAdapter(Products)
 _EXACT_ENOUGH = Decimal("0.0001")
 
 
@@ -36,13 +41,19 @@ def rules_of(account: MerchantAccount) -> SplitRules:
         raise Refusal(RefusalCode.SPLIT_NOT_POSSIBLE, words) from error
 
 
-def split_of_payment(event: SessionEvent, account: MerchantAccount) -> tuple[SplitItem, ...] | None:
-    """Return the shares of a payment to be made; None when the account splits nothing. Raises Refusal."""
+def split_of_payment(
+    event: SessionEvent, account: MerchantAccount, products: Sequence[AnyProduct] | None = None
+) -> tuple[SplitItem, ...] | None:
+    """Return the shares of a payment to be made; None when the account splits nothing. Raises Refusal.
+
+    ``products`` are what the gateway is told of what is sold.
+    """
     rules = rules_of(account)
     if not rules.on:
         return None
     basket = basket_of(event.source, rules.metadata_key)
-    return items(allocate(rules, basket, event.action.amount, event.action.currency))
+    shares = items(allocate(rules, basket, event.action.amount, event.action.currency))
+    return with_products(shares, products, owners_of(rules, event.source))
 
 
 def split_of_step(
@@ -55,22 +66,26 @@ def split_of_step(
     if kind not in {Kind.CAPTURE, Kind.REFUND} or not is_split(sheet):
         return {}
     said: dict[str, Any] = {}
+    granted = event.granted_refund if isinstance(event, TransactionRefundRequested) else None
     if kind is Kind.REFUND:
         if sheet.payment.next_refund_split is not None:
             said["chosen"] = sheet.payment.next_refund_split
-        elif isinstance(event, TransactionRefundRequested) and event.granted_refund is not None:
-            said["by_lines"] = _worth(rules_of(account), event.granted_refund, event.transaction.order)
+        elif granted is not None:
+            said["by_lines"] = _worth(rules_of(account), granted, event.transaction.order)
     shares = _shares(sheet, kind, amount, said, None)
     if "chosen" in said:
         sheet.payment.next_refund_split = None
-    return said | _on_the_wire(shares)
+    products = _products(said_again(sheet, kind, amount, granted).get("products"))
+    return said | _on_the_wire(with_products(items(shares), products, owners_in(sheet.create.request)))
 
 
 def renew(sheet: Sheet, operation: Operation) -> None:
     """Compute the shares of an operation anew whose turn has come. Raises Refusal when that much is not left."""
     if operation.kind in {Kind.CAPTURE, Kind.REFUND} and is_split(sheet):
         shares = _shares(sheet, operation.kind, operation.amount, operation.request, operation)
-        operation.request = operation.request | _on_the_wire(shares)
+        told = [product for item in split_in(operation) or () for product in item.products or ()]
+        renewed = with_products(items(shares), told, owners_in(sheet.create.request))
+        operation.request = operation.request | _on_the_wire(renewed)
 
 
 async def keep_shares(session: AsyncSession, operation: Operation, sheet: Sheet | None = None) -> None:
@@ -105,8 +120,12 @@ def items(shares: Mapping[str, Decimal]) -> tuple[SplitItem, ...]:
     return tuple(SplitItem(sub_merchant_id=who, amount=amount) for who, amount in shares.items())
 
 
-def _on_the_wire(shares: Mapping[str, Decimal]) -> dict[str, Any]:
-    return {"split": [item.model_dump(mode="json", exclude_none=True) for item in items(shares)]}
+def _on_the_wire(split: Sequence[SplitItem]) -> dict[str, Any]:
+    return {"split": [item.model_dump(mode="json", exclude_none=True) for item in split]}
+
+
+def _products(said: object) -> tuple[AnyProduct, ...]:
+    return _PRODUCTS.validate_python(said or ())
 
 
 def _shares(sheet: Sheet, kind: Kind, amount: Decimal, said: Mapping[str, Any], turn_of: Operation | None) -> Shares:

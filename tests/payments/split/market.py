@@ -20,13 +20,13 @@ def taxed(amount: str) -> dict[str, Any]:
 def variant(who: str | None) -> dict[str, Any]:
     """Return a variant whose product is sold by somebody."""
     metadata = [{"key": "sub_merchant_id", "value": who}] if who else []
-    return {"id": "UHJvZHVjdFZhcmlhbnQ6MQ==", "name": "", "product": {"name": "Thing", "metadata": metadata}}
+    return {"id": f"variant-of-{who}", "name": "", "product": {"name": "Thing", "metadata": metadata}}
 
 
 def line(name: str, amount: str, who: str | None, quantity: int = 1) -> dict[str, Any]:
     """Return a line of a checkout or an order."""
     price = {"totalPrice": taxed(amount), "variant": variant(who)}
-    return {"id": name, "quantity": quantity, "productName": name, **price}
+    return {"id": f"line-of-{name}", "quantity": quantity, "productName": name, **price}
 
 
 MUGS, LAMP = line("Mugs", "300.00", POTTER, 3), line("Lamp", "199.50", SMITH)

@@ -1,10 +1,11 @@
 """A marketplace is paid, captures and refunds: nobody but the rules says whose money it is."""
 
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
-from app.ledger.tables import Kind, State
+from app.ledger.tables import Kind, ProductsForm, State
 from tests.payments.shop import TOTAL, Shop
 from tests.payments.split.market import (
     LAMP,
@@ -208,3 +209,38 @@ class TestOthersAct:
         await market.notify(changed)
         await market.work()
         assert (await standing(market)).left == of(market="35.00", potter="150.00", smith="99.75")
+
+
+def products(said: list[dict[str, Any]]) -> dict[str, list[tuple[str, int]]]:
+    """Whom the gateway was told to pay for which products, and how many pieces or how much."""
+    return {
+        each["sub_merchant_id"]: [(product["name"], product["qty"]) for product in each.get("products", ())]
+        for each in said
+    }
+
+
+class TestProducts:
+    async def test_each_share_says_what_it_is_for(self, market: Shop) -> None:
+        market.account = await market.desk.accounts.change(market.account.id, products=ProductsForm.PLAIN)
+        market.till.will(market.till.page())
+        await market.begin(sourceObject=bought())
+        [asked] = market.till.heard
+        assert shares(asked.body["split"]) == SHARES
+        told = products(asked.body["split"])
+        assert told == {MARKET: [("Доставка", 1)], POTTER: [("Mugs", 3)], SMITH: [("Lamp", 1)]}
+
+    async def test_shares_that_are_not_the_products_go_without_them(self, market: Shop) -> None:
+        await becomes_a_market(market, shipping="lines")
+        market.account = await market.desk.accounts.change(market.account.id, products=ProductsForm.PLAIN)
+        market.till.will(market.till.page())
+        await market.begin(sourceObject=bought())
+        [asked] = market.till.heard
+        assert products(asked.body["split"]) == {POTTER: [], SMITH: []}
+        assert len(asked.body["products"]) == 3
+
+    async def test_a_fiscal_market_says_again_what_is_given_back(self, market: Shop) -> None:
+        market.account = await market.desk.accounts.change(market.account.id, products=ProductsForm.FISCAL)
+        await market.paid(sourceObject=bought())
+        assert products(await refund(market, "200.00", "r", granted=granted((MUGS, 2)))) == {POTTER: [("Mugs", 2)]}
+        rest = {MARKET: [("Доставка", 1)], POTTER: [("Mugs", 1)], SMITH: [("Lamp", 1)]}
+        assert products(await refund(market, "369.50", "rest")) == rest
