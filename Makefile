@@ -60,6 +60,12 @@ check: $(STAMP) ## Formatting, lint, types, who may import whom, and what is dec
 test: check ## All checks, then all tests
 	$(BIN)/pytest -n $(WORKERS) $(ARGS)
 
+# Each run tells other stories, until one breaks a law; then that one is made short and told in full.
+EXAMPLES ?= 10000
+.PHONY: chaos
+chaos: $(STAMP) ## Make up stories of trouble and tell them (EXAMPLES=10000, ARGS="--seed 4711")
+	$(BIN)/python -m tests.chaos --examples $(EXAMPLES) $(ARGS)
+
 .PHONY: format
 format: $(STAMP) ## Put the code into shape
 	$(BIN)/ruff format .

@@ -3,9 +3,19 @@
 import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
-from graphql import ExecutionResult, GraphQLError, GraphQLResolveInfo, execute_sync, get_operation_ast, parse, validate
+from graphql import (
+    DocumentNode,
+    ExecutionResult,
+    GraphQLError,
+    GraphQLResolveInfo,
+    execute_sync,
+    get_operation_ast,
+    parse,
+    validate,
+)
 from graphql.execution import get_variable_values
 
 from app.saleor.testing import payload
@@ -63,10 +73,9 @@ class Api:
     ) -> tuple[int, dict[str, Any]]:
         known = schema(self._world.settings.minor)
         try:
-            document = parse(query)
+            document, errors = _checked(self._world.settings.minor, query)
         except GraphQLError as exc:
             return 400, {"errors": [_shown(exc)]}
-        errors = validate(known, document)
         operation = get_operation_ast(document, operation_name)
         if not errors and operation is not None:
             values = get_variable_values(known, operation.variable_definitions or (), variables)
@@ -186,6 +195,13 @@ class Api:
         gone = {*(which.get("ids") or ()), *(which.get("keys") or ())}
         app.problems[:] = [known for known in app.problems if not {known["id"], known["key"]} & gone]
         return {"errors": []}
+
+
+@lru_cache(maxsize=32)
+def _checked(minor: tuple[int, int], query: str) -> tuple[DocumentNode, list[GraphQLError]]:
+    """Return a document and what is wrong with it. An app sends the same few again and again."""
+    document = parse(query)
+    return document, validate(schema(minor), document)
 
 
 def _read_report(arguments: Mapping[str, Any]) -> Report:

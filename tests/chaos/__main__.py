@@ -1,0 +1,86 @@
+"""``make chaos``: made-up stories, as many as one likes, each run others, until one breaks a law.
+
+python -m tests.chaos --examples 20000
+python -m tests.chaos --seed 4711          the stories of an earlier run again
+python -m tests.chaos --database postgresql://...   an empty database, instead of SQLite
+"""
+
+import secrets
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Annotated
+
+import typer
+from hypothesis import HealthCheck, given, seed, settings
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from tests.chaos.story import Story, stories
+from tests.chaos.theatre import Theatre, open_theatre
+
+_AT_ONCE = 200  # stories of one seed; then come others
+console = Console(highlight=False, soft_wrap=True)
+
+
+def main(
+    examples: Annotated[int, typer.Option(min=1, help="How many stories.")] = 10_000,
+    longest: Annotated[int, typer.Option(min=1, help="At most so many steps after the beginning.")] = 12,
+    first: Annotated[int | None, typer.Option("--seed", help="Where chance begins.")] = None,
+    database: Annotated[str | None, typer.Option(help="An empty PostgreSQL database.")] = None,
+) -> None:
+    """Make up stories and tell them. The first that breaks a law is made as short as it gets, and told in full."""
+    start = secrets.randbelow(1_000_000) if first is None else first
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with open_theatre(database) as theatre, Progress(*columns, TimeRemainingColumn(), console=console) as progress:
+        bar = progress.add_task("stories", total=examples)
+        for number in range(-(-examples // _AT_ONCE)):
+            progress.update(bar, description=f"seed {start + number}")
+            most = min(_AT_ONCE, examples - number * _AT_ONCE)
+            broken = _tell(theatre, start + number, most, longest, lambda: progress.advance(bar))
+            if broken is not None:
+                progress.stop()
+                _show(theatre, start + number, *broken)
+                raise typer.Exit(1)
+    console.print(f"{examples} stories, and the laws hold.")
+
+
+def _tell(
+    theatre: Theatre, first: int, examples: int, longest: int, tick: Callable[[], None]
+) -> tuple[Story, Exception] | None:
+    """Tell stories; return the shortest that breaks a law, and how."""
+    broken: tuple[Story, Exception] | None = None
+
+    @seed(first)
+    @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(stories(longest))
+    def the_laws_hold(story: Story) -> None:
+        nonlocal broken
+        try:
+            theatre.tell(story)
+        except Exception as error:
+            broken = (story, error)
+            raise
+        if broken is None:
+            tick()
+
+    try:
+        the_laws_hold()
+    except Exception:  # noqa: BLE001 - told in our own words
+        assert broken is not None
+        return broken
+    return None
+
+
+def _show(theatre: Theatre, number: int, story: Story, error: Exception) -> None:
+    console.print(f"\n[bold red]A law is broken:[/] {error}\n", markup=True)
+    with suppress(Exception):  # it breaks off again, and has told by then what happened
+        theatre.tell(story)
+    console.print("What happened:\n")
+    for line in theatre.told:
+        console.print(f"  {line}", markup=False)
+    console.print(f"\nThe story, for ALWAYS in tests/chaos/always.py (seed {number}):\n")
+    console.print(str(story), markup=False)
+
+
+if __name__ == "__main__":
+    typer.run(main)

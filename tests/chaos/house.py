@@ -1,0 +1,121 @@
+"""The app as a process that can die: the web app and a worker beside it, over one database."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import httpx2
+from fastapi import FastAPI
+
+from app.main import create_app, open_worker
+from app.payments.desk import Desk
+from app.payments.schedule import Schedule
+from app.settings import Settings
+from app.worker.loop import Worker
+from tests.chaos.roads import serve
+from tests.chaos.story import NextWebhook
+from tests.conftest import Clock
+
+T = TypeVar("T")
+
+
+class HouseSettings(Settings):
+    """Nobody waits in a story: what may be sent again is sent again at once."""
+
+    @property
+    def schedule(self) -> Schedule:
+        """The usual patience, without pauses."""
+        return replace(super().schedule, pauses_before_resending=(timedelta(0),))
+
+
+class House:
+    """``fates`` says what becomes of the next webhooks of Saleor. ``connect`` makes clients for the way out."""
+
+    def __init__(self, settings: Settings, clock: Clock, connect: Callable[[], httpx2.AsyncClient]) -> None:
+        self.fates: deque[NextWebhook] = deque()
+        self._settings = settings
+        self._clock = clock
+        self._connect = connect
+        self._app: FastAPI | None = None
+        self._worker: Worker | None = None
+        self._running = AsyncExitStack()
+        self._at_work: set[asyncio.Task[Any]] = set()
+
+    @property
+    def dead(self) -> bool:
+        """Whether it has died and was not started since."""
+        return self._app is None
+
+    async def start(self) -> Desk:
+        """Start it, anew if it has died or still runs; return the worker's desk."""
+        await self.stop()
+        app = create_app(self._settings, self._clock, self._connect)
+        await self._running.enter_async_context(app.router.lifespan_context(app))
+        # A worker of its own, with a desk of its own: so it would be in a second process.
+        opening = open_worker(self._settings, self._clock, self._connect)
+        self._worker, self.desk = await self._running.enter_async_context(opening)
+        self._app = app
+        return self.desk
+
+    async def stop(self) -> None:
+        """End it."""
+        self.die()
+        if self._worker is not None:
+            for lane in self._worker._lanes:
+                await lane.finish()
+        await self._running.aclose()
+
+    def die(self) -> None:
+        """End everything that is being done, at once, as a power cut would."""
+        self._app = None
+        for task in self._at_work:
+            task.cancel()
+        if self._worker is not None:
+            for lane in self._worker._lanes:
+                lane.abandon()
+
+    async def work(self, rounds: int) -> int:
+        """Let the worker do so many rounds, or fewer if nothing is left to do; return how many jobs that were."""
+        done = 0
+        for _ in range(rounds):
+            assert self._worker is not None
+            jobs = await self._mortal(self._worker.work_once(self.desk))
+            done += jobs or 0
+            if not jobs:
+                break
+        return done
+
+    async def answer(self, request: httpx2.Request) -> httpx2.Response:
+        """Somebody calls. Raises as a broken connection would."""
+        webhook = "saleor-event" in request.headers
+        fate = self.fates.popleft().fate if webhook and self.fates else None
+        if fate == "lost":
+            raise httpx2.ConnectTimeout("lost on the way")
+        response = await self._answer_once(request)
+        if fate == "twice":
+            response = await self._answer_once(request)
+        if fate == "unheard":
+            raise httpx2.ReadTimeout("Saleor waits no longer")
+        return response
+
+    async def _answer_once(self, request: httpx2.Request) -> httpx2.Response:
+        if self._app is None:
+            raise httpx2.ConnectError("nobody is there")
+        response = await self._mortal(serve(self._app, request))
+        if response is None:
+            raise httpx2.ReadError("the process died")
+        return response
+
+    async def _mortal(self, job: Coroutine[Any, Any, T]) -> T | None:
+        """Do something in this process. None: it died over it."""
+        task = asyncio.ensure_future(job)
+        self._at_work.add(task)
+        try:
+            await asyncio.wait([task])
+        finally:
+            self._at_work.discard(task)
+        return None if task.cancelled() else task.result()

@@ -1,0 +1,158 @@
+"""What must be true: after each step, and when a story is over (docs/laws-of-money.md)."""
+
+import json
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+
+from sqlalchemy import text
+from sqlmodel import col, select
+
+from app.ledger.sheets import Sheet, load_by_transaction
+from app.ledger.tables import EventState, Kind, Notification, SaleorEvent, State
+from app.ledger.tables import Payment as OurPayment
+from app.payments.balance import balance
+from app.saleor.testing.state import Transaction
+from app.saleor.testing.vocabulary import GrantedRefundStatus
+from app.saleor.testing.world import Delivery
+from app.sandbox.book.codes import Status
+from app.sandbox.book.records import Operation as Entry
+from app.sandbox.book.records import Payment
+from tests.chaos.stage import Stage
+
+ZERO = Decimal(0)
+_REFERENCES = text("SELECT id, psp_reference FROM operation WHERE psp_reference IS NOT NULL")
+_SECONDARY = {Kind.CAPTURE, Kind.VOID, Kind.REFUND}
+
+
+@dataclass
+class Memory:
+    """What was seen after earlier steps and must never change: the references of operations."""
+
+    references: dict[int, str] = field(default_factory=dict)
+
+
+async def after_each_step(stage: Stage, memory: Memory) -> None:
+    """What is true at every moment, as far as it is cheap to see."""
+    if stage.gate.wrong:
+        raise stage.gate.wrong[0]
+    for transaction in stage.saleor.world.transactions.values():
+        amounts = transaction.amounts
+        assert min(amounts.charged, amounts.refunded, amounts.canceled) >= ZERO, amounts
+        assert not transaction.poisoned, "an asynchronous answer named actions"
+    async with stage.house.desk.database.engine.connect() as connection:
+        rows = (await connection.execute(_REFERENCES)).all()
+    for row_id, reference in rows:
+        assert memory.references.setdefault(row_id, reference) == reference, "a reference has changed"
+
+
+async def at_the_end(stage: Stage) -> None:
+    """Three ledgers tell one story, and nothing is waiting."""
+    await after_each_step(stage, Memory())
+    async with stage.house.desk.database.transaction() as session:
+        unread = (await session.exec(select(Notification).where(col(Notification.next_attempt_at).is_not(None)))).all()
+        unsaid = (await session.exec(select(SaleorEvent).where(SaleorEvent.state == EventState.WAITING))).all()
+        payments = (await session.exec(select(OurPayment))).all()
+        sheets = {each.transaction_id: await load_by_transaction(session, each.installation_id, each.transaction_id)
+                  for each in payments}  # fmt: skip
+    assert not unread, f"a notification is not processed: {unread[0].outcome}"
+    assert not unsaid, f"Saleor has not heard of {unsaid[0].type}: {unsaid[0].last_error}"
+    for transaction in stage.saleor.world.transactions.values():
+        _ledgers_agree(stage, transaction, sheets.pop(transaction.id, None))
+    assert not sheets, "a payment of no transaction"
+    for order in stage.saleor.world.orders.values():
+        assert all(each.status is not GrantedRefundStatus.PENDING for each in order.granted_refunds) or _pending(stage)
+
+
+def _ledgers_agree(stage: Stage, transaction: Transaction, sheet: Sheet | None) -> None:
+    payments = at_the_gateway(stage, transaction)
+    if sheet is None:
+        assert not payments, "a payment at the gateway that we know nothing of"
+        assert transaction.amounts.charged == transaction.amounts.authorized == ZERO
+        return
+    entries = [entry for payment in payments for entry in stage.sandbox.book.operations_of(payment)]
+    paid = [payment for payment in payments if payment.status is Status.SUCCESS]
+    assert len(paid) <= 1, "paid twice"
+    reserved = sum((each.amount for each in paid if each.method == "auth"), ZERO)
+    captured, voided, refunded = (_done(entries, method) for method in ("capture", "void", "refund"))
+    released = reserved - captured if captured else ZERO
+    charged = sum((each.paid_amount for each in paid if each.method == "purchase"), ZERO) + captured
+    ours = balance(sheet.payment.flow, sheet.operations)
+    assert (ours.authorized, ours.charged, ours.refunded) == (reserved, charged, refunded), "ours is not the gateway's"
+    theirs = transaction.amounts
+    # What is pending is taken from where it comes from (Saleor contract, A.7).
+    held = theirs.authorized + theirs.cancel_pending + (theirs.charge_pending if reserved else ZERO)
+    assert held == reserved - captured - released - voided, f"Saleor believes {theirs}"
+    assert theirs.charged + theirs.refund_pending == charged - refunded, f"Saleor believes {theirs}"
+    assert theirs.refunded == refunded, f"Saleor believes {theirs}"
+    assert theirs.canceled == voided + released, f"Saleor believes {theirs}"
+    open_there = [entry for entry in (*payments, *entries) if not entry.final]
+    if not open_there:
+        waiting = (theirs.authorize_pending, theirs.charge_pending, theirs.refund_pending, theirs.cancel_pending)
+        assert waiting == (ZERO,) * 4, f"Saleor waits for ever: {theirs}"
+        assert all(each.state.final for each in sheet.operations), "an operation is open for ever"
+        offered = sorted(action.value for action in ours.actions)
+        assert transaction.actions == offered, f"staff are offered {transaction.actions} instead of {offered}"
+        assert sheet.payment.problem is None, sheet.payment.problem
+    assert all(each.state is not EventState.REFUSED for each in sheet.events)
+    _operations_are_the_gateways(stage, sheet, entries)
+
+
+def _operations_are_the_gateways(stage: Stage, sheet: Sheet, entries: list[Entry]) -> None:
+    """Each operation there is one here and the reverse; and what we did is no stranger to us."""
+    named = [each.operation_id for each in sheet.operations if each.operation_id and each.kind in _SECONDARY]
+    assert len(named) == len(set(named)), "two operations of one name"
+    done = {str(entry.operation_id) for entry in entries if entry.status is Status.SUCCESS}
+    ours = {each.operation_id for each in sheet.operations if each.kind in _SECONDARY and each.state is State.SUCCESS}
+    assert done == ours, "operations of the gateway and ours differ"
+    strangers = [each for each in sheet.operations if each.kind in _SECONDARY and not each.asked_by_saleor]
+    outside = [entry for entry in entries if entry.operation_id not in stage.gate.ours]
+    assert len(strangers) <= len(outside), "something of ours was taken for somebody else's"
+    asked = [each for each in sheet.operations if each.kind in _SECONDARY and each.asked_by_saleor]
+    assert len(entries) - len(outside) <= len(asked), "more was done than asked"
+
+
+def at_the_gateway(stage: Stage, transaction: Transaction) -> list[Payment]:
+    """Return the payments that the gateway has for a transaction, oldest first."""
+    return [
+        payment
+        for payment in stage.sandbox.book.payments.values()
+        if any(attribute["value"] == transaction.id for attribute in payment.attributes)
+    ]
+
+
+def gateway_moves_at(stage: Stage) -> datetime | None:
+    """Return when the gateway will do something by itself, if it will."""
+    book = stage.sandbox.book
+    moments = [entry.settles_at for entry in book.restless()]
+    for payment in book.payments.values():
+        if payment.status is Status.INIT or payment.waits_for_payer:
+            moments.append(payment.expires_at)
+        elif payment.processed_at is not None and book.is_free_hold(payment):
+            behaviour = book.behaviour(payment.pos_id)
+            afters = (behaviour.automatic_capture_after, behaviour.automatic_void_after)
+            moments += [payment.processed_at + after for after in afters if after is not None]
+    return min((moment for moment in moments if moment is not None), default=None)
+
+
+def said_before(webhook: Delivery) -> bool:
+    """Whether a webhook of Saleor has been answered with something that binds us."""
+    return webhook.status == 200 and reference_in(webhook.answer or "") is not None
+
+
+def reference_in(answer: str) -> str | None:
+    """Return the ``pspReference`` of an answer."""
+    try:
+        reference: str | None = json.loads(answer).get("pspReference")
+    except (ValueError, AttributeError):
+        return None
+    return reference
+
+
+def _pending(stage: Stage) -> bool:
+    book = stage.sandbox.book
+    return any(not entry.final for entry in (*book.payments.values(), *book.operations.values()))
+
+
+def _done(entries: list[Entry], method: str) -> Decimal:
+    return sum((entry.amount for entry in entries if entry.method == method and entry.status is Status.SUCCESS), ZERO)

@@ -1,0 +1,328 @@
+"""Lets a story happen on a stage, and ends it: everybody answers again, and all time-outs pass."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import httpx2
+
+from app.saleor.testing.settings import Nuisances
+from app.saleor.testing.state import Checkout, Transaction
+from app.saleor.testing.vocabulary import Action, Flow
+from app.saleor.testing.world import Delivery as Webhook
+from app.sandbox.book import attempts, secondary
+from app.sandbox.book.book import Script
+from app.sandbox.book.cards import coded_card
+from app.sandbox.book.codes import Status
+from app.sandbox.book.creation import card_on_file
+from app.sandbox.book.records import Operation, Payment
+from app.sandbox.book.refusals import Refusal
+from app.sandbox.deliveries import Delivery
+from tests.chaos import laws
+from tests.chaos.stage import Stage
+from tests.chaos.story import (
+    Asks,
+    Begins,
+    ComesBack,
+    Confirms,
+    Decides,
+    Ending,
+    Letter,
+    NextCall,
+    NextWebhook,
+    Passes,
+    Pays,
+    PlaysBack,
+    Portal,
+    Post,
+    Restarts,
+    SaleorIs,
+    Step,
+    Story,
+    WillEnd,
+    Works,
+)
+
+_TROUBLES: dict[str, dict[str, Any]] = {
+    "down": {"graphql_status": 503},
+    "broken": {"graphql_internal_error": True},
+    "mute": {"graphql_answer_lost": True},
+}
+_LONGEST_QUIET = timedelta(days=3)
+
+
+async def play(stage: Stage, story: Story) -> None:
+    """Tell a whole story. Raises AssertionError where a law is broken."""
+    await stage.clear(dict(story.gateway))
+    run = _Run(stage)
+    stage.gate.meanwhile = run.perform
+    for step in story.steps:
+        await run.perform(step)
+        await run.breathe()
+    await run.end(story.ending)
+    await laws.at_the_end(stage)
+
+
+@dataclass
+class _Run:
+    stage: Stage
+    held: bool = False
+    keys: list[tuple[str, str, Flow]] = field(default_factory=list)
+    memory: laws.Memory = field(default_factory=laws.Memory)
+
+    async def breathe(self) -> None:
+        """What follows each step: the app is started if it died, notifications arrive, the cheap laws are looked at."""
+        if self.stage.house.dead:
+            self.stage.told.append("    the app is started again")
+            await self.stage.house.start()
+        if not self.held:
+            await self._deliver(lambda delivery: delivery.state == "waiting")
+        await laws.after_each_step(self.stage, self.memory)
+
+    async def perform(self, step: Step) -> None:
+        """Let one thing happen."""
+        self.stage.told.append(repr(step))
+        said = await self._perform(step)
+        if said:
+            self.stage.told.append(f"    {said}")
+
+    async def _perform(self, step: Step) -> str | None:  # noqa: PLR0911, PLR0912 - a branch for each kind of step
+        stage = self.stage
+        match step:
+            case Begins():
+                return await self._begin(step)
+            case Pays() | Confirms():
+                return self._pay(step)
+            case ComesBack():
+                return await self._come_back(step)
+            case Asks():
+                return await self._ask(step)
+            case PlaysBack():
+                return await self._play_back(step.number)
+            case Portal():
+                return self._portal(step)
+            case WillEnd():
+                stage.sandbox.book.scripts.append(Script(status_code=step.code, method=step.method))
+            case Decides():
+                return self._decide(success=step.success, entries=self._pending())
+            case Post():
+                self.held = step.held
+            case Letter():
+                letters = stage.sandbox.deliveries
+                return await self._post(letters[step.number % len(letters)]) if letters else "there is none"
+            case Passes():
+                stage.clock.forward(minutes=step.minutes)
+                stage.sandbox.catch_up()
+            case Works():
+                return f"{await stage.house.work(step.rounds)} jobs"
+            case SaleorIs():
+                trouble = {**_TROUBLES[step.what], "graphql_times": step.times}
+                stage.saleor.world.nuisances = Nuisances.model_validate(trouble)
+            case NextWebhook():
+                stage.house.fates.append(step)
+            case Restarts():
+                if not stage.house.dead:  # while a call is under way that would be a death: NextCall has that
+                    stage.house.die()
+            case NextCall():
+                (stage.gate.looks if step.look else stage.gate.calls).append(step)
+        return None
+
+    # The shopper -------------------------------------------------------------------------------------------------
+
+    async def _begin(self, step: Begins) -> str:
+        storefront, source, flow = self.stage.saleor.storefront, self._source(), Flow(step.flow)
+        key = f"key-{len(self.keys)}"
+        if step.again and self.keys:
+            source, key, flow = self.keys[-1]
+        if source not in self.stage.saleor.world.checkouts and source not in self.stage.saleor.world.orders:
+            return "the checkout has become an order"
+        self.keys.append((source, key, flow))
+        session = await storefront.initialize(source, action=flow, idempotency_key=key)
+        if session.internal_error:
+            self.stage.gate.wrong.append(AssertionError(f"Saleor breaks: {session.internal_error}"))
+        return f"{session.event.type}: {session.event.message}" if session.event else str(session.errors)
+
+    def _source(self) -> str:
+        world = self.stage.saleor.world
+        sources = [*world.checkouts, *world.orders]
+        return sources[0] if sources else self.stage.saleor.storefront.new_checkout().id
+
+    def _pay(self, step: Pays | Confirms) -> str:
+        sandbox, payment = self.stage.sandbox, self._payment(step.on)
+        sandbox.catch_up()
+        if payment is None:
+            return "there is no page"
+        now = sandbox.now()
+        if isinstance(step, Confirms):
+            if not payment.waits_for_payer:
+                return "nobody asked"
+            attempts.answer_challenge(sandbox.book, payment, now, passed=step.passed)
+        else:
+            if payment.status is not Status.INIT:
+                return f"the page says {payment.status}"
+            number = "4242424242424242" if step.code == "1000" else coded_card(step.code)
+            attempts.attempt(sandbox.book, payment, card_on_file(sandbox.book, payment.pos_id, number, now), now)
+        sandbox.settle_up()
+        return f"{payment.status} {payment.status_code}"
+
+    async def _come_back(self, step: ComesBack) -> str:
+        transaction = self._transaction(step.on)
+        if transaction is None:
+            return "there is no payment"
+        if step.page:
+            address = f"http://127.0.0.1:8100/pay/return/{transaction.token.replace('-', '')}"
+            return str((await self._ring(httpx2.Request("GET", address))) or "the app is not there")
+        session = await self.stage.saleor.storefront.process(transaction.id)
+        return f"{session.event.type}: {session.event.message}" if session.event else str(session.errors)
+
+    # Staff -------------------------------------------------------------------------------------------------------
+
+    async def _ask(self, step: Asks) -> str:
+        transaction, staff = self._transaction(step.on), self.stage.saleor.staff
+        if transaction is None:
+            return "there is no payment"
+        if not step.granted or step.action != "REFUND":
+            await self._until_heard(lambda: staff.request_action(transaction.id, Action(step.action), step.amount))
+        else:
+            if isinstance(transaction.source, Checkout):
+                self.stage.saleor.storefront.complete(transaction.source.id)
+            if transaction.order is None:
+                return "it is no order yet"
+            granted = staff.grant_refund(transaction.order.id, step.amount, transaction_id=transaction.id)
+            refund_id = granted.granted_refund.id if granted.granted_refund else ""
+            await self._until_heard(lambda: staff.refund_granted(refund_id))
+        event = transaction.events[-1]
+        return f"{event.type} {event.amount}: {event.message}"
+
+    async def _until_heard(self, act: Callable[[], object]) -> None:
+        """Do something that Saleor tells the app of in the background, and wait for that and nothing else."""
+        background = self.stage.saleor.world._background
+        before = set(background)
+        act()
+        await asyncio.gather(*(background - before))
+
+    async def _play_back(self, number: int) -> str:
+        sent = [d for d in self.stage.saleor.world.deliveries if d.event.startswith("transaction_")]
+        if not sent:
+            return "there is none"
+        webhook = sent[number % len(sent)]
+        answer = await self._ring(
+            httpx2.Request("POST", webhook.url, headers=webhook.headers, content=webhook.body.encode())
+        )
+        if answer is None:
+            return "the app is not there"
+        if laws.said_before(webhook) and answer.status_code == 200:
+            self._same_reference(webhook, answer)
+        return f"{webhook.event}: {answer.status_code}"
+
+    def _same_reference(self, webhook: Webhook, answer: httpx2.Response) -> None:
+        """Law 4: the same question gets the same reference."""
+        before, now = laws.reference_in(webhook.answer or ""), laws.reference_in(answer.text)
+        if before != now:
+            self.stage.gate.wrong.append(AssertionError(f"{webhook.event} was {before} and is {now}"))
+
+    # The gateway -------------------------------------------------------------------------------------------------
+
+    def _portal(self, step: Portal) -> str:
+        sandbox, payment = self.stage.sandbox, self._payment(step.on)
+        sandbox.catch_up()
+        if payment is None:
+            return "there is no payment"
+        order = secondary.Order(amount=step.amount, server_url=payment.server_url)
+        try:
+            operation = secondary.operate(sandbox.book, payment, step.method, order, sandbox.now())
+        except Refusal as refusal:
+            return refusal.message
+        finally:
+            sandbox.settle_up()
+        return f"{operation.status} {operation.status_code}"
+
+    def _pending(self) -> list[Payment | Operation]:
+        book = self.stage.sandbox.book
+        entries: list[Payment | Operation] = [*book.payments.values(), *book.operations.values()]
+        return [entry for entry in entries if entry.status is Status.PENDING]
+
+    def _decide(self, entries: list[Payment | Operation], *, success: bool) -> str:
+        sandbox = self.stage.sandbox
+        code, now = ("1000" if success else "4009"), sandbox.now()
+        for entry in entries:
+            if isinstance(entry, Payment):
+                attempts.settle(sandbox.book, entry, code, now)
+            else:
+                secondary.settle(sandbox.book, entry, code, now)
+        sandbox.settle_up()
+        return f"{len(entries)} decided"
+
+    async def _deliver(self, which: Callable[[Delivery], bool], *, newest_first: bool = False) -> None:
+        letters = [delivery for delivery in self.stage.sandbox.deliveries if which(delivery)]
+        for letter in reversed(letters) if newest_first else letters:
+            said = await self._post(letter)
+            self.stage.told.append(f"    notification {letter.method} {letter.status}: {said}")
+
+    async def _post(self, letter: Delivery) -> str:
+        form = {"data": letter.data, "signature": letter.signature}
+        answer = await self._ring(httpx2.Request("POST", letter.url, data=form))
+        if answer is None or answer.status_code != 200:
+            return "not taken"
+        letter.state = "delivered"
+        return "taken"
+
+    async def _ring(self, request: httpx2.Request) -> httpx2.Response | None:
+        try:
+            return await self.stage.http.send(request)
+        except httpx2.TransportError:
+            return None
+
+    # Who is meant ------------------------------------------------------------------------------------------------
+
+    def _transaction(self, on: int) -> Transaction | None:
+        known = list(self.stage.saleor.world.transactions.values())
+        return known[on % len(known)] if known else None
+
+    def _payment(self, on: int) -> Payment | None:
+        transaction = self._transaction(on)
+        payments = laws.at_the_gateway(self.stage, transaction) if transaction else []
+        return payments[-1] if payments else None
+
+    # The end -----------------------------------------------------------------------------------------------------
+
+    async def end(self, ending: Ending) -> None:
+        """The storm is over: everybody answers, what is pending ends, and time passes until nothing is left to do."""
+        stage = self.stage
+        stage.told.append(repr(ending))
+        stage.gate.calls.clear()
+        stage.gate.looks.clear()
+        stage.gate.meanwhile = None
+        stage.house.fates.clear()
+        stage.saleor.world.nuisances = Nuisances()
+        stage.sandbox.book.scripts.clear()
+        self._settle(ending)
+        if ending.letters != "lost":
+            await self._deliver(lambda letter: letter.state == "waiting", newest_first=ending.letters == "newest first")
+        await self._pass_the_time(ending)
+
+    def _settle(self, ending: Ending) -> None:
+        if ending.bank is not None:
+            self._decide(self._pending(), success=ending.bank)
+
+    async def _pass_the_time(self, ending: Ending) -> None:
+        stage, pause, end = self.stage, timedelta(seconds=10), self.stage.clock.now + _LONGEST_QUIET
+        while True:
+            stage.sandbox.catch_up()
+            self._settle(ending)
+            # Of what we do at the gateway we find out ourselves; of what others do only their notifications tell.
+            await self._deliver(lambda letter: letter.state == "waiting" and self._of_others(letter.operation_id))
+            due = await stage.next_due()
+            if due is not None and due <= stage.clock.now and await stage.house.work(1):
+                continue
+            moments = [moment for moment in (due, laws.gateway_moves_at(stage)) if moment is not None]
+            if not moments or stage.clock.now >= end:
+                break
+            stage.clock.now = min(max(min(moments), stage.clock.now + pause), end)
+            pause *= 2
+
+    def _of_others(self, operation_id: UUID | None) -> bool:
+        return operation_id is not None and operation_id not in self.stage.gate.ours

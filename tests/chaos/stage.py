@@ -1,0 +1,129 @@
+"""Where stories happen: a played Saleor, the app and the sandbox in one process, with one clock and no sockets."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from sqlalchemy import text
+from sqlmodel import SQLModel
+
+from app.ledger.accounts import AccountKeys, NewAccount
+from app.ledger.columns import Moment
+from app.saleor.testing.engine import Saleor
+from app.saleor.testing.http import create_saleor
+from app.saleor.testing.settings import Nuisances, SaleorSettings
+from app.sandbox.application import create_sandbox
+from app.sandbox.sandbox import Sandbox
+from app.sandbox.settings import Behaviour, PointOfSale, SandboxSettings
+from tests.chaos.gate import Gate
+from tests.chaos.house import House, HouseSettings
+from tests.chaos.roads import Place, Roads, serve
+from tests.conftest import Clock
+
+SALEOR, GATEWAY, APP = (f"http://127.0.0.1:{port}" for port in (8000, 8077, 8100))
+_STAY = {"installation", "merchant_account", "channel_route", "card_key"}  # tables that a story does not write
+_NEXT_DUE = text(
+    "SELECT min(due) AS due FROM (SELECT min(next_look_at) AS due FROM operation"
+    " UNION ALL SELECT min(next_attempt_at) FROM saleor_event"
+    " UNION ALL SELECT min(next_attempt_at) FROM notification) AS jobs"
+).columns(due=Moment)
+
+
+@dataclass
+class Stage:
+    """All that a story plays with. ``told`` is what has happened so far, in words."""
+
+    clock: Clock
+    saleor: Saleor
+    sandbox: Sandbox
+    house: House
+    gate: Gate
+    http: httpx2.AsyncClient
+    point: PointOfSale
+    told: list[str] = field(default_factory=list)
+
+    async def clear(self, gateway: Mapping[str, Any]) -> None:
+        """Forget the last story. ``gateway`` are options of the point of sale for the next one."""
+        await self.house.start() if self.house.dead else None
+        async with self.house.desk.database.transaction() as session:
+            connection = await session.connection()
+            for table in reversed(SQLModel.metadata.sorted_tables):
+                if table.name not in _STAY:
+                    await connection.execute(text(f"DELETE FROM {table.name}"))  # noqa: S608 - our own tables' names
+        world = self.saleor.world
+        for kept in (world.checkouts, world.orders, world.transactions, world.deliveries, world.reports):
+            kept.clear()
+        world.nuisances = Nuisances()
+        self.sandbox.reset()
+        # The cents of an amount choose nothing here: what the bank says is a step of the story.
+        behaviour = Behaviour.model_validate({"amount_endings": False, **gateway})
+        self.sandbox.book.behaviours[self.point.pos_id] = behaviour
+        self.house.fates.clear()
+        self.gate.forget()
+        self.told.clear()
+
+    async def next_due(self) -> datetime | None:
+        """Return when the next job in the ledger becomes due."""
+        async with self.house.desk.database.engine.connect() as connection:
+            due: datetime | None = (await connection.execute(_NEXT_DUE)).scalar_one()
+        return due
+
+
+@asynccontextmanager
+async def open_stage(database_url: str, folder: Path, account: Mapping[str, Any] | None = None) -> AsyncIterator[Stage]:
+    """Open a stage over an empty, migrated database. ``account`` are options of the merchant account (NewAccount)."""
+    clock, told = Clock(), list[str]()
+    places: dict[int, Place] = {}
+
+    def connect() -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(transport=Roads(places), follow_redirects=False, trust_env=False)
+
+    settings = HouseSettings(data_dir=folder, database_url=database_url, base_url=APP, worker=False)
+    house = House(settings, clock, connect)
+    async with connect() as http:
+        saleor_application = create_saleor()
+        saleor = Saleor(SaleorSettings(public_url=SALEOR, delay_factor=0), http, clock)
+        saleor_application.state.saleor = saleor
+        point = PointOfSale()
+        sandbox_application = create_sandbox(SandboxSettings(clock=clock, seed="chaos", public_url=GATEWAY))
+        sandbox: Sandbox = sandbox_application.state.sandbox
+        gate = Gate(sandbox_application, sandbox, house, told.append)
+
+        async def to_saleor(request: httpx2.Request) -> httpx2.Response:
+            return await serve(saleor_application, request)
+
+        for address, place in ((SALEOR, to_saleor), (GATEWAY, gate.answer), (APP, house.answer)):
+            places[httpx2.URL(address).port or 80] = place
+        try:
+            desk = await house.start()
+            installed = await saleor.apps.install(f"{APP}/api/manifest")
+            assert installed.status == "INSTALLED", installed.message
+            installation = await desk.installations.find(f"{SALEOR}/graphql/")
+            assert installation is not None
+            opened = await desk.accounts.add(_account(installation.id, point, account or {}))
+            await desk.accounts.map_channel("uah", opened.id)
+            yield Stage(clock, saleor, sandbox, house, gate, http, point, told)
+        finally:
+            await house.stop()
+
+
+def _account(installation_id: int, point: PointOfSale, options: Mapping[str, Any]) -> NewAccount:
+    members: dict[str, Any] = {
+        "installation_id": installation_id,
+        "name": "Sandbox",
+        "pos_id": str(point.pos_id),
+        "base_url": GATEWAY,
+        "scheme_word": "CPAY",
+        "keys": AccountKeys(
+            api_key=point.api_key,
+            api_secret=point.api_secret.get_secret_value(),
+            endpoints_key=point.endpoints_key.get_secret_value(),
+        ),
+        "currencies": ["UAH"],
+        "storefront_origins": ["https://shop.test"],
+    }
+    return NewAccount(**(members | dict(options)))

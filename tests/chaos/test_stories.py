@@ -1,0 +1,59 @@
+"""Whatever happens in whatever order: no money moves twice, none is forgotten, and three ledgers tell one story.
+
+Hypothesis makes the stories up; those that chance seldom finds, or that were told wrongly once, are always told. More
+of them: ``make chaos``.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, seed, settings
+
+from tests.chaos.always import ALWAYS
+from tests.chaos.story import Story, stories
+from tests.chaos.theatre import Theatre, open_theatre
+
+SHARES, OF_EACH, ON_POSTGRESQL = 5, 340, 300
+
+
+@pytest.fixture(scope="module")
+def theatre() -> Iterator[Theatre]:
+    """SQLite, in memory and without its thread: a story goes the same way every time."""
+    with open_theatre() as theatre:
+        yield theatre
+
+
+@pytest.fixture
+def big_theatre(new_postgresql: Callable[[], str]) -> Iterator[Theatre]:
+    with open_theatre(new_postgresql()) as theatre:
+        yield theatre
+
+
+def tell(theatre: Theatre, number: int, share: int) -> None:
+    """Make up ``number`` stories and tell them: in CI always the same, and each ``share`` others."""
+
+    @settings(max_examples=number, database=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(stories())
+    def the_laws_hold(story: Story) -> None:
+        theatre.tell(story)
+
+    told: Any = seed(share)(the_laws_hold) if os.environ.get("CI") else the_laws_hold
+    told()
+
+
+@pytest.mark.parametrize("story", [pytest.param(story, id=name) for name, story in ALWAYS.items()])
+def test_a_story_that_is_always_told(theatre: Theatre, story: Story) -> None:
+    theatre.tell(story)
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("share", range(SHARES))
+def test_three_ledgers_tell_one_story(theatre: Theatre, share: int) -> None:
+    tell(theatre, OF_EACH, share)
+
+
+@pytest.mark.timeout(900)
+def test_three_ledgers_tell_one_story_on_postgresql(big_theatre: Theatre) -> None:
+    tell(big_theatre, ON_POSTGRESQL, SHARES)

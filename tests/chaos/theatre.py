@@ -1,0 +1,69 @@
+"""A stage with an event loop of its own, on which one story after the other is told."""
+
+import asyncio
+import logging
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from app.ledger.migrate import migrate
+from tests.chaos.at_once import sqlite_at_once
+from tests.chaos.play import play
+from tests.chaos.stage import Stage, open_stage
+from tests.chaos.story import Story
+
+_MEMORY = Path("/dev/shm")  # noqa: S108 - a disk in memory where there is one: each commit waits for the disk
+
+
+class Theatre:
+    """Tells stories."""
+
+    def __init__(self, runner: asyncio.Runner, stage: Stage) -> None:
+        self._runner = runner
+        self._stage = stage
+
+    def tell(self, story: Story) -> None:
+        """Tell a story; AssertionError when a law was broken."""
+        self._runner.run(play(self._stage, story))
+
+    @property
+    def told(self) -> list[str]:
+        """What happened in the last story, line by line."""
+        return list(self._stage.told)
+
+
+@contextmanager
+def open_theatre(postgresql: str | None = None, account: Mapping[str, Any] | None = None) -> Iterator[Theatre]:
+    """Open a theatre over a new SQLite file, or over an empty database of PostgreSQL at that address.
+
+    ``account`` are options of the merchant account (``app.ledger.accounts.NewAccount``).
+    """
+    folder = Path(tempfile.mkdtemp(dir=_MEMORY if _MEMORY.is_dir() else None))
+    database_url = postgresql or f"sqlite:///{folder / 'ledger.sqlite'}"
+    try:
+        with sqlite_at_once(), _quiet(), asyncio.Runner() as runner:
+            runner.run(migrate(database_url))
+            opening = open_stage(database_url, folder, account)
+            stage = runner.run(opening.__aenter__())
+            try:
+                yield Theatre(runner, stage)
+            finally:
+                runner.run(opening.__aexit__(None, None, None))
+    finally:
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Nothing is logged: a story is full of trouble, and thousands are told."""
+    before = structlog.get_config()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    try:
+        yield
+    finally:
+        structlog.configure(**before)
