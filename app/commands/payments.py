@@ -15,7 +15,7 @@ from app.commands.standing import standing
 from app.commands.terminal import AsJson, fact, fact_sheet, moment, plain, say, show, show_json, table
 from app.commands.timeline import Entry, Expected, Tone, expectations, timeline
 from app.ledger.inbox import Kept
-from app.ledger.sheets import Sheet, find_by_order, recent
+from app.ledger.sheets import Sheet, find_by_order, former_orders, recent
 from app.ledger.tables import MerchantAccount
 from app.payments.balance import balance
 from app.payments.desk import Desk
@@ -84,10 +84,11 @@ def show_payment(
     async def read(desk: Desk) -> tuple[Sheet, MerchantAccount, str, Sequence[Kept]]:
         async with desk.database.transaction() as session:
             sheet = await find_payment(session, payment.strip())
+            orders = [sheet.payment.order_id, *await former_orders(session, sheet.payment)]
         account = await desk.accounts.find(sheet.payment.account_id)
         assert account is not None  # noqa: S101 - an account with payments is never deleted
         saleor = (await desk.installations.get(sheet.payment.installation_id)).saleor_api_url
-        return sheet, account, saleor, await desk.inbox.of_order(account.id, sheet.payment.order_id)
+        return sheet, account, saleor, await desk.inbox.of_order(account.id, *orders)
 
     sheet, account, saleor, notifications = at_desk(read)
     names = names_of(account.split_rules)

@@ -96,11 +96,11 @@ class Inbox:
         """Keep a notification whose processing failed, to be tried again."""
         await self._set(notification_id, outcome=reason, next_attempt_at=until)
 
-    async def of_order(self, account_id: str, order_id: str) -> Sequence[Kept]:
-        """Return the notifications about an order, oldest first."""
+    async def of_order(self, account_id: str, *order_ids: str) -> Sequence[Kept]:
+        """Return the notifications about an order (about each of them, if there are several), oldest first."""
         query = (
             select(Notification)
-            .where(Notification.account_id == account_id, Notification.order_id == order_id)
+            .where(Notification.account_id == account_id, col(Notification.order_id).in_(order_ids))
             .order_by(col(Notification.id))
         )
         async with self._database.transaction() as session:

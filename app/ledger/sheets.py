@@ -13,7 +13,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.ledger.claims import Work
-from app.ledger.tables import Kind, Operation, Payment, SaleorEvent, SplitShare
+from app.ledger.tables import BurntOrder, Kind, Operation, Payment, SaleorEvent, SplitShare
 
 LOOKS = Work(
     Operation,
@@ -38,8 +38,11 @@ class Sheet:
 
     @property
     def create(self) -> Operation:
-        """The operation that made the payment at the gateway. Every payment has one from its first commit on."""
-        return next(operation for operation in self.operations if operation.kind is Kind.CREATE)
+        """The operation that made the payment at the gateway. Every payment has one from its first commit on.
+
+        If an attempt had to be given up and another one was made (``BurntOrder``), it is the last one.
+        """
+        return [operation for operation in self.operations if operation.kind is Kind.CREATE][-1]
 
     def by_key(self, idempotency_key: str) -> Operation | None:
         """Return the operation that answers to this question, or None."""
@@ -66,8 +69,11 @@ async def load_by_transaction(session: AsyncSession, installation_id: int, trans
 
 
 async def load_by_order(session: AsyncSession, order_id: str, *, account_id: str | None = None) -> Sheet | None:
-    """Return the sheet of a gateway order (of that account only, if one is named), locked; or None."""
-    conditions: list[ColumnElement[bool]] = [col(Payment.order_id) == order_id]
+    """Return the sheet of a gateway order (of that account only, if one is named), locked; or None.
+
+    The order can be one that the payment had before: compare ``payment.order_id``.
+    """
+    conditions = [_has_or_had(order_id)]
     if account_id is not None:
         conditions.append(col(Payment.account_id) == account_id)
     return await _load(session, *conditions)
@@ -114,8 +120,19 @@ async def with_problem(session: AsyncSession, account_id: str, words: str) -> Se
 
 
 async def find_by_order(session: AsyncSession, order_id: str) -> Sheet | None:
-    """Return the sheet of a gateway order for reading only; or None."""
-    return await _load(session, col(Payment.order_id) == order_id, lock=False)
+    """Return the sheet of a gateway order, present or former, for reading only; or None."""
+    return await _load(session, _has_or_had(order_id), lock=False)
+
+
+async def former_orders(session: AsyncSession, payment: Payment) -> Sequence[str]:
+    """Return the order ids that a payment had before, oldest first."""
+    query = select(BurntOrder).where(BurntOrder.payment_id == payment.id).order_by(col(BurntOrder.burnt_at))
+    return [each.order_id for each in (await session.exec(query)).all()]
+
+
+def _has_or_had(order_id: str) -> ColumnElement[bool]:
+    former = select(BurntOrder.payment_id).where(BurntOrder.order_id == order_id)
+    return or_(col(Payment.order_id) == order_id, col(Payment.id).in_(former))
 
 
 async def _load(session: AsyncSession, *conditions: ColumnElement[bool], lock: bool = True) -> Sheet | None:

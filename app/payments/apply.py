@@ -50,7 +50,7 @@ def apply(sheet: Sheet, pos_id: str, records: Sequence[Seen], posting: Posting) 
         if operation is None:
             _post_from_outside(sheet, pos_id, seen, posting)
         else:
-            _post(sheet, operation, judge(_known(sheet.payment, operation, pos_id), seen), seen, posting)
+            _post(sheet, operation, judge(what_is_known(sheet.payment, operation, pos_id), seen), seen, posting)
     _release_the_rest(sheet, posting)
     _conclude_cancellation(sheet, posting)
     _go_on(sheet, posting.now)
@@ -133,7 +133,8 @@ def _owner(sheet: Sheet, seen: Seen, posting: Posting) -> Operation | None:
     return min(open_ones, key=lambda each: (each.id != posting.answering, each.inferred), default=None)
 
 
-def _known(payment: Payment, operation: Operation, pos_id: str) -> Known:
+def what_is_known(payment: Payment, operation: Operation, pos_id: str) -> Known:
+    """Return what the gateway's word about ``operation`` is compared with."""
     return Known(
         flow=payment.flow,
         kind=operation.kind,
@@ -162,7 +163,7 @@ def _post_from_outside(sheet: Sheet, pos_id: str, seen: Seen, posting: Posting) 
         created_at=posting.now,
         updated_at=posting.now,
     )
-    verdict = judge(_known(sheet.payment, operation, pos_id), seen)
+    verdict = judge(what_is_known(sheet.payment, operation, pos_id), seen)
     if verdict.state is not None:
         sheet.operations.append(operation)
     _post(sheet, operation, verdict, seen, posting)

@@ -55,14 +55,14 @@ class Balance:
 
 def balance(flow: Flow, operations: Sequence[Operation]) -> Balance:
     """Return the balance of a payment made for ``flow``."""
-    create = next(each for each in operations if each.kind is Kind.CREATE)
+    create = [each for each in operations if each.kind is Kind.CREATE][-1]
     paid = create.amount if create.state is State.SUCCESS else ZERO
     captured = _sum(operations, Kind.CAPTURE, State.SUCCESS)
     refunded = _sum(operations, Kind.REFUND, State.SUCCESS)
     charged = paid if flow is Flow.CHARGE else captured
     refunding = _sum_on_its_way(operations, Kind.REFUND)
     used = any(each.kind in {Kind.CAPTURE, Kind.VOID} and _counts(each) for each in operations)
-    cancelling = any(each.kind is Kind.CANCEL and _counts(each) for each in operations)
+    cancelling = any(each.kind is Kind.CANCEL and not each.state.final for each in operations)
     return Balance(
         currency=create.currency,
         standing=create.state,

@@ -10,11 +10,14 @@ from app.ledger.sheets import Sheet
 from app.ledger.tables import Kind, Operation, Payment, State
 from app.payments.balance import ZERO
 from app.payments.mapper import Seen
+from app.payments.schedule import Schedule
 
 CANCELLED = "6007"  # gateway interface, 7: what the gateway says of a payment that was cancelled before it was paid
 
 TIME_IS_OVER = "Nobody paid in time, and the payment page was closed"
 LINK_IS_LOST = "The address of the payment page got lost with the gateway's answer, so the page was closed unused"
+BEGIN_ANEW = "begin-anew-"  # the key of a closing after which the webhook that asks for it opens another page
+
 REPLACED = "A newer attempt to pay has taken its place, and the payment page was closed"
 
 
@@ -45,6 +48,21 @@ def cancellation(
 def link_is_missing(payment: Payment) -> bool:
     """Return True when nobody was ever told where to pay."""
     return payment.checkout_url is None and payment.qr_url is None
+
+
+def being_begun_anew(sheet: Sheet, schedule: Schedule, now: datetime) -> bool:
+    """Return True while a webhook is closing the page in order to open another one.
+
+    What the gateway says of the payment meanwhile is not its end, and has to wait until that webhook has got an answer,
+    or is over.
+    """
+    return any(
+        each.kind is Kind.CANCEL
+        and each.idempotency_key.startswith(BEGIN_ANEW)
+        and each.state is State.INTENT
+        and now < schedule.after_intent(each.created_at)
+        for each in sheet.operations
+    )
 
 
 def being_closed(sheet: Sheet) -> bool:

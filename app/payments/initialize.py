@@ -4,10 +4,11 @@ Intent first, then the call, then the outcome; each step is its own commit, and 
 (laws of money, 1).
 """
 
+from dataclasses import replace
 from datetime import timedelta
 
 from app.gateway.client import GatewayClient
-from app.gateway.errors import GatewayError
+from app.gateway.errors import GatewayError, OutcomeUnknown
 from app.gateway.models import Checkout, PaymentRecord
 from app.ledger.installations import OpenInstallation
 from app.ledger.sheets import Sheet, load_by_operation
@@ -18,6 +19,7 @@ from app.payments.attempts import close_replaced, lock_attempts
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
 from app.payments.direct import pay_directly
+from app.payments.fresh_order import begin_anew
 from app.payments.insist import insist
 from app.payments.intent import record_intent
 from app.payments.outcome import post_error
@@ -66,7 +68,15 @@ async def initialize(
     )
     if operation_id is None:
         return await as_recorded(desk, installation.id, event.transaction.id)
-    return session_answer(await _create(desk, client, plan, operation_id, event, deadline=deadline))
+    sheet = await _create(desk, client, plan, operation_id, event, deadline=deadline)
+    while sheet is None:
+        anew = await begin_anew(desk, account, plan.request, operation_id, deadline)
+        if anew is None:
+            return await as_recorded(desk, installation.id, event.transaction.id)
+        request, operation_id = anew
+        plan = replace(plan, request=request)
+        sheet = await _create(desk, client, plan, operation_id, event, deadline=deadline)
+    return session_answer(sheet)
 
 
 async def _create(
@@ -77,8 +87,8 @@ async def _create(
     event: TransactionInitializeSession | TransactionProcessSession,
     *,
     deadline: Deadline,
-) -> Sheet:
-    """Ask the gateway, then commit what came of it."""
+) -> Sheet | None:
+    """Ask the gateway, then commit what came of it. Return None when the answer got lost on its way to us."""
     outcome: Checkout | PaymentRecord | GatewayError
     try:
         outcome = await insist(
@@ -107,7 +117,7 @@ async def _create(
     if not isinstance(outcome, GatewayError):
         await keys_accepted(desk, account.id, sheet)
     desk.wake()
-    return sheet
+    return None if isinstance(outcome, OutcomeUnknown) else sheet
 
 
 def _open_page(sheet: Sheet, checkout: Checkout, posting: Posting) -> None:

@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from sqlalchemy.exc import IntegrityError
+from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.gateway.models.payments import Payment as Request
 from app.ledger.installations import OpenInstallation
@@ -51,23 +52,32 @@ async def record_intent(
         async with desk.database.transaction() as session:
             session.add(payment)
             await session.flush()
-            assert payment.id is not None  # noqa: S101 - flushed
-            operation = Operation(
-                payment_id=payment.id,
-                kind=Kind.CREATE,
-                idempotency_key="create",
-                state=State.INTENT,
-                amount=request.amount,
-                currency=request.currency,
-                request=request.kept(),
-                psp_reference=psp_reference,
-                next_look_at=desk.schedule.after_intent(now),
-                created_at=now,
-                updated_at=now,
-            )
-            session.add(operation)
-            await session.flush()
-            await keep_shares(session, operation)
+            operation = await add_creation(session, desk, payment, request, key="create", psp_reference=psp_reference)
             return operation.id
     except IntegrityError:
         return None
+
+
+async def add_creation(
+    session: AsyncSession, desk: Desk, payment: Payment, request: Request, *, key: str, psp_reference: str | None
+) -> Operation:
+    """Add to a stored payment the intent to create it at the gateway. ``key`` tells its attempts apart."""
+    assert payment.id is not None  # noqa: S101 - stored
+    now = desk.now()
+    operation = Operation(
+        payment_id=payment.id,
+        kind=Kind.CREATE,
+        idempotency_key=key,
+        state=State.INTENT,
+        amount=request.amount,
+        currency=request.currency,
+        request=request.kept(),
+        psp_reference=psp_reference,
+        next_look_at=desk.schedule.after_intent(now),
+        created_at=now,
+        updated_at=now,
+    )
+    session.add(operation)
+    await session.flush()
+    await keep_shares(session, operation)
+    return operation

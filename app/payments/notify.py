@@ -10,7 +10,9 @@ from app.gateway.notification import read_data, read_notification
 from app.ledger.inbox import Kept
 from app.ledger.sheets import load_by_order
 from app.payments.apply import Posting, apply, raise_problem
+from app.payments.closing import being_begun_anew
 from app.payments.desk import Desk
+from app.payments.fresh_order import post_former
 from app.payments.problems import SEALED, clear
 from app.payments.seen import seen_in
 
@@ -28,6 +30,13 @@ CANNOT_BE_OPENED = (
 
 class SealedNotification(Exception):  # noqa: N818 - named after what it is
     """No key of ours opens it."""
+
+
+_ANEW = "waits: a webhook is closing the page to open another one"
+
+
+class _NotYet(Exception):  # noqa: N818 - it is no mistake
+    """What the notification tells cannot be judged at this moment."""
 
 
 class Receipt(Enum):
@@ -72,6 +81,9 @@ async def digest(desk: Desk, notification_id: int) -> str | None:
     notification = await desk.inbox.get(notification_id)
     try:
         outcome = await _post(desk, notification)
+    except _NotYet:
+        await desk.inbox.postpone(notification.id, reason=_ANEW, until=desk.now() + desk.schedule.first_settle)
+        return None
     except Exception as error:
         log.exception("notification not processed", notification=notification_id, order_id=notification.order_id)
         pause = desk.schedule.pause(_FIRST_PAUSE, notification.attempts, _LONGEST_PAUSE)
@@ -97,6 +109,12 @@ async def _post(desk: Desk, notification: Kept) -> str:
         if seen is None:
             return f"nothing to do for {record.method}"
         clear(sheet.payment, SEALED)
+        if record.order_id != sheet.payment.order_id:
+            outcome = post_former(sheet, seen, desk.now())
+            session.add_all(sheet.events)
+            return outcome
+        if being_begun_anew(sheet, desk.schedule, desk.now()):
+            raise _NotYet
         apply(sheet, account.pos_id, [seen], Posting(now=desk.now(), schedule=desk.schedule))
         session.add_all([*sheet.operations, *sheet.events])
     return f"{seen.kind.value} {seen.state.value}"

@@ -7,6 +7,8 @@ import uuid
 
 from app.ledger.tables import Kind, Operation, Payment
 
+_LETTERS = "ghijklmnopqrstuvwxyz"
+
 
 def order_id_of(transaction_id: str) -> str:
     """Return the gateway's order id for a Saleor transaction: 32 letters and digits, always the same for the same id.
@@ -19,6 +21,16 @@ def order_id_of(transaction_id: str) -> str:
         return uuid.UUID(token).hex
     except (binascii.Error, UnicodeDecodeError, ValueError):
         return hashlib.sha256(transaction_id.encode()).hexdigest()[:32]
+
+
+def fresh_order_id(transaction_id: str, attempt: int) -> str:
+    """Return the order id of a later attempt at the same payment: 32 letters and digits, for ``attempt`` 2 to 21.
+
+    It differs from the first by one character, so that people recognise it. The 13th digit of Saleor's ids says only
+    that they are random UUIDs ("4"); in its place stands a letter that no hexadecimal number has.
+    """
+    first = order_id_of(transaction_id)
+    return f"{first[:12]}{_LETTERS[attempt - 2]}{first[13:]}"
 
 
 def new_reference(what: str) -> str:

@@ -13,7 +13,14 @@ from app.ledger.sheets import Sheet, load_by_operation
 from app.ledger.tables import Kind, MerchantAccount, Operation, State
 from app.payments.apply import Posting, apply, conclude, raise_problem
 from app.payments.balance import balance
-from app.payments.closing import LINK_IS_LOST, TIME_IS_OVER, being_closed, cancellation, link_is_missing
+from app.payments.closing import (
+    LINK_IS_LOST,
+    TIME_IS_OVER,
+    being_begun_anew,
+    being_closed,
+    cancellation,
+    link_is_missing,
+)
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
 from app.payments.mapper import Seen
@@ -109,6 +116,8 @@ async def _post(
         operation = sheet.by_id(due.row_id)
         operation.looks += scheduled
         operation.looked_at = posting.now
+        if being_begun_anew(sheet, posting.schedule, posting.now):
+            return None
         if isinstance(records, BadCredentials):
             raise_problem(sheet, KEYS_REFUSED, posting.now, cause=KEYS)
         if not isinstance(records, GatewayError):
