@@ -210,6 +210,37 @@ async def test_a_declined_card_fails_and_a_new_attempt_pays(shop: Town) -> None:
     await paid_order(shop, checkout_id)
 
 
+async def test_the_address_of_the_page_gets_lost_and_the_shopper_gets_another_at_once(shop: Town) -> None:
+    await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="drop"))
+    checkout_id, session = await begin(shop)
+    assert session.event is not None
+    assert session.event.type == "CHARGE_ACTION_REQUIRED"
+    assert session.data["checkoutUrl"].startswith(shop.gateway_url)
+    lost, opened = order_id_of(session), session.event.psp_reference or ""
+    standing = {each.order_id: each.status for each in await shop.gateway.payments()}
+    assert standing == {lost: "failure", opened: "init"}
+
+    await shop.gateway.pay(opened)
+    transaction = await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    transaction = await quiet(shop, transaction.id)
+    assert "CHARGE_FAILURE" not in transaction.types()
+    assert transaction.amounts.charged == TOTAL
+    await paid_order(shop, checkout_id)
+    await shop.saleor.refund(transaction.id)
+    transaction = await told(shop, transaction.id, "REFUND_SUCCESS")
+    assert [each.method for each in (await shop.gateway.payment(opened)).operations] == ["refund"]
+
+
+async def test_the_page_appears_at_the_gateway_only_after_it_was_looked_for(shop: Town) -> None:
+    """As long as the gateway shows nothing, nothing else is opened."""
+    await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="drop"))
+    await shop.gateway.fault(FaultRule(http_method="GET", path="*/orders/*", effect="status", status=503))
+    _, session = await begin(shop)
+    assert session.data["errors"][0]["code"] == "CREATION_UNKNOWN"
+    await told(shop, session.paid_for.id, "CHARGE_FAILURE")
+    assert [each.status_code for each in await shop.gateway.payments()] == ["6007"]
+
+
 async def test_a_new_attempt_closes_the_page_of_the_older_one(shop: Town) -> None:
     checkout_id, session = await begin(shop)
     _, again = await begin(shop, checkout_id=checkout_id)

@@ -138,7 +138,7 @@ class Shop:
 
     @property
     def order_id(self) -> str:
-        """What the gateway calls the transaction."""
+        """What the gateway calls the transaction at first."""
         return order_id_of(self.transaction.id)
 
     @property

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from app.payments.language import base_language, page_language
 from app.payments.references import (
+    fresh_order_id,
     new_reference,
     order_id_of,
     reference_of_problem,
@@ -37,6 +38,23 @@ def test_any_transaction_has_an_order_id_that_the_gateway_takes(transaction_id: 
 def test_two_transactions_never_share_an_order_id(one: uuid.UUID, other: uuid.UUID) -> None:
     ids = [base64.b64encode(f"TransactionItem:{token}".encode()).decode() for token in (one, other)]
     assert (order_id_of(ids[0]) == order_id_of(ids[1])) is (one == other)
+
+
+@given(st.uuids(version=4), st.uuids(version=4), st.integers(1, 21), st.integers(1, 21))
+def test_no_attempt_of_any_transaction_has_the_order_id_of_another(
+    one: uuid.UUID, other: uuid.UUID, first: int, second: int
+) -> None:
+    ids = [
+        order_id_of(saleor_id) if attempt == 1 else fresh_order_id(saleor_id, attempt)
+        for saleor_id, attempt in ((named(one), first), (named(other), second))
+    ]
+    assert all(FITS.fullmatch(each) for each in ids)
+    assert (ids[0] == ids[1]) is ((one, first) == (other, second))
+
+
+def named(token: uuid.UUID) -> str:
+    """Return Saleor's id of a transaction."""
+    return base64.b64encode(f"TransactionItem:{token}".encode()).decode()
 
 
 def test_a_new_reference_is_like_no_other() -> None:
