@@ -2,7 +2,7 @@
 
 import typer
 
-from app.commands import accounts, card_keys, channels, installations, payments, serve
+from app.commands import accounts, card_keys, channels, events, installations, notifications, payments, serve
 from app.commands.group import OperatorGroup
 from app.logs import configure_logs
 from app.sandbox.command import sandbox
@@ -24,6 +24,8 @@ cli.add_typer(accounts.commands, name="accounts")
 cli.add_typer(channels.commands, name="channels")
 cli.add_typer(card_keys.commands, name="card-keys")
 cli.add_typer(payments.commands, name="payments")
+cli.add_typer(events.commands, name="events")
+cli.add_typer(notifications.commands, name="notifications")
 cli.command("sandbox")(sandbox)
 cli.command("demo")(demo)
 

@@ -1,12 +1,10 @@
-"""Finds what an operator names: a Saleor by its address, an account by its id or name, a payment by its order."""
-
-from contextlib import suppress
-from uuid import UUID
+"""Finds what an operator names: a Saleor by its address, an account by its id or name, a payment by any name."""
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.commands.failure import CommandFailed
 from app.ledger.installations import OpenInstallation
+from app.ledger.search import called
 from app.ledger.sheets import Sheet, find_by_order
 from app.ledger.tables import MerchantAccount
 from app.payments.desk import Desk
@@ -47,16 +45,26 @@ async def find_account(desk: Desk, given: str) -> MerchantAccount:
     return meant[0]
 
 
+async def find_payments(session: AsyncSession, given: str) -> list[Sheet]:
+    """Return the sheets of the payments that are called so, the newest first. Raises CommandFailed if none is."""
+    name = given.strip()
+    exact = await find_by_order(session, name.lower()) or await find_by_order(session, order_id_of(name))
+    if exact is not None:
+        return [exact]
+    found = [await find_by_order(session, each.order_id) for each in await called(session, name)]
+    sheets = [each for each in found if each is not None]
+    if not sheets:
+        raise CommandFailed(
+            f"there is no payment {given!r}: give an order id, an order number, a transaction or a reference; "
+            "`saleor-gateway payments list` shows the newest"
+        )
+    return sheets
+
+
 async def find_payment(session: AsyncSession, given: str) -> Sheet:
-    """Return the sheet of an order id, of a transaction's global id, or of the UUID in that. Raises CommandFailed."""
-    names = [given, order_id_of(given)]
-    with suppress(ValueError):
-        names.append(UUID(given).hex)
-    for name in names:
-        sheet = await find_by_order(session, name)
-        if sheet is not None:
-            return sheet
-    raise CommandFailed(
-        f"there is no payment {given!r}: give the gateway's order id or the transaction id of Saleor; "
-        "`saleor-gateway payments list` shows the newest"
-    )
+    """Return the sheet of the only payment that is called so. Raises CommandFailed."""
+    sheets = await find_payments(session, given)
+    if len(sheets) > 1:
+        orders = ", ".join(each.payment.order_id for each in sheets)
+        raise CommandFailed(f"several payments are called {given!r}: say which by its gateway order ({orders})")
+    return sheets[0]

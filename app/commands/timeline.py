@@ -32,6 +32,7 @@ class Who(StrEnum):
     SALEOR = "Saleor"
     APP = "app"
     GATEWAY = "gateway"
+    STAFF = "staff"
 
 
 class Tone(StrEnum):
@@ -167,7 +168,9 @@ def _of_operation(
         times = "once" if operation.looks == 1 else f"{operation.looks} times"
         words = f"has looked the {name} up {times} until now"
         yield entry(operation.looked_at, Who.APP, "looked_up", words, looks=operation.looks)
-    if operation.state not in {State.WAITING, State.INTENT}:
+    if operation.decision is not None:
+        yield _decided(operation.decision, name, operation.currency)
+    elif operation.state not in {State.WAITING, State.INTENT}:
         who, what, words = _outcome(operation, name, notified)
         tone = _TONES.get(operation.state, Tone.OPEN)
         more: Facts = {"state": operation.state.value, "status_code": operation.status_code}
@@ -176,6 +179,19 @@ def _of_operation(
         told = "; ".join(f"{label} {text}" for label, text in Particulars.kept(operation.particulars).lines())
         words = f"also says of the {name}: {told}"
         yield entry(operation.updated_at, Who.GATEWAY, "particulars", words, particulars=operation.particulars)
+
+
+def _decided(decision: dict[str, Any], name: str, currency: str) -> Entry:
+    by, reason, state = str(decision["by"]), str(decision["reason"]), str(decision["state"])
+    sum_ = f"{decision['amount']} {currency}"
+    return Entry(
+        datetime.fromisoformat(str(decision["at"])),
+        Who.STAFF,
+        "settled",
+        f"settles the {name} of {sum_} as {state}, by hand ({by}): {reason}",
+        _TONES[State(state)],
+        {"state": state, "amount": Decimal(str(decision["amount"])), "by": by, "reason": reason},
+    )
 
 
 def _outcome(operation: Operation, name: str, notified: Sequence[tuple[datetime, Seen]]) -> tuple[Who, str, str]:

@@ -155,11 +155,3 @@ async def _filled(session: AsyncSession, payment: Payment) -> Sheet:
         .order_by(col(SplitShare.sub_merchant_id))
     )
     return Sheet(payment, list(operations.all()), list(events.all()), list(shares.all()))
-
-
-async def recent(session: AsyncSession, *, most: int, problems_only: bool) -> Sequence[Payment]:
-    """Return the newest payments; only those that staff must look at, if so asked."""
-    query = select(Payment).order_by(col(Payment.id).desc()).limit(most)
-    if problems_only:
-        query = query.where(col(Payment.problem).is_not(None))
-    return (await session.exec(query)).all()

@@ -224,6 +224,7 @@ class Operation(SQLModel, table=True):
     shopper_message: str | None = Field(default=None, sa_type=Text)
     waits_for_shopper: bool = Field(default=False)  # pending, and it is the shopper who must act
     particulars: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)  # what else the gateway says: fee, receipt
+    decision: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # who settled it by hand, how and why
     inferred: bool = Field(default=False)  # the state is our conclusion from silence, not the gateway's word
     next_look_at: datetime | None = Field(default=None, sa_type=Moment)  # when the worker looks it up; None: never
     looks: int = Field(default=0)

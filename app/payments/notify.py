@@ -85,7 +85,8 @@ async def digest(desk: Desk, notification_id: int) -> str | None:
         await desk.inbox.postpone(notification.id, reason=_ANEW, until=desk.now() + desk.schedule.first_settle)
         return None
     except Exception as error:
-        log.exception("notification not processed", notification=notification_id, order_id=notification.order_id)
+        about = {"notification": notification_id, "order_id": notification.order_id, "why": type(error).__name__}
+        log.exception("notification not processed", **about, exc_info=notification.data is not None)
         pause = desk.schedule.pause(_FIRST_PAUSE, notification.attempts, _LONGEST_PAUSE)
         await desk.inbox.postpone(notification_id, reason=type(error).__name__, until=desk.now() + pause)
         return None

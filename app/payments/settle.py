@@ -10,7 +10,7 @@ import structlog
 
 from app.gateway.errors import BadCredentials, GatewayError
 from app.ledger.sheets import Sheet, load_by_operation
-from app.ledger.tables import Kind, MerchantAccount, Operation, State
+from app.ledger.tables import Kind, MerchantAccount, Operation, Payment, State
 from app.payments.apply import Posting, apply, conclude, raise_problem
 from app.payments.balance import balance
 from app.payments.closing import (
@@ -43,26 +43,21 @@ class _Due:
 
 async def look(
     desk: Desk, operation_row_id: int, deadline: Deadline, *, answering: bool = False, scheduled: bool = False
-) -> None:
+) -> GatewayError | None:
     """Look one operation up and post what is found; send it, if it had to wait for its turn until now.
+
+    Return why nothing could be found, if so.
 
     ``answering``: a webhook will answer with what is found (see ``Posting``). ``scheduled``: the worker looks because
     it was time to, and each such look makes it more patient; looks of shoppers, however many, do not.
     """
     due = await _due(desk, operation_row_id)
     if due is None:
-        return
+        return None
     if due.operation.state is State.WAITING:
         await _take_its_turn(desk, due, deadline)
-        return
-    records: tuple[Seen, ...] | GatewayError
-    try:
-        found = await desk.gateways.client(due.account).order(due.sheet.payment.order_id, timeout=deadline.left)
-        language = due.sheet.payment.language
-        records = tuple(seen for each in found if (seen := seen_in(each, language)) is not None)
-    except GatewayError as error:
-        log.warning("look-up failed", order_id=due.sheet.payment.order_id, error=str(error))
-        records = error
+        return None
+    records = await shown_at_gateway(desk, due.account, due.sheet.payment, deadline)
     posting = Posting(now=desk.now(), schedule=desk.schedule, answering=operation_row_id if answering else None)
     unpaid = await _post(desk, due, records, posting, scheduled=scheduled)
     if not isinstance(records, GatewayError):
@@ -71,6 +66,19 @@ async def look(
         sheet, closing = unpaid
         await send(desk, due.account, sheet, closing, deadline, answering=False)
     desk.wake()
+    return records if isinstance(records, GatewayError) else None
+
+
+async def shown_at_gateway(
+    desk: Desk, account: MerchantAccount, payment: Payment, deadline: Deadline
+) -> tuple[Seen, ...] | GatewayError:
+    """Return what the gateway shows of a payment, or why it does not."""
+    try:
+        found = await desk.gateways.client(account).order(payment.order_id, timeout=deadline.left)
+    except GatewayError as error:
+        log.warning("look-up failed", order_id=payment.order_id, error=str(error))
+        return error
+    return tuple(seen for each in found if (seen := seen_in(each, payment.language)) is not None)
 
 
 async def _due(desk: Desk, operation_row_id: int) -> _Due | None:

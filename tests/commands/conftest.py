@@ -200,6 +200,7 @@ class Gateway:
 @pytest.fixture
 async def gateway() -> AsyncIterator[Gateway]:
     gateway = Gateway()
-    app = Starlette(routes=[Route("/api/v1/pos/{pos_id}/orders/{order_id}", gateway.order)])
+    path = "/api/v1/pos/{pos_id}/orders/{order_id}"
+    app = Starlette(routes=[Route(path, gateway.order), Route(path + "/{method}", gateway.order)])
     async with serving(app) as gateway.url:
         yield gateway

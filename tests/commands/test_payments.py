@@ -123,7 +123,7 @@ async def test_a_payment_is_found_by_each_of_its_names(shell: Shell, desk: Desk,
         assert (await shell("payments", "show", name, "--json")).json["order_id"] == ORDER
     assert "Nothing is being waited for." in (await shell("payments", "show", ORDER)).out
     (await shell("payments", "show", "1042")).failed(
-        "there is no payment '1042': give the gateway's order id or the tr"
+        "there is no payment '1042': give an order id, an order number, a tr"
     )
 
 

@@ -9,13 +9,13 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import SQLModel
 
 from app.ledger.database import Database, create_engine
+from app.ledger.search import Wanted, payments_page
 from app.ledger.sheets import (
     find_by_order,
     load_by_operation,
     load_by_order,
     load_by_transaction,
     payment_of,
-    recent,
 )
 from app.ledger.tables import Kind, MerchantAccount, Payment
 from tests.ledger.rows import a_payment, an_event, an_operation
@@ -153,7 +153,7 @@ async def test_the_newest_payments_and_those_that_somebody_must_look_at(
     async with database.transaction() as session:
         (await payment_of(session, 2)).problem = "Look at this."
     async with database.transaction() as session:
-        newest = await recent(session, most=2, problems_only=False)
-        problems = await recent(session, most=10, problems_only=True)
+        newest = await payments_page(session, Wanted(), most=2, after=None)
+        problems = await payments_page(session, Wanted(problems=True), most=10, after=None)
     assert [each.order_id for each in newest] == ["order3", "order2"]
     assert [each.order_id for each in problems] == ["order1"]

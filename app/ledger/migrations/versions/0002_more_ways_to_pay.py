@@ -32,7 +32,10 @@ def _new_columns() -> dict[str, tuple[sa.Column[Any], ...]]:
             sa.Column("next_refund_split", sa.JSON(), nullable=True),
             sa.Column("problems", sa.JSON(), nullable=False, server_default="{}"),
         ),
-        "operation": (sa.Column("particulars", sa.JSON(), nullable=False, server_default="{}"),),
+        "operation": (
+            sa.Column("particulars", sa.JSON(), nullable=False, server_default="{}"),
+            sa.Column("decision", sa.JSON(), nullable=True),
+        ),
     }
 
 

@@ -1,0 +1,123 @@
+"""``notifications``: what the gateway has notified, and what came of it. What is in them is never shown."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from app.commands.failure import CommandFailed
+from app.commands.opening import at_desk
+from app.commands.terminal import AsJson, moment, plain, say, show, show_json, table
+from app.ledger.search import notifications_page
+from app.ledger.tables import Notification
+from app.payments.desk import Desk
+from app.payments.notify import UNMATCHED, digest
+
+commands = typer.Typer(help="What the gateway has notified, and what came of it.", no_args_is_help=True)
+
+Failed = Annotated[bool, typer.Option("--failed", help="Only those that could not be digested.")]
+Unmatched = Annotated[bool, typer.Option("--unmatched", help="Only those of orders that are not ours.")]
+
+
+@commands.command("list")
+def show_notifications(
+    failed: Failed = False,
+    unmatched: Unmatched = False,
+    after: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="Go on after this one, the last of a page.", show_default=False)
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=500, metavar="NUMBER", help="How many, the newest first.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Show the newest notifications."""
+
+    async def read(desk: Desk) -> Sequence[Notification]:
+        return await _page(desk, failed=failed, unmatched=unmatched, most=limit, after=after)
+
+    found = at_desk(read)
+    if as_json:
+        show_json([_to_json(each) for each in found])
+        return
+    if not found:
+        say("There is no such notification." if failed or unmatched else "There is no notification yet.")
+        return
+    shown = table("Number", "Received (UTC)", "Gateway order", "What came of it")
+    shown.columns[2].width = 32
+    for each in found:
+        style = "" if each.processed_at else "yellow"
+        outcome = plain(each.outcome or "not worked on yet")
+        words = Text(outcome if each.processed_at else f"{outcome} ({each.attempts} tries)", style)
+        shown.add_row(str(each.id), f"{each.received_at:%Y-%m-%d %H:%M:%S}", plain(each.order_id), words)
+    show(shown)
+
+
+@commands.command("replay")
+def replay(
+    numbers: Annotated[
+        list[int] | None, typer.Argument(metavar="[NUMBER]...", help="Numbers of notifications.", show_default=False)
+    ] = None,
+    failed: Failed = False,
+    unmatched: Unmatched = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make something of notifications again, here and now, just as the worker does when they come.
+
+    What a notification says twice changes nothing, so no harm is done by replaying one that was digested.
+    """
+    if bool(numbers) + failed + unmatched != 1:
+        raise CommandFailed("give numbers of notifications, or one of --failed and --unmatched", status=2)
+
+    async def do(desk: Desk) -> list[dict[str, object]]:
+        meant = numbers or await _all(desk, failed=failed, unmatched=unmatched)
+        results: list[dict[str, object]] = []
+        for number in meant:
+            outcome = await digest(desk, number) if await _exists(desk, number) else "there is no such notification"
+            results.append({"notification": number, "outcome": outcome})
+            if not as_json:
+                say(f"{len(results)} of {len(meant)}: {number}: {outcome or 'not digested; it is tried again later'}")
+        return results
+
+    results = at_desk(do)
+    if as_json:
+        show_json(results)
+    elif not results:
+        say("There is no such notification.")
+    if any(each["outcome"] is None for each in results):
+        raise CommandFailed("not all could be digested; the log says why")
+
+
+async def _page(desk: Desk, *, failed: bool, unmatched: bool, most: int, after: int | None) -> Sequence[Notification]:
+    async with desk.database.transaction() as session:
+        outcome = UNMATCHED if unmatched else None
+        return await notifications_page(session, failed=failed, outcome=outcome, most=most, after=after)
+
+
+async def _all(desk: Desk, *, failed: bool, unmatched: bool) -> list[int]:
+    """Return the numbers of all that are meant, in the order in which they came."""
+    found: list[int] = []
+    while True:
+        last = found[-1] if found else None
+        page = await _page(desk, failed=failed, unmatched=unmatched, most=500, after=last)
+        if not page:
+            return found[::-1]
+        found += [each.id for each in page if each.id is not None]
+
+
+async def _exists(desk: Desk, number: int) -> bool:
+    async with desk.database.transaction() as session:
+        return await session.get(Notification, number) is not None
+
+
+def _to_json(row: Notification) -> dict[str, object]:
+    return {
+        "notification": row.id,
+        "account": row.account_id,
+        "order_id": row.order_id,
+        "deliveries": row.deliveries,
+        "attempts": row.attempts,
+        "outcome": row.outcome,
+        "received_at": moment(row.received_at),
+        "processed_at": moment(row.processed_at),
+        "next_attempt_at": moment(row.next_attempt_at),
+    }

@@ -1,0 +1,171 @@
+"""``payments settle`` and ``payments resend``: when staff cannot wait, or the gateway's word is not to be had."""
+
+import getpass
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from app.commands.failure import CommandFailed
+from app.commands.finding import find_payment
+from app.commands.opening import at_desk
+from app.commands.payment_view import AnyName, summary
+from app.commands.standing import standing
+from app.commands.terminal import AsJson, confirm, require_somebody_to_ask, say, show_json, warn
+from app.gateway.errors import GatewayError
+from app.ledger.sheets import Sheet, find_by_order
+from app.ledger.tables import Operation, State
+from app.payments.ask import Resent, ask_now, ask_to_notify
+from app.payments.decide import Decision, operation_to_settle, settle
+from app.payments.desk import Desk
+from app.payments.refusal import Refusal
+
+
+class Outcome(StrEnum):
+    """What a person has found out."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+
+
+def settle_payment(
+    payment: AnyName,
+    *,
+    outcome: Annotated[
+        Outcome | None,
+        typer.Option(
+            "--as", help="Settle an operation by hand, as you have seen in the merchant portal that it ended."
+        ),
+    ] = None,
+    amount: Annotated[
+        str | None,
+        typer.Option(metavar="AMOUNT", help="With --as success: what really moved, if not what was asked."),
+    ] = None,
+    reason: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="With --as: why; it is kept in the timeline and told to Saleor.")
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option(metavar="NAME", help="With --as: who says so. The account on this machine by default.")
+    ] = None,
+    operation: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="With --as: which operation, if it is not the only open one.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Look a payment up at the gateway now, and post what is found.
+
+    With --as: settle an operation by hand, when the gateway's record is gone or contradicts what really happened.
+    Nothing is asked of the gateway then: what you say is recorded, with your name and reason, and told to Saleor.
+    """
+    if outcome is None:
+        if any(each is not None for each in (amount, reason, by, operation)):
+            raise CommandFailed("--amount, --reason, --by and --operation go with --as", status=2)
+        _look(payment, as_json=as_json)
+        return
+    if not (reason or "").strip():
+        raise CommandFailed("say with --reason why: it is kept in the payment's timeline", status=2)
+    decision = Decision(
+        state=State(outcome.value),
+        by=(by or "").strip() or getpass.getuser(),
+        reason=(reason or "").strip(),
+        amount=None if amount is None else _amount(amount),
+    )
+    sheet, meant = at_desk(lambda desk: _meant(desk, payment, operation))
+    if not yes:
+        require_somebody_to_ask("confirm with --yes")
+        sum_ = decision.amount or meant.amount
+        confirm(
+            f"Settle the {meant.kind.value} of {sum_} {meant.currency} of order {sheet.payment.order_id} as "
+            f"{outcome.value}, and tell Saleor so?"
+        )
+
+    async def do(desk: Desk) -> Sheet:
+        try:
+            return await settle(desk, sheet.payment.order_id, meant.id, decision)
+        except Refusal as refusal:
+            raise CommandFailed(f"nothing was changed: {refusal.message}") from refusal
+
+    _tell(at_desk(do), as_json=as_json)
+
+
+def resend(payment: AnyName, as_json: AsJson = False) -> None:
+    """Ask the gateway to send its notifications of a payment again."""
+
+    async def do(desk: Desk) -> tuple[str, list[Resent]]:
+        async with desk.database.transaction() as session:
+            sheet = await find_payment(session, payment)
+        return sheet.payment.order_id, await ask_to_notify(desk, sheet.payment.order_id)
+
+    order_id, answers = at_desk(do)
+    if as_json:
+        show_json(
+            [
+                {
+                    "order_id": order_id,
+                    "method": each.method.value,
+                    "records": each.records,
+                    "error": _words(each.error),
+                }
+                for each in answers
+            ]
+        )
+    for each in answers:
+        if each.error is not None:
+            warn(f"{each.method}: {_words(each.error)}")
+        elif not as_json:
+            say(f"{each.method}: " + ("the gateway notifies again" if each.records else "the gateway has no record"))
+    if any(each.error is not None for each in answers):
+        raise CommandFailed("the gateway did not take all of it")
+
+
+def _look(payment: str, *, as_json: bool) -> None:
+    async def do(desk: Desk) -> tuple[Sheet, GatewayError | None]:
+        async with desk.database.transaction() as session:
+            order_id = (await find_payment(session, payment)).payment.order_id
+        try:
+            error = await ask_now(desk, order_id)
+        except Refusal as refusal:
+            raise CommandFailed(refusal.message) from refusal
+        async with desk.database.transaction() as session:
+            sheet = await find_by_order(session, order_id)
+        assert sheet is not None  # noqa: S101 - payments are never deleted
+        return sheet, error
+
+    sheet, error = at_desk(do)
+    if error is not None:
+        raise CommandFailed(f"the gateway could not be asked: {_words(error)}")
+    _tell(sheet, as_json=as_json)
+
+
+async def _meant(desk: Desk, payment: str, row_id: int | None) -> tuple[Sheet, Operation]:
+    async with desk.database.transaction() as session:
+        sheet = await find_payment(session, payment)
+    try:
+        return sheet, operation_to_settle(sheet, row_id)
+    except Refusal as refusal:
+        raise CommandFailed(refusal.message) from refusal
+
+
+def _tell(sheet: Sheet, *, as_json: bool) -> None:
+    if as_json:
+        show_json(summary(sheet))
+        return
+    say(f"{sheet.payment.order_id}: {standing(sheet)}")
+    if sheet.payment.problem is not None:
+        warn(sheet.payment.problem)
+
+
+def _words(error: GatewayError | None) -> str | None:
+    return None if error is None else error.message
+
+
+def _amount(text: str) -> Decimal:
+    try:
+        amount = Decimal(text)
+    except InvalidOperation:
+        raise CommandFailed(f"{text!r} is no amount", status=2) from None
+    if not amount.is_finite():
+        raise CommandFailed(f"{text!r} is no amount", status=2)
+    return amount

@@ -1,0 +1,144 @@
+"""``payments show``: the timeline of one payment."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.table import Table
+from rich.text import Text
+
+from app.commands.finding import find_payments
+from app.commands.opening import at_desk
+from app.commands.payment_shares import share_table, shares_to_json
+from app.commands.payment_view import AnyName, listed, summary
+from app.commands.standing import standing
+from app.commands.terminal import AsJson, fact, fact_sheet, moment, plain, say, show, show_json
+from app.commands.timeline import Entry, Expected, Tone, expectations, timeline
+from app.ledger.inbox import Kept
+from app.ledger.sheets import Sheet, former_orders
+from app.ledger.tables import MerchantAccount
+from app.payments.balance import balance
+from app.payments.desk import Desk
+from app.payments.split.rules import names_of
+from app.payments.split.standing import is_split
+
+_STYLES = {Tone.NEUTRAL: "", Tone.GOOD: "green", Tone.OPEN: "yellow", Tone.BAD: "red"}
+
+
+def show_payment(payment: AnyName, as_json: AsJson = False) -> None:
+    """Show the timeline of a payment: what was asked and answered, what Saleor was told, what is being waited for.
+
+    If several payments are called so (an order can have several), they are listed.
+    """
+
+    async def read(desk: Desk) -> _Story | list[Sheet]:
+        async with desk.database.transaction() as session:
+            sheets = await find_payments(session, payment)
+            sheet = sheets[0]
+            account = await session.get_one(MerchantAccount, sheet.payment.account_id)
+            burnt = list(await former_orders(session, sheet.payment))
+        if len(sheets) > 1:
+            return sheets
+        saleor = (await desk.installations.get(sheet.payment.installation_id)).saleor_api_url
+        notifications = await desk.inbox.of_order(account.id, sheet.payment.order_id, *burnt)
+        return _Story(sheet, burnt, account, saleor, notifications)
+
+    found = at_desk(read)
+    if isinstance(found, list):
+        if as_json:
+            show_json([summary(each) for each in found])
+            return
+        show(listed(found))
+        say(f"Several payments are called {payment!r}: name one by its gateway order.")
+        return
+    sheet, names = found.sheet, names_of(found.account.split_rules)
+    entries, expected = timeline(sheet, found.notifications, names), expectations(sheet, found.notifications)
+    if as_json:
+        show_json(_to_json(found, entries, expected))
+        return
+    show(_facts(found))
+    if sheet.payment.problem is not None:
+        show()
+        show(Text(f"Problem: {plain(sheet.payment.problem)}", "bold red"))
+    if is_split(sheet):
+        show()
+        show(share_table(sheet, names))
+    show()
+    show(_lines(entries))
+    show()
+    show(_waits(expected) if expected else "Nothing is being waited for.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Story:
+    """Everything that there is to tell of a payment. ``burnt``: the order ids that it had before."""
+
+    sheet: Sheet
+    burnt: list[str]
+    account: MerchantAccount
+    saleor: str
+    notifications: Sequence[Kept]
+
+
+def _to_json(story: _Story, entries: Sequence[Entry], expected: Sequence[Expected]) -> dict[str, object]:
+    sheet = story.sheet
+    now = balance(sheet.payment.flow, sheet.operations)
+    return {
+        **summary(sheet),
+        "given_up_orders": story.burnt,
+        "saleor": story.saleor,
+        "account_name": story.account.name,
+        "authorized": now.authorized,
+        "charged": now.charged,
+        "refunded": now.refunded,
+        "possible": [each.value for each in now.actions],
+        "timeline": [
+            {"at": moment(each.at), "who": each.who.value, "what": each.what, "words": each.words, **each.facts}
+            for each in entries
+        ],
+        "split": shares_to_json(sheet) if is_split(sheet) else None,
+        "waiting_for": [{"words": each.words, "until": moment(each.until)} for each in expected],
+    }
+
+
+def _facts(story: _Story) -> Table:
+    sheet, account, payment = story.sheet, story.account, story.sheet.payment
+    now = balance(payment.flow, sheet.operations)
+    facts = fact_sheet()
+    fact(facts, "payment", f"{payment.amount} {payment.currency}: {standing(sheet)}", "bold")
+    fact(facts, "gateway order", payment.order_id)
+    if story.burnt:
+        fact(facts, "given up before", ", ".join(story.burnt))
+    fact(facts, "transaction", payment.transaction_id)
+    number = f"order {payment.order_number}, " if payment.order_number else ""
+    fact(facts, "Saleor", f"{story.saleor} ({number}channel {payment.channel})")
+    fact(facts, "account", f"{account.name} ({account.id})")
+    reserved = f"{now.authorized} reserved, " if now.authorized else ""
+    fact(facts, "money", f"{reserved}{now.charged} charged, {now.refunded} refunded")
+    possible = ", ".join(each.value.lower() for each in now.actions)
+    fact(facts, "possible next", possible or "nothing")
+    return facts
+
+
+def _lines(entries: Sequence[Entry]) -> Table:
+    lines = Table.grid(padding=(0, 2))
+    lines.add_column(no_wrap=True, style="dim")
+    lines.add_column(no_wrap=True)
+    lines.add_column(overflow="fold")
+    day = None
+    for each in entries:
+        if each.at.date() != day:
+            day = each.at.date()
+            lines.add_row(f"{day:%Y-%m-%d}", Text("UTC", "dim"), "")
+        lines.add_row(f"  {each.at:%H:%M:%S}", each.who.value, Text(plain(each.words), _STYLES[each.tone]))
+    return lines
+
+
+def _waits(expected: Sequence[Expected]) -> Table:
+    waits = Table.grid(padding=(0, 2))
+    waits.add_column(no_wrap=True, style="dim")
+    waits.add_column(overflow="fold")
+    waits.add_row(Text("Waiting for", "bold"), "")
+    for each in expected:
+        until = f"{each.until:%Y-%m-%d %H:%M:%S}" if each.until else ""
+        waits.add_row(f"  {until}", Text(plain(each.words), "yellow"))
+    return waits

@@ -1,0 +1,25 @@
+"""Staff let something be done again that came to nothing: events that Saleor refused, or that wait."""
+
+from collections.abc import Sequence
+
+from app.ledger.tables import EventState, SaleorEvent
+from app.payments.desk import Desk
+
+
+async def tell_again(desk: Desk, event_ids: Sequence[int]) -> list[int]:
+    """Let the worker tell Saleor these events again, now; return those for which it will.
+
+    For somebody who has mended in Saleor what made it refuse. The problem is gone when Saleor has taken the event. One
+    that waits is told at once; one that has been told, or is not needed any more, is left alone.
+    """
+    again = []
+    for event_id in event_ids:
+        async with desk.database.transaction() as session:
+            event = await session.get(SaleorEvent, event_id, with_for_update=True)
+            if event is None or event.state not in {EventState.REFUSED, EventState.WAITING}:
+                continue
+            event.state = EventState.WAITING
+            event.next_attempt_at = desk.now()
+            again.append(event_id)
+    desk.wake()
+    return again

@@ -1,0 +1,182 @@
+"""What operators do at night: find a payment, ask the gateway, settle by hand, tell Saleor again, replay."""
+
+import sqlite3
+from decimal import Decimal
+
+import pytest
+from sqlmodel import select
+
+from app.gateway.notification import digest, encode
+from app.ledger.tables import BurntOrder, EventState, Kind, MerchantAccount, SaleorEvent, State
+from app.payments.desk import Desk
+from tests.commands.books import BEGUN, ORDER, TRANSACTION, a_payment, after, event, operation
+from tests.commands.conftest import POS_ID, Gateway, Shell, one_database
+
+REFUND = {"amount": Decimal("30.00"), "updated_at": BEGUN, "next_look_at": after(minutes=1)}
+
+
+async def a_refund_hangs(desk: Desk, account: MerchantAccount) -> None:
+    refund = operation(Kind.REFUND, State.UNKNOWN, psp_reference="saleors-name", operation_id="gateways-name", **REFUND)
+    await a_payment(desk, account, [operation(operation_id="payment-1"), refund], [event()], order_number="1042")
+
+
+class TestFinding:
+    async def test_by_any_name(self, shell: Shell, desk: Desk, account: MerchantAccount) -> None:
+        await a_refund_hangs(desk, account)
+        async with desk.database.transaction() as session:
+            session.add(BurntOrder(order_id="burnt1", payment_id=1, burnt_at=BEGUN))
+        for name in (ORDER, TRANSACTION, "1042", "#1042", "saleors-name", "gateways-name", "payment-1", "burnt1"):
+            story = (await shell("payments", "show", name, "--json")).json
+            assert (story["order_id"], story["given_up_orders"]) == (ORDER, ["burnt1"]), name
+        assert "burnt1" in (await shell("payments", "show", ORDER)).out
+
+    async def test_an_order_with_several_payments(self, shell: Shell, desk: Desk, account: MerchantAccount) -> None:
+        await a_refund_hangs(desk, account)
+        await a_payment(desk, account, order_id="second", transaction_id="2", order_number="1042")
+        said = await shell("payments", "show", "1042")
+        assert ORDER in said.out
+        assert "second" in said.out
+        assert "name one by its gateway order" in said.out
+        assert [each["order_id"] for each in (await shell("payments", "show", "1042", "--json")).json] == [
+            "second",
+            ORDER,
+        ]
+        (await shell("payments", "settle", "1042")).failed("several payments are called '1042'")
+
+    async def test_lists_are_narrowed_and_paged(self, shell: Shell, desk: Desk, account: MerchantAccount) -> None:
+        await a_refund_hangs(desk, account)
+        for number in range(3):
+            await a_payment(
+                desk, account, order_id=f"more{number}", transaction_id=f"T{number}", channel="pl",
+                created_at=after(days=number), updated_at=after(days=number),
+            )  # fmt: skip
+
+        async def found(*words: str) -> list[str]:
+            return [each["order_id"] for each in (await shell("payments", "list", "--json", *words)).json]
+
+        assert await found("--state", "unknown") == [ORDER]
+        assert await found("--channel", "pl") == ["more2", "more1", "more0"]
+        assert await found("--account", "Shop", "--since", "2026-11-22", "--until", "2026-11-23") == ["more1"]
+        assert await found("--search", "MORE") == ["more2", "more1", "more0"]
+        assert await found("--search", "%") == []
+        assert await found("--limit", "2") == ["more2", "more1"]
+        assert await found("--limit", "2", "--after", "more1") == ["more0", ORDER]
+        assert "--after more1" in (await shell("payments", "list", "--limit", "2")).out
+        assert (await shell("payments", "list", "--channel", "no")).out == "No such payment was found.\n"
+
+
+class TestSettling:
+    async def test_by_hand(self, shell: Shell, desk: Desk, account: MerchantAccount) -> None:
+        await a_refund_hangs(desk, account)
+        settle = ("payments", "settle", "1042", "--as", "success")
+        (await shell(*settle)).failed("say with --reason why", status=2)
+        reason = ("--reason", "seen in the portal", "--by", "olena")
+        (await shell(*settle, *reason)).failed("nobody can be asked here: confirm with --yes", status=2)
+        (await shell(*settle, *reason, "--amount", "31", "--yes")).failed("30.00 was asked, so it cannot be 31")
+        said = await shell(*settle, *reason, "--amount", "25.5", "--yes")
+        assert (said.status, said.out) == (0, f"{ORDER}: partly refunded\n")
+
+        story = (await shell("payments", "show", ORDER, "--json")).json
+        assert story["refunded"] == Decimal("25.50")
+        [settled] = [each for each in story["timeline"] if each["what"] == "settled"]
+        assert (settled["who"], settled["by"], settled["amount"]) == ("staff", "olena", Decimal("25.50"))
+        assert "by hand (olena): seen in the portal" in settled["words"]
+        told = [each for each in story["timeline"] if each.get("type") == "REFUND_SUCCESS"]
+        assert [(each["psp_reference"], each["amount"]) for each in told] == [("saleors-name", Decimal("25.50"))]
+        (await shell(*settle, *reason, "--yes")).failed("Nothing is open: say which operation is meant (1 (create")
+
+    @one_database
+    @pytest.mark.usefixtures("account")
+    async def test_what_goes_only_with_as(self, shell: Shell) -> None:
+        (await shell("payments", "settle", ORDER, "--amount", "1")).failed("go with --as", status=2)
+        words = ("--as", "success", "--reason", "r", "--amount", "NaN")
+        (await shell("payments", "settle", ORDER, *words)).failed("'NaN' is no amount", status=2)
+
+    @one_database
+    async def test_by_asking_the_gateway(
+        self, shell: Shell, desk: Desk, account: MerchantAccount, gateway: Gateway
+    ) -> None:
+        await a_payment(desk, account, [operation(), operation(Kind.REFUND, State.PENDING, **REFUND)])
+        said = await shell("payments", "settle", ORDER)
+        assert (said.status, said.out) == (0, f"{ORDER}: paid, refund under way\n")
+        assert gateway.asked == [f"/api/v1/pos/{POS_ID}/orders/{ORDER}"]
+        gateway.keys["GATEWAY_API_SECRET"] = "another"
+        said = await shell("payments", "settle", ORDER)
+        assert said.status == 1
+        assert "error: the gateway could not be asked: Invalid credentials\n" in said.err
+
+    @one_database
+    async def test_notifications_are_asked_for_again(
+        self, shell: Shell, desk: Desk, account: MerchantAccount, gateway: Gateway
+    ) -> None:
+        await a_refund_hangs(desk, account)
+        said = await shell("payments", "resend", ORDER)
+        assert said.status == 0
+        assert gateway.asked == [f"/api/v1/pos/{POS_ID}/orders/{ORDER}/{method}" for method in ("purchase", "refund")]
+        assert said.out == "purchase: the gateway has no record\nrefund: the gateway has no record\n"
+
+
+class TestEvents:
+    async def test_refused_ones_are_told_again(self, shell: Shell, desk: Desk, account: MerchantAccount) -> None:
+        refused = event("CHARGE_SUCCESS", EventState.REFUSED, last_error="INCORRECT_DETAILS", psp_reference="a")
+        await a_payment(desk, account, events=[refused, event("INFO")])
+        assert "INCORRECT_DETAILS" in (await shell("events", "list")).out
+        [only] = (await shell("events", "list", "--refused", "--json")).json
+        assert (only["order_id"], only["type"], only["state"]) == (ORDER, "CHARGE_SUCCESS", "refused")
+        assert (await shell("events", "list", "--waiting")).out == "There is no such event.\n"
+
+        number = str(only["event"])
+        assert (await shell("events", "retry", "--all-refused")).out == f"Saleor is told again: {number}\n"
+        async with desk.database.transaction() as session:
+            row = (await session.exec(select(SaleorEvent).where(SaleorEvent.psp_reference == "a"))).one()
+        assert (row.state, row.next_attempt_at is not None) == (EventState.WAITING, True)
+        assert (await shell("events", "retry", number, "--json")).json == {"again": [int(number)], "left": []}
+        (await shell("events", "retry")).failed("give numbers of events, or --all-refused", status=2)
+        said = await shell("events", "retry", "99")
+        assert (said.status, said.out) == (1, "Saleor is told again: nothing\n")
+
+
+class TestNotifications:
+    @staticmethod
+    async def keep(desk: Desk, account: MerchantAccount, order_id: str) -> None:
+        record = {
+            "pos_id": POS_ID, "mode": "hosted", "method": "purchase", "amount": Decimal("100.00"), "currency": "UAH",
+            "order_id": order_id, "payment_id": "payment-1", "status": "success", "status_code": "1000",
+            "cc_mask": "424242******4242", "created_at": "2026-11-21T12:00:00Z",
+        }  # fmt: skip
+        data = encode(record)
+        await desk.inbox.keep(account_id=account.id, digest=digest(data), data=data, order_id=order_id, now=BEGUN)
+
+    async def test_what_came_before_its_payment_is_replayed(
+        self, shell: Shell, desk: Desk, account: MerchantAccount
+    ) -> None:
+        await self.keep(desk, account, ORDER)
+        assert (await shell("notifications", "replay", "1")).out == "1 of 1: 1: no payment of ours has this order\n"
+        assert (await shell("notifications", "list", "--failed")).out == "There is no such notification.\n"
+        [only] = (await shell("notifications", "list", "--unmatched", "--json")).json
+        assert (only["notification"], only["order_id"]) == (1, ORDER)
+
+        await a_payment(desk, account, [operation(state=State.INIT)])
+        said = await shell("notifications", "replay", "--unmatched")
+        assert said.out == "1 of 1: 1: create success\n"
+        assert (await shell("payments", "show", ORDER, "--json")).json["standing"] == "paid"
+        assert "4242" not in (await shell("notifications", "list")).out
+        (await shell("notifications", "replay")).failed("give numbers of notifications, or one of", status=2)
+        assert (await shell("notifications", "replay", "99", "--json")).json[0]["outcome"] == (
+            "there is no such notification"
+        )
+
+    @one_database
+    async def test_what_no_key_opens_is_told(
+        self, shell: Shell, desk: Desk, account: MerchantAccount, environment: dict[str, str]
+    ) -> None:
+        await a_payment(desk, account, [operation(state=State.INIT)])
+        await self.keep(desk, account, ORDER)
+        with sqlite3.connect(environment["APP_DATABASE_URL"].removeprefix("sqlite:///")) as database:
+            database.execute("UPDATE notification SET data_sealed = 'v1.00000000.AAAA'")
+        database.close()
+        said = await shell("notifications", "replay", "1")
+        assert said.status == 1
+        assert "Traceback" not in said.out + said.err
+        assert (await shell("notifications", "list", "--failed", "--json")).json[0]["outcome"] == "SealedNotification"
+        assert "that no key of ours opens" in " ".join((await shell("payments", "show", ORDER)).out.split())
