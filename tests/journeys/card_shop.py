@@ -14,8 +14,7 @@ from app.saleor.testing.vocabulary import Flow
 from app.sandbox.book.cards import coded_card
 from tests.journeys.stories import BACK
 from tests.journeys.town import Town
-from tests.payments.cards.seals import seal
-from tests.payments.test_direct import BROWSER
+from tests.payments.cards.seals import BROWSER, seal
 from tests.secrets.hunt import CardNumber, Secret, SecurityCode, finds
 
 GOOD = "5454545454545454"
@@ -44,15 +43,20 @@ async def offered_card(shop: Town, checkout_id: str) -> dict[str, Any]:
     return card
 
 
+async def sealed_card(shop: Town, means: Mapping[str, Any], checkout_id: str) -> dict[str, Any]:
+    """Return what a storefront passes in ``data``: the means to pay, sealed for this checkout, and the browser."""
+    card = await offered_card(shop, checkout_id)
+    sealed = seal({**means, "for": checkout_id}, card["jwk"])
+    return {**BACK, "card": sealed, "browserFingerprint": BROWSER}
+
+
 async def pay(
     shop: Town, means: Mapping[str, Any], action: Flow = Flow.CHARGE, checkout_id: str | None = None
 ) -> tuple[str, SessionView]:
     """Fill a basket (or take that checkout) and pay with a card; return it and what the storefront is told."""
     if checkout_id is None:
         checkout_id = (await shop.saleor.new_checkout()).id
-    card = await offered_card(shop, checkout_id)
-    sealed = seal({**means, "for": checkout_id}, card["jwk"])
-    data = {**BACK, "card": sealed, "browserFingerprint": BROWSER}
+    data = await sealed_card(shop, means, checkout_id)
     session = await shop.saleor.initialize(checkout_id, action=action, data=data, customer_ip="203.0.113.7")
     assert session.event is not None, session
     return checkout_id, session

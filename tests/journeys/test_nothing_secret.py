@@ -30,8 +30,7 @@ from app.sandbox.scripting import FaultRule
 from app.sandbox.settings import PointOfSale
 from tests.journeys.stories import BACK, TOTAL, begin, both_books_agree, order_id_of, quiet, told
 from tests.journeys.town import PATIENCE, Town, a_town, eventually
-from tests.payments.cards.seals import seal
-from tests.payments.test_direct import BROWSER
+from tests.payments.cards.seals import BROWSER, seal
 from tests.secrets.hunt import CardNumber, Secret, SecurityCode, finds
 
 TYPED = CardNumber("card number typed in the storefront", "5454545454545454")

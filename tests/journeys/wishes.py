@@ -3,11 +3,13 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Any
 
 from app.saleor.testing.views import SessionView, TransactionView
 from app.saleor.testing.vocabulary import Flow
 from app.sandbox.scripting import FaultRule
 from tests.journeys.audit import at_rest
+from tests.journeys.card_shop import allow_cards, sealed_card, typed
 from tests.journeys.stories import BACK, TOTAL, begin, order_id_of, paid_order, quiet, told
 from tests.journeys.town import Town
 
@@ -137,6 +139,37 @@ class PayAfterALostPage(Pay):
 
 
 @dataclass
+class PayByCard(Pay):
+    """A shopper pays with a card typed into the storefront: no page, nothing left to do once the call has gone."""
+
+    data: dict[str, Any] = field(default_factory=dict)
+
+    async def prepare(self) -> None:
+        """Fill the basket, and type the card."""
+        await allow_cards(self.shop)
+        await super().prepare()
+        self.data = await sealed_card(self.shop, typed(), self.checkout)
+
+    async def express(self) -> None:
+        """Pay."""
+        self._remember(await self.shop.saleor.initialize(self.checkout, data=self.data))
+
+    async def ask_and_be_notified(self, arm: Arm) -> None:
+        """Pay; the gateway's answer is lost and look-ups fail: only its notification tells."""
+        await Wish.ask_and_be_notified(self, arm)
+
+    async def insist(self) -> bool:
+        """Look whether it was paid; ask what became of it, and begin anew if that attempt has failed."""
+        if "CHARGE_SUCCESS" in (await self.transaction()).types():
+            await paid_order(self.shop, self.checkout)
+            return True
+        session = await self.shop.saleor.process(self.transactions[-1], data=self.data)
+        if session.event is not None and session.event.type == "CHARGE_FAILURE":
+            await self.express()
+        return False
+
+
+@dataclass
 class Act(Wish):
     """Staff want something done to a payment: it was made for ``flow``, and is paid unless ``unpaid``."""
 
@@ -217,6 +250,7 @@ async def _cancel(shop: Town, transaction_id: str) -> None:
 
 WISHES: dict[str, Callable[[Town], Wish]] = {
     "create": Pay,
+    "card_payment": PayByCard,
     "capture": lambda shop: Act(
         shop, "/api/v1/capture", done="CHARGE_SUCCESS", flow=Flow.AUTHORIZATION, request=_charge
     ),

@@ -16,24 +16,13 @@ from app.payments.offer import offer
 from app.payments.schedule import Schedule
 from app.saleor.answers import SessionAnswer
 from tests.payments.books import amounts
-from tests.payments.cards.seals import CARD, CVV, NUMBER, seal
+from tests.payments.cards.seals import BROWSER, CARD, CVV, NUMBER, seal
 from tests.payments.shop import TOTAL, Shop, at_once, source
 from tests.payments.test_offer import event as offer_event
 from tests.payments.till import BROKEN, Heard, Mute, Reply, payment, refused, said
 
 TOKEN = "rcr:5f0c9a17d3e24b6c"
 BANK = "https://bank.example.com/3ds?session=1"
-BROWSER = {
-    "browserColorDepth": "24",
-    "browserScreenHeight": 1080,
-    "browserScreenWidth": 1920,
-    "browserJavaEnabled": False,
-    "browserLanguage": "uk-UA",
-    "browserTimeZone": "Europe/Kyiv",
-    "browserTimeZoneOffset": "-120",
-    "browserAcceptHeader": "*/*",
-    "browserUserAgent": "Mozilla/5.0",
-}
 
 
 @pytest.fixture

@@ -10,6 +10,18 @@ ALGORITHMS = ["RSA-OAEP-256", "A256GCM"]
 NUMBER, CVV = "4242424242424242", "937"
 CARD: dict[str, Any] = {"number": NUMBER, "expMonth": 12, "expYear": 2030, "cvv": CVV}
 
+BROWSER: dict[str, Any] = {
+    "browserColorDepth": "24",
+    "browserScreenHeight": 1080,
+    "browserScreenWidth": 1920,
+    "browserJavaEnabled": False,
+    "browserLanguage": "uk-UA",
+    "browserTimeZone": "Europe/Kyiv",
+    "browserTimeZoneOffset": "-120",
+    "browserAcceptHeader": "*/*",
+    "browserUserAgent": "Mozilla/5.0",
+}
+
 
 def seal(content: object, jwk: dict[str, Any], **header: Any) -> str:
     """Return a compact JWE of ``content`` (JSON, or bytes as they are); ``header`` changes or adds to the header."""
