@@ -68,9 +68,9 @@ class Wish:
             FaultRule(http_method="POST", path=self.path, moment="after", effect="drop", times=1)
         )
 
-    async def blind(self) -> None:
-        """Let all look-ups fail."""
-        rule = FaultRule(http_method="GET", path="/api/v1/pos/*", effect="status", status=503, times=_FOR_EVER)
+    async def blind(self, *, times: int = _FOR_EVER) -> None:
+        """Let the next look-ups fail, or all."""
+        rule = FaultRule(http_method="GET", path="/api/v1/pos/*", effect="status", status=503, times=times)
         await self.shop.gateway.fault(rule)
 
     async def transaction(self) -> TransactionView:
@@ -131,9 +131,10 @@ class PayAfterALostPage(Pay):
     """The gateway's answer with the page was lost: the app closes that page, so that the shopper can begin anew."""
 
     async def ask(self, arm: Arm) -> None:
-        """Begin; what is armed comes when the page is being closed."""
+        """Begin; the webhook cannot look the payment up, and what is armed comes when the worker closes the page."""
         await self.shop.gateway.hold_webhooks()
         await self.lose_an_answer()
+        await self.blind(times=1)
         await self.express()
         arm()
 
