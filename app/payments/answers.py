@@ -11,6 +11,7 @@ from app.ledger.tables import Mode, Operation, State
 from app.payments.balance import balance
 from app.payments.paid_with import from_kept
 from app.payments.particulars import Particulars
+from app.payments.problems import disagrees
 from app.payments.refusal import Refusal
 from app.saleor.answers import (
     ActionAnswer,
@@ -23,6 +24,7 @@ from app.saleor.answers import (
 
 CREATION_UNKNOWN = "CREATION_UNKNOWN"
 DECLINED = "DECLINED"
+UNDER_REVIEW = "UNDER_REVIEW"
 _UNKNOWN_WORDS = {
     "en": "We are still finding out whether the payment page was opened. Please try again in a moment.",
     "uk": "Ми ще з'ясовуємо, чи відкрилася сторінка оплати. Спробуйте ще раз за хвилину.",
@@ -30,6 +32,10 @@ _UNKNOWN_WORDS = {
 _PAYING_WORDS = {
     "en": "Your payment is being made. Please wait a moment.",
     "uk": "Ваш платіж виконується. Зачекайте хвилинку.",
+}
+_REVIEW_WORDS = {
+    "en": "The store is checking your payment. Please do not pay again, and contact the store.",
+    "uk": "Магазин перевіряє ваш платіж. Будь ласка, не платіть ще раз і зверніться до магазину.",
 }
 _DECLINED_WORDS = {
     "en": "The payment did not go through. Please try again.",
@@ -62,6 +68,12 @@ def session_answer(sheet: Sheet) -> SessionAnswer:
     reference = create.psp_reference or payment.order_id
     actions = balance(payment.flow, sheet.operations).actions
     match create.state:
+        # Neither paid nor failed: Saleor must not count it, and the shopper must not pay again (laws of money, 8).
+        case state if not state.final and disagrees(payment):
+            errors = [error_data(UNDER_REVIEW, _words(_REVIEW_WORDS, payment.language))]
+            return SessionAnswer.action_required(
+                flow, psp_reference=reference, amount=payment.amount, message=payment.problem, data={"errors": errors}
+            )
         case State.SUCCESS:
             return SessionAnswer.success(
                 flow,

@@ -16,8 +16,8 @@ from app.payments.closing import reason_of_closing
 from app.payments.mapper import Known, Seen, Verdict, believable, event_of, judge
 from app.payments.paid_with import as_kept
 from app.payments.particulars import Particulars
-from app.payments.problems import clear, of_waiting, of_words, raise_on
-from app.payments.references import keep_reference, reference_of_problem, reference_of_release
+from app.payments.problems import clear, disagrees, of_waiting, of_words, raise_on
+from app.payments.references import keep_reference, reference_of_note, reference_of_problem, reference_of_release
 from app.payments.schedule import Schedule
 from app.saleor.answers import EventType
 
@@ -86,14 +86,14 @@ def conclude(
     _go_on(sheet, posting.now)
 
 
-def note(sheet: Sheet, message: str, posting: Posting) -> None:
+def note(sheet: Sheet, message: str, posting: Posting, *, reference: str | None = None) -> None:
     """Write an event that changes no amount, but tells staff where the payment stands and what they may do."""
     payment = sheet.payment
     actions = balance(payment.flow, sheet.operations).actions
     _append(
         sheet,
         EventType.INFO,
-        reference=payment.order_id,
+        reference=reference or payment.order_id,
         amount=ZERO,
         message=message,
         actions=[each.value for each in actions],
@@ -175,10 +175,13 @@ def _post(sheet: Sheet, operation: Operation, verdict: Verdict, seen: Seen, post
     if verdict.problem is not None:
         raise_problem(sheet, verdict.problem, posting.now)
         operation.next_look_at = None  # nothing that the gateway repeats will mend it: a person must look
+        if operation.state is State.INTENT:
+            operation.state = State.UNKNOWN  # the call is over, and nobody can say what came of it
     if verdict.state is None:
         if verdict.problem is None:
             _follow_the_shopper(payment, operation, seen)
         return
+    left_the_page = operation.kind is Kind.CREATE and operation.state is State.INIT
     operation.state = verdict.state
     operation.inferred = False
     operation.operation_id = operation.operation_id or seen.gateway_id
@@ -201,6 +204,9 @@ def _post(sheet: Sheet, operation: Operation, verdict: Verdict, seen: Seen, post
             message=why or verdict.message,
             card=as_kept(seen.method),
         )
+    elif left_the_page:
+        # Saleor still offers to cancel it, which the gateway would refuse now.
+        note(sheet, operation.message or "", posting, reference=reference_of_note(payment.order_id, operation.state))
 
 
 def _keep_particulars(operation: Operation, verdict: Verdict, seen: Seen) -> None:
@@ -256,8 +262,8 @@ def _release_the_rest(sheet: Sheet, posting: Posting) -> None:
 
 def _conclude_cancellation(sheet: Sheet, posting: Posting) -> None:
     """A cancellation has no record of its own at the gateway: what became of the payment is its outcome."""
-    create = sheet.create
-    if not create.state.final or create.inferred:
+    create, unclear = sheet.create, disagrees(sheet.payment)
+    if (not create.state.final and not unclear) or create.inferred:
         return
     for operation in sheet.operations:
         if operation.kind is not Kind.CANCEL or operation.state.final:
@@ -265,6 +271,9 @@ def _conclude_cancellation(sheet: Sheet, posting: Posting) -> None:
         if create.state is State.FAILURE:
             operation.state = State.SUCCESS
             operation.message = "The payment page was closed; nothing was paid"
+        elif not create.state.final:
+            operation.state = State.FAILURE
+            operation.message = "The gateway tells of this payment what was not asked: look at its problem first"
         else:
             operation.state = State.FAILURE
             operation.message = "The shopper paid before the payment could be cancelled: refund it instead"

@@ -24,6 +24,7 @@ KEYS = "keys"
 KEYS_REFUSED = "The gateway refuses the keys of this merchant account: check them, nothing can be paid."
 SEALED = "sealed"
 _EVENT = "event:"
+_WORDS = "words:"
 _EARLIER = "earlier"  # raised before causes were kept
 _LOOKED_AT = ""
 
@@ -40,12 +41,17 @@ def of_waiting(operation: Operation) -> str:
 
 def of_words(words: str) -> str:
     """Return the cause of a problem that is known only by its words."""
-    return f"words:{hashlib.sha256(words.encode()).hexdigest()[:16]}"
+    return f"{_WORDS}{hashlib.sha256(words.encode()).hexdigest()[:16]}"
 
 
 def open_problems(payment: Payment) -> dict[str, str]:
     """Return the words of what staff must look at, by cause, the oldest first."""
     return {cause: words for cause, words in _kept(payment).items() if words != _LOOKED_AT}
+
+
+def disagrees(payment: Payment) -> bool:
+    """Return True when the gateway has said something that does not agree, whether staff have looked at it or not."""
+    return any(cause.startswith(_WORDS) for cause in _kept(payment))
 
 
 def raise_on(payment: Payment, cause: str, words: str) -> None:

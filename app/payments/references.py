@@ -5,7 +5,7 @@ import binascii
 import hashlib
 import uuid
 
-from app.ledger.tables import Kind, Operation, Payment
+from app.ledger.tables import Kind, Operation, Payment, State
 
 _LETTERS = "ghijklmnopqrstuvwxyz"
 
@@ -58,6 +58,11 @@ def reference_of_refusal(key: str) -> str:
 def reference_of_release(capture_reference: str) -> str:
     """Return the reference under which the rest of a reservation is told released by a partial capture."""
     return f"{capture_reference}-released"
+
+
+def reference_of_note(order_id: str, state: State) -> str:
+    """Return a reference for telling staff once that a payment has come so far."""
+    return f"{order_id}-{state.value}"
 
 
 def reference_of_problem(order_id: str, words: str) -> str:

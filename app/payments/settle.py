@@ -24,7 +24,7 @@ from app.payments.closing import (
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
 from app.payments.mapper import Seen
-from app.payments.problems import KEYS, KEYS_REFUSED, keys_accepted, of_waiting
+from app.payments.problems import KEYS, KEYS_REFUSED, disagrees, keys_accepted, of_waiting
 from app.payments.refusal import Refusal
 from app.payments.seen import seen_in
 from app.payments.send import send
@@ -143,8 +143,8 @@ def _conclude_from_silence(sheet: Sheet, operation: Operation, records: tuple[Se
     """An operation of which the gateway shows nothing, for long enough, did not happen."""
     now, schedule, payment = posting.now, posting.schedule, sheet.payment
     at_gateway = any(seen.kind is Kind.CREATE for seen in records)
-    if operation.kind is Kind.CREATE and operation.state in {State.INTENT, State.UNKNOWN} and at_gateway:
-        return  # it did happen, but not as it was asked: a person must look
+    if operation.operation_id is not None or (operation.kind is Kind.CREATE and disagrees(payment)):
+        return  # the gateway has spoken of it: silence does not undo that, and what does not agree is for a person
     if operation.state in {State.INTENT, State.UNKNOWN}:
         if schedule.settled_by_silence(operation.updated_at, now):
             words = "The gateway has no trace of it: nothing was charged or changed"
@@ -171,7 +171,7 @@ def _close_the_page(sheet: Sheet, operation: Operation, posting: Posting) -> Ope
     it is closed, and the shopper can begin anew.
     """
     payment, now = sheet.payment, posting.now
-    if operation.kind is not Kind.CREATE or operation.state is not State.INIT:
+    if operation.kind is not Kind.CREATE or operation.state is not State.INIT or disagrees(payment):
         return None
     lost = link_is_missing(payment) and now >= posting.schedule.after_intent(payment.created_at)
     over = payment.expires_at is not None and now >= payment.expires_at + posting.schedule.expiry_grace

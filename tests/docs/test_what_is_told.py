@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from app.cli import cli
 from app.gateway.statuses import TABLE, Kind, Status
 from app.ledger.tables import State
-from app.payments.answers import CREATION_UNKNOWN, DECLINED
+from app.payments.answers import CREATION_UNKNOWN, DECLINED, UNDER_REVIEW
 from app.payments.language import _PAGE_LANGUAGES
 from app.payments.refusal import Refusal, RefusalCode
 from app.payments.storefront import StorefrontData, read_data
@@ -39,7 +39,7 @@ APP_ERROR = "APP_ERROR"
 def test_every_error_code_is_told_once_and_no_other() -> None:
     text = section(STOREFRONT, "## Error codes")
     told = [in_code(row[0])[0] for row in rows(text.partition("###")[0])]
-    assert sorted(told) == sorted([*RefusalCode, CREATION_UNKNOWN, DECLINED, APP_ERROR])
+    assert sorted(told) == sorted([*RefusalCode, CREATION_UNKNOWN, DECLINED, UNDER_REVIEW, APP_ERROR])
 
 
 def test_the_app_says_app_error_where_the_page_says_so() -> None:

