@@ -5,7 +5,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from app.commands.failure import CommandFailed
 from app.ledger.installations import OpenInstallation
 from app.ledger.search import called
-from app.ledger.sheets import Sheet, find_by_order
+from app.ledger.sheets import Sheet, find_by_order, sheets_of
 from app.ledger.tables import MerchantAccount
 from app.payments.desk import Desk
 from app.payments.references import order_id_of
@@ -51,8 +51,7 @@ async def find_payments(session: AsyncSession, given: str) -> list[Sheet]:
     exact = await find_by_order(session, name.lower()) or await find_by_order(session, order_id_of(name))
     if exact is not None:
         return [exact]
-    found = [await find_by_order(session, each.order_id) for each in await called(session, name)]
-    sheets = [each for each in found if each is not None]
+    sheets = await sheets_of(session, await called(session, name))
     if not sheets:
         raise CommandFailed(
             f"there is no payment {given!r}: give an order id, an order number, a transaction or a reference; "

@@ -11,7 +11,6 @@ from app.commands.failure import CommandFailed
 from app.commands.finding import find_payment
 from app.commands.opening import at_desk
 from app.commands.payment_view import AnyName, summary
-from app.commands.standing import standing
 from app.commands.terminal import AsJson, confirm, require_somebody_to_ask, say, show_json, warn
 from app.gateway.errors import GatewayError
 from app.ledger.sheets import Sheet, find_by_order
@@ -20,6 +19,7 @@ from app.payments.ask import Resent, ask_now, ask_to_notify
 from app.payments.decide import Decision, operation_to_settle, settle
 from app.payments.desk import Desk
 from app.payments.refusal import Refusal
+from app.payments.standing import standing
 
 
 class Outcome(StrEnum):

@@ -1,6 +1,6 @@
 """Whose money a split payment is, as a small table for people and as JSON for scripts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
 
 from rich.table import Table
@@ -10,22 +10,21 @@ from app.commands.terminal import plain, table
 from app.ledger.sheets import Sheet
 from app.payments.split.allocation import ZERO
 from app.payments.split.choice import chosen_in
-from app.payments.split.standing import Part, allocated, standing_of
+from app.payments.split.overview import overview
+from app.payments.split.standing import allocated, standing_of
 
 
 def share_table(sheet: Sheet, names: Mapping[str, str]) -> Table:
     """Return what each sub-merchant is to get, has received, gave back and has left."""
-    whole, standing, chosen = allocated(sheet), standing_of(sheet), chosen_in(sheet)
-    received, given_back = _sums(standing.received), _sums(standing.refunds)
-    headings = ["To get", "Received", "Given back", "Left"] + (["Gives back next"] if chosen else [])
-    shares = table("Sub-merchant", *headings)
+    rows = overview(sheet, names)
+    chosen = any(each.chosen is not None for each in rows)
+    shares = table("Sub-merchant", "To get", "Received", "Given back", "Left", *(["Gives back next"] if chosen else []))
     for column in shares.columns[1:]:
         column.justify = "right"
-    everybody = sorted({*whole, *received, *(chosen or {})}, key=lambda who: names.get(who, who))
-    for who in everybody:
-        amounts = [each.get(who, ZERO) for each in (whole, received, given_back, standing.left, chosen or {})]
-        shares.add_row(plain(names.get(who, who)), *(str(amount) for amount in amounts[: len(headings)]))
-    if standing.assumed:
+    for each in rows:
+        amounts = [each.to_get, each.received, each.given_back, each.left] + ([each.chosen or ZERO] if chosen else [])
+        shares.add_row(plain(each.name), *map(str, amounts))
+    if standing_of(sheet).assumed:
         shares.caption = "Others moved some of it, and nobody tells whose it was: that part is assumed, in proportion."
         shares.caption_justify = "left"
     return shares
@@ -56,11 +55,3 @@ def shares_to_json(sheet: Sheet) -> dict[str, object]:
             for part in (*standing.received, *standing.refunds)
         ],
     }
-
-
-def _sums(parts: Sequence[Part]) -> dict[str, Decimal]:
-    sums: dict[str, Decimal] = {}
-    for part in parts:
-        for who, amount in part.shares.items():
-            sums[who] = sums.get(who, ZERO) + amount
-    return sums

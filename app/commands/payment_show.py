@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from rich.table import Table
 from rich.text import Text
@@ -10,9 +11,7 @@ from app.commands.finding import find_payments
 from app.commands.opening import at_desk
 from app.commands.payment_shares import share_table, shares_to_json
 from app.commands.payment_view import AnyName, listed, summary
-from app.commands.standing import standing
 from app.commands.terminal import AsJson, fact, fact_sheet, moment, plain, say, show, show_json
-from app.commands.timeline import Entry, Expected, Tone, expectations, timeline
 from app.ledger.inbox import Kept
 from app.ledger.sheets import Sheet, former_orders
 from app.ledger.tables import MerchantAccount
@@ -20,6 +19,8 @@ from app.payments.balance import balance
 from app.payments.desk import Desk
 from app.payments.split.rules import names_of
 from app.payments.split.standing import is_split
+from app.payments.standing import standing
+from app.payments.timeline import Entry, Expected, Tone, expectations, timeline
 
 _STYLES = {Tone.NEUTRAL: "", Tone.GOOD: "green", Tone.OPEN: "yellow", Tone.BAD: "red"}
 
@@ -92,12 +93,16 @@ def _to_json(story: _Story, entries: Sequence[Entry], expected: Sequence[Expecte
         "refunded": now.refunded,
         "possible": [each.value for each in now.actions],
         "timeline": [
-            {"at": moment(each.at), "who": each.who.value, "what": each.what, "words": each.words, **each.facts}
+            {"at": moment(each.at), "who": each.who.value, "what": each.what, "words": each.words, **_facts_of(each)}
             for each in entries
         ],
         "split": shares_to_json(sheet) if is_split(sheet) else None,
         "waiting_for": [{"words": each.words, "until": moment(each.until)} for each in expected],
     }
+
+
+def _facts_of(entry: Entry) -> dict[str, object]:
+    return {name: moment(fact) if isinstance(fact, datetime) else fact for name, fact in entry.facts.items()}
 
 
 def _facts(story: _Story) -> Table:

@@ -7,9 +7,9 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from app.commands.standing import standing
 from app.commands.terminal import moment, plain, table
 from app.ledger.sheets import Sheet
+from app.payments.standing import standing
 
 AnyName: TypeAlias = Annotated[
     str,

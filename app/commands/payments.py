@@ -13,7 +13,7 @@ from app.commands.payment_split import split
 from app.commands.payment_view import listed, summary
 from app.commands.terminal import AsJson, say, show, show_json
 from app.ledger.search import Wanted, payments_page
-from app.ledger.sheets import Sheet, find_by_order
+from app.ledger.sheets import Sheet, sheets_of
 from app.ledger.tables import State
 from app.payments.desk import Desk
 
@@ -72,8 +72,7 @@ def show_payments(
         last = None if after is None else await _row_of(desk, after)
         async with desk.database.transaction() as session:
             found = await payments_page(session, wanted, most=limit, after=last)
-            sheets = [await find_by_order(session, each.order_id) for each in found]
-        return [each for each in sheets if each is not None]
+            return await sheets_of(session, found)
 
     sheets = at_desk(read)
     if as_json:

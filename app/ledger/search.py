@@ -22,10 +22,12 @@ from app.ledger.tables import BurntOrder, EventState, Notification, Operation, P
 class Wanted:
     """Which payments are wanted; what is None does not matter.
 
-    ``state``: one of the payment's operations is in it. ``since`` and ``until``: when it was begun, the end excluded.
-    ``search``: a part of the order id, the Saleor order number or the transaction.
+    ``installation_id``: those of one store. ``state``: one of the payment's operations is in it. ``since`` and
+    ``until``: when it was begun, the end excluded. ``search``: a part of the order id, the Saleor order number or the
+    transaction.
     """
 
+    installation_id: int | None = None
     problems: bool = False
     state: State | None = None
     channel: str | None = None
@@ -105,6 +107,8 @@ async def notifications_page(
 
 def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
     found: list[ColumnElement[bool]] = []
+    if wanted.installation_id is not None:
+        found.append(col(Payment.installation_id) == wanted.installation_id)
     if wanted.problems:
         found.append(col(Payment.problem).is_not(None))
     if wanted.state is not None:

@@ -96,7 +96,7 @@ async def load_attempts(
         .order_by(col(Payment.id))
         .with_for_update()
     )
-    return [await _filled(session, payment) for payment in (await session.exec(query)).all()]
+    return await sheets_of(session, (await session.exec(query)).all())
 
 
 async def load_by_operation(session: AsyncSession, operation_row_id: int) -> Sheet:
@@ -119,9 +119,40 @@ async def with_problem(session: AsyncSession, account_id: str, words: str) -> Se
     return [each for each in (await session.exec(query)).all() if each is not None]
 
 
-async def find_by_order(session: AsyncSession, order_id: str) -> Sheet | None:
-    """Return the sheet of a gateway order, present or former, for reading only; or None."""
-    return await _load(session, _has_or_had(order_id), lock=False)
+async def find_by_order(session: AsyncSession, order_id: str, *, installation_id: int | None = None) -> Sheet | None:
+    """Return the sheet of a gateway order, present or former, for reading only; or None.
+
+    ``installation_id``: another store's is not found.
+    """
+    conditions = [_has_or_had(order_id)]
+    if installation_id is not None:
+        conditions.append(col(Payment.installation_id) == installation_id)
+    return await _load(session, *conditions, lock=False)
+
+
+async def sheets_of(session: AsyncSession, payments: Sequence[Payment]) -> list[Sheet]:
+    """Return the sheets of payments that were read, in the same order; three queries, however many they are."""
+    ids = [each.id for each in payments]
+    sheets = {each.id: Sheet(each, [], [], []) for each in payments}
+    operations = await session.exec(
+        select(Operation).where(col(Operation.payment_id).in_(ids)).order_by(col(Operation.id))
+    )
+    for operation in operations.all():
+        sheets[operation.payment_id].operations.append(operation)
+    events = await session.exec(
+        select(SaleorEvent).where(col(SaleorEvent.payment_id).in_(ids)).order_by(col(SaleorEvent.id))
+    )
+    for event in events.all():
+        sheets[event.payment_id].events.append(event)
+    shares = await session.exec(
+        select(SplitShare, Operation.payment_id)
+        .join(Operation, col(Operation.id) == col(SplitShare.operation_id))
+        .where(col(Operation.payment_id).in_(ids))
+        .order_by(col(SplitShare.sub_merchant_id))
+    )
+    for share, payment_id in shares.all():
+        sheets[payment_id].shares.append(share)
+    return list(sheets.values())
 
 
 async def former_orders(session: AsyncSession, payment: Payment) -> Sequence[str]:
@@ -142,16 +173,4 @@ async def _load(session: AsyncSession, *conditions: ColumnElement[bool], lock: b
 
 
 async def _filled(session: AsyncSession, payment: Payment) -> Sheet:
-    operations = await session.exec(
-        select(Operation).where(Operation.payment_id == payment.id).order_by(col(Operation.id))
-    )
-    events = await session.exec(
-        select(SaleorEvent).where(SaleorEvent.payment_id == payment.id).order_by(col(SaleorEvent.id))
-    )
-    shares = await session.exec(
-        select(SplitShare)
-        .join(Operation, col(Operation.id) == col(SplitShare.operation_id))
-        .where(Operation.payment_id == payment.id)
-        .order_by(col(SplitShare.sub_merchant_id))
-    )
-    return Sheet(payment, list(operations.all()), list(events.all()), list(shares.all()))
+    return (await sheets_of(session, [payment]))[0]

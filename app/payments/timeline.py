@@ -11,7 +11,6 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from app.commands.terminal import moment
 from app.gateway.errors import UnreadableNotification
 from app.gateway.notification import read_data
 from app.ledger.inbox import Kept
@@ -22,7 +21,7 @@ from app.payments.particulars import Particulars
 from app.payments.seen import seen_in
 from app.payments.split.standing import is_split
 
-Fact: TypeAlias = str | int | Decimal | dict[str, Any] | None
+Fact: TypeAlias = str | int | Decimal | datetime | dict[str, Any] | None
 Facts: TypeAlias = dict[str, Fact]
 
 
@@ -269,7 +268,7 @@ def _of_event(event: SaleorEvent, currency: str) -> Entry:
             "psp_reference": event.psp_reference,
             "state": event.state.value,
             "attempts": event.attempts,
-            "delivered_at": moment(event.delivered_at),
+            "delivered_at": event.delivered_at,
             "last_error": event.last_error,
         },
     )

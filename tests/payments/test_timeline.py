@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.commands.standing import standing
-from app.commands.timeline import Entry, Tone, expectations, timeline
 from app.ledger.sheets import Sheet
 from app.ledger.tables import EventState, Flow, Kind, Operation, State
+from app.payments.standing import standing
+from app.payments.timeline import Entry, Tone, expectations, timeline
 from tests.commands.books import ORDER, after, event, notification, operation, sheet
 
 
