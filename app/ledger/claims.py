@@ -17,6 +17,9 @@ from app.ledger.tables import Payment
 
 Party: TypeAlias = int | str
 
+_LOOK_AHEAD = 500  # rows of a backlog that are considered at once
+_TRIES = 3  # when another worker claims the same rows in the same moment
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -61,15 +64,17 @@ async def claim(session: AsyncSession, work: Work, now: datetime, lease: timedel
 
     What another worker is claiming at this moment is left to it, and not waited for.
     """
-    due = (work.due <= now, *work.ready)
-    wanted = dict((await session.exec(_in_turns(work, due, room))).all())
-    if not wanted:
-        return []
-    still_due = select(work.row_id).where(work.row_id.in_(list(wanted)), *due).with_for_update(skip_locked=True)
-    until = now + lease
-    claiming: Any = update(work.table).where(work.row_id.in_(still_due)).values(_moved(work, until, tries=1))
-    claimed = set((await session.exec(claiming.returning(work.row_id))).scalars().all())
-    return [Claim(row_id, party, until) for row_id, party in wanted.items() if row_id in claimed]
+    due, until = (work.due <= now, *work.ready), now + lease
+    for _ in range(_TRIES):
+        wanted = dict((await session.exec(_in_turns(work, due, room))).all())
+        if not wanted:
+            break
+        still_due = select(work.row_id).where(work.row_id.in_(list(wanted)), *due).with_for_update(skip_locked=True)
+        claiming: Any = update(work.table).where(work.row_id.in_(still_due)).values(_moved(work, until, tries=1))
+        claimed = set((await session.exec(claiming.returning(work.row_id))).scalars().all())
+        if claimed:
+            return [Claim(row_id, party, until) for row_id, party in wanted.items() if row_id in claimed]
+    return []
 
 
 async def give_back(session: AsyncSession, work: Work, claims: Sequence[Claim], now: datetime) -> None:
@@ -89,15 +94,19 @@ def _moved(work: Work, due: datetime, *, tries: int) -> dict[Any, Any]:
 def _in_turns(work: Work, due: Sequence[ColumnElement[bool]], room: Room) -> Any:
     """Return the query of the row ids to claim, each with its party.
 
-    A party's first row goes before any other's second, and the jobs that are being done for it count as its first.
+    A party's first row goes before any other's second, and the jobs that are being done for it count as its first. Of a
+    backlog only the front is looked at. One party can fill that, but not for long: when it has its share, the rest of
+    its rows are passed over.
     """
-    done = case(dict(room.busy), value=work.party, else_=0) if room.busy else literal(0)
-    place = func.row_number().over(partition_by=work.party, order_by=(work.due, work.row_id))
-    queue: Any = select(
-        work.row_id.label("row_id"), work.party.label("party"), work.due.label("due"), (place + done).label("turn")
-    )
+    front: Any = select(work.row_id.label("row_id"), work.party.label("party"), work.due.label("due")).where(*due)
     if work.payment is not None:
-        queue = queue.join(Payment, col(Payment.id) == work.payment)
-    line = queue.where(*due).subquery()
-    query: Any = select(line.c.row_id, line.c.party).order_by(line.c.turn, line.c.due, line.c.row_id).limit(room.most)
-    return query if room.share is None else query.where(line.c.turn <= room.share)
+        front = front.join(Payment, col(Payment.id) == work.payment)
+    served = [] if room.share is None else [party for party, jobs in room.busy.items() if jobs >= room.share]
+    if served:
+        front = front.where(work.party.not_in(served))
+    front = front.order_by(work.due, work.row_id).limit(_LOOK_AHEAD).subquery().c
+    busy = case(dict(room.busy), value=front.party, else_=0) if room.busy else literal(0)
+    place = func.row_number().over(partition_by=front.party, order_by=(front.due, front.row_id))
+    line = select(front.row_id, front.party, front.due, (place + busy).label("turn")).subquery().c
+    query: Any = select(line.row_id, line.party).order_by(line.turn, line.due, line.row_id).limit(room.most)
+    return query if room.share is None else query.where(line.turn <= room.share)

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from app.ledger.migrate import newest_revision
-from app.ledger.tables import MerchantAccount
+from app.ledger.tables import Kind, MerchantAccount, State
 from app.payments.desk import Desk
 from app.settings import Settings
+from tests.commands.books import ORDER, a_payment, operation
 from tests.commands.conftest import KEYS, NEW_KEYS, POS_ID, SALEOR, STOREFRONT, Gateway, one_database
 
 COMMAND = (sys.executable, "-m", "app.cli")
@@ -103,6 +104,19 @@ async def test_in_a_terminal_it_is_asked_before_an_account_is_removed(
     status, seen = await asyncio.to_thread(type_in, environment, remove, [(question, "y")])
     assert status == 0, seen
     assert await desk.accounts.all() == []
+
+
+@one_database
+async def test_in_a_terminal_it_is_asked_before_an_operation_is_settled_by_hand(
+    environment: dict[str, str], desk: Desk, account: MerchantAccount
+) -> None:
+    """Whatever is told to Saleor so cannot be taken back."""
+    await a_payment(desk, account, [operation(), operation(Kind.REFUND, State.PENDING)])
+    settle = ("payments", "settle", ORDER, "--as", "success", "--reason", "seen in the portal")
+    question = f"Settle the refund of 100.00 UAH of order {ORDER} as success, and tell Saleor so? [y/N]: "
+    for answer, ends in (("n", (1, "nothing was done")), ("y", (0, "refunded"))):
+        status, seen = await asyncio.to_thread(type_in, environment, settle, [(question, answer)])
+        assert (status, ends[1] in seen) == (ends[0], True), seen
 
 
 async def run(environment: dict[str, str], *words: str, folder: Path | None = None) -> tuple[int | None, str, str]:

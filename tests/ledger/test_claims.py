@@ -311,6 +311,14 @@ class TestFairness:
         assert await self.served(database, Room(20, share=3, busy={big: 2})) == {big: 1}
         assert await self.served(database, Room(20, share=3, busy={big: 3})) == {}
 
+    async def test_a_backlog_longer_than_is_looked_at_hides_nobody(
+        self, database: Database, stores: list[MerchantAccount], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("app.ledger.claims._LOOK_AHEAD", 3)
+        big, small, other = (each.installation_id for each in stores)
+        assert await self.served(database, Room(20, share=2)) == {big: 2}
+        assert await self.served(database, Room(18, share=2, busy={big: 2})) == {small: 1, other: 1}
+
     async def test_accounts_take_turns_at_the_gateway(self, database: Database, stores: list[MerchantAccount]) -> None:
         async with database.transaction() as session:
             claims = await claim(session, LOOKS, NOON, LEASE, Room(3))

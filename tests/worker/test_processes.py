@@ -120,7 +120,7 @@ class Started:
         async def there() -> bool:
             return words in self.log.read_text()
 
-        await eventually(there)
+        await eventually(there, within=60)
 
     async def stopping(self, number: signal.Signals = signal.SIGTERM, words: str = "stopping") -> None:
         """Send a signal and see that it is heard, and that the process is still there."""
@@ -163,7 +163,7 @@ async def test_stopped_in_the_middle_of_a_delivery_it_finishes_it(
 ) -> None:
     await leave_work(desk, saleor, payments=1)
     async with started(settings, "worker", tmp_path / "log") as worker:
-        await asyncio.wait_for(saleor.arrived.wait(), 30)
+        await asyncio.wait_for(saleor.arrived.wait(), 60)
         await worker.stopping()
         await leave_one_more(desk)
         saleor.let_go.set()
@@ -193,7 +193,7 @@ async def test_a_second_signal_ends_it_at_once_and_another_worker_takes_over(
 ) -> None:
     await leave_work(desk, saleor, payments=1)
     async with started(settings, "worker", tmp_path / "log", **SHORT) as worker:
-        await asyncio.wait_for(saleor.arrived.wait(), 30)
+        await asyncio.wait_for(saleor.arrived.wait(), 60)
         await worker.stopping(signal.SIGINT)
         worker.process.send_signal(signal.SIGINT)
         assert await worker.ended(within=5) == -signal.SIGINT
@@ -205,7 +205,7 @@ async def test_killed_in_the_middle_of_a_delivery_another_worker_takes_over(
 ) -> None:
     await leave_work(desk, saleor, payments=1)
     async with started(settings, "worker", tmp_path / "log", **SHORT) as worker:
-        await asyncio.wait_for(saleor.arrived.wait(), 30)
+        await asyncio.wait_for(saleor.arrived.wait(), 60)
         worker.process.kill()
         await worker.ended()
     await taken_over(settings, desk, saleor, tmp_path)
@@ -220,7 +220,7 @@ async def taken_over(settings: Settings, desk: Desk, saleor: SlowSaleor, folder:
         return [each.state for each in await events(desk)] == [EventState.DELIVERED]
 
     async with started(settings, "worker", folder / "another log"):
-        await eventually(told)
+        await eventually(told, within=60)
     assert saleor.reports == {"event-0": 2}
     assert [each.attempts for each in await events(desk)] == [2]
 
@@ -237,7 +237,7 @@ async def test_two_workers_at_once_do_each_job_once(
 
     one, two = (started(settings, "worker", tmp_path / name) for name in ("one", "two"))
     async with one as first, two as second:
-        await eventually(all_told)
+        await eventually(all_told, within=60)
         for worker in (first, second):
             await worker.logged("working")
             worker.process.terminate()
@@ -253,7 +253,7 @@ async def test_a_web_process_finishes_its_workers_jobs_too(
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
         port = str(listener.getsockname()[1])
     async with started(settings, "run", tmp_path / "log", APP_PORT=port) as app:
-        await asyncio.wait_for(saleor.arrived.wait(), 30)
+        await asyncio.wait_for(saleor.arrived.wait(), 60)
         await app.logged("running on")
         await app.stopping(words="Waiting for application shutdown")
         saleor.let_go.set()
