@@ -136,8 +136,12 @@ def gateway_moves_at(stage: Stage) -> datetime | None:
 
 
 def said_before(webhook: Delivery) -> bool:
-    """Whether a webhook of Saleor has been answered with something that binds us."""
-    return webhook.status == 200 and reference_in(webhook.answer or "") is not None
+    """Whether a webhook of Saleor has been answered with something that binds us.
+
+    A session that was refused is recorded nowhere, so each refusal has a reference of its own.
+    """
+    reference = reference_in(webhook.answer or "")
+    return webhook.status == 200 and reference is not None and not reference.startswith("app-")
 
 
 def reference_in(answer: str) -> str | None:
