@@ -15,7 +15,7 @@ from app.payments.balance import balance
 from app.saleor.testing.state import Transaction
 from app.saleor.testing.vocabulary import GrantedRefundStatus
 from app.saleor.testing.world import Delivery
-from app.sandbox.book.codes import Status
+from app.sandbox.book.codes import CANCELLED, Status
 from app.sandbox.book.records import Operation as Entry
 from app.sandbox.book.records import Payment
 from tests.chaos.stage import Stage
@@ -96,6 +96,18 @@ def _ledgers_agree(stage: Stage, transaction: Transaction, sheet: Sheet | None) 
         assert sheet.payment.problem is None, sheet.payment.problem
     assert all(each.state is not EventState.REFUSED for each in sheet.events)
     _operations_are_the_gateways(stage, sheet, entries)
+    _cancellations_are_told_as_they_went(sheet, payments)
+
+
+def _cancellations_are_told_as_they_went(sheet: Sheet, payments: list[Payment]) -> None:
+    """They have no record of their own at the gateway: what became of the payment is their outcome."""
+    cancellations = [each for each in sheet.operations if each.kind is Kind.CANCEL]
+    if len(payments) != 1:  # one of them was closed, and the shopper began anew
+        return
+    succeeded = any(each.state is State.SUCCESS for each in cancellations)
+    assert not (succeeded and payments[0].status is Status.SUCCESS), "cancelled, and paid"
+    if len(cancellations) == 1 and payments[0].status_code == CANCELLED:
+        assert succeeded, "a cancellation was done and is told as failed"
 
 
 def _operations_are_the_gateways(stage: Stage, sheet: Sheet, entries: list[Entry]) -> None:
