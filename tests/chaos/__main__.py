@@ -1,6 +1,7 @@
 """``make chaos``: made-up stories, as many as one likes, each run others, until one breaks a law.
 
 python -m tests.chaos --examples 20000
+python -m tests.chaos --split              of a marketplace
 python -m tests.chaos --seed 4711          the stories of an earlier run again
 python -m tests.chaos --database postgresql://...   an empty database, instead of SQLite
 """
@@ -15,6 +16,7 @@ from hypothesis import HealthCheck, given, seed, settings
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from tests.chaos.shares import MARKET
 from tests.chaos.story import Story, stories
 from tests.chaos.theatre import Theatre, open_theatre
 
@@ -27,11 +29,16 @@ def main(
     longest: Annotated[int, typer.Option(min=1, help="At most so many steps after the beginning.")] = 12,
     first: Annotated[int | None, typer.Option("--seed", help="Where chance begins.")] = None,
     database: Annotated[str | None, typer.Option(help="An empty PostgreSQL database.")] = None,
+    *,
+    split: Annotated[bool, typer.Option("--split", help="Of a marketplace, whose payments are split.")] = False,
 ) -> None:
     """Make up stories and tell them. The first that breaks a law is made as short as it gets, and told in full."""
     start = secrets.randbelow(1_000_000) if first is None else first
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with open_theatre(database) as theatre, Progress(*columns, TimeRemainingColumn(), console=console) as progress:
+    with (
+        open_theatre(database, MARKET if split else None) as theatre,
+        Progress(*columns, TimeRemainingColumn(), console=console) as progress,
+    ):
         bar = progress.add_task("stories", total=examples)
         for number in range(-(-examples // _AT_ONCE)):
             progress.update(bar, description=f"seed {start + number}")

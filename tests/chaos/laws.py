@@ -18,6 +18,7 @@ from app.saleor.testing.world import Delivery
 from app.sandbox.book.codes import CANCELLED, Status
 from app.sandbox.book.records import Operation as Entry
 from app.sandbox.book.records import Payment
+from tests.chaos.shares import everybody_has_their_share
 from tests.chaos.stage import Stage
 
 ZERO = Decimal(0)
@@ -97,6 +98,7 @@ def _ledgers_agree(stage: Stage, transaction: Transaction, sheet: Sheet | None) 
     assert all(each.state is not EventState.REFUSED for each in sheet.events)
     _operations_are_the_gateways(stage, sheet, entries)
     _cancellations_are_told_as_they_went(sheet, payments)
+    everybody_has_their_share(stage, sheet, payments, entries)
 
 
 def _cancellations_are_told_as_they_went(sheet: Sheet, payments: list[Payment]) -> None:

@@ -22,6 +22,7 @@ from app.sandbox.book.records import Operation, Payment
 from app.sandbox.book.refusals import Refusal
 from app.sandbox.deliveries import Delivery
 from tests.chaos import laws
+from tests.chaos.shares import in_the_portal
 from tests.chaos.stage import Stage
 from tests.chaos.story import (
     Asks,
@@ -231,7 +232,10 @@ class _Run:
         sandbox.catch_up()
         if payment is None:
             return "there is no payment"
-        order = secondary.Order(amount=step.amount, server_url=payment.server_url)
+        split = in_the_portal(sandbox.book, payment, step.method, step.amount)
+        order = secondary.Order(
+            amount=step.amount, split=split, through_split=bool(split), server_url=payment.server_url
+        )
         try:
             operation = secondary.operate(sandbox.book, payment, step.method, order, sandbox.now())
         except Refusal as refusal:
