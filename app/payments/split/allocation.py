@@ -21,13 +21,16 @@ class Line:
     """A line of what is paid for. ``name`` is what people call it, ``total`` what is paid for all of it.
 
     ``before_discounts`` is what would have been paid without discounts; None when that is not known. ``named`` is the
-    sub-merchant as the metadata has it, unchecked.
+    sub-merchant as the metadata has it, unchecked. ``told`` is False when there is no metadata to look at, because the
+    product was deleted or the Saleor was never asked for it: then nobody knows whose it is, and it is not the default
+    sub-merchant's either.
     """
 
     name: str
     total: Decimal
     named: str | None = None
     before_discounts: Decimal | None = None
+    told: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,8 @@ def by_owner(rules: SplitRules, parts: Sequence[tuple[Line, Fraction]]) -> dict[
 
 def owner(rules: SplitRules, line: Line) -> str:
     """Return whose line it is. Raises Refusal."""
+    if not line.told:
+        raise _refused(f"Saleor does not tell the product of “{line.name}”, so nobody knows who sells it.")
     if not line.named:
         if rules.default is None:
             raise _refused(

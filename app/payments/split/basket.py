@@ -23,20 +23,18 @@ def basket_of(source: Source, metadata_key: str) -> Basket:
 
 
 def granted_lines(granted: GrantedRefund, metadata_key: str) -> list[GrantedLine]:
-    """Return the lines of a granted refund; none when one of them is of a product that was deleted: nobody knows any
-    more whose it was."""
-    lines = granted.lines or ()
-    if any(each.order_line.variant is None for each in lines):
-        return []
+    """Return the lines of a granted refund."""
     return [
-        GrantedLine(line_of(each.order_line, metadata_key), each.quantity, each.order_line.quantity) for each in lines
+        GrantedLine(line_of(each.order_line, metadata_key), each.quantity, each.order_line.quantity)
+        for each in granted.lines or ()
     ]
 
 
 def line_of(line: SourceLine, metadata_key: str) -> Line:
     """Return a line as it is divided."""
     named = line.variant.nearest_metafield(metadata_key) if line.variant else ""
-    return Line(line.name, _gross(line.total_price), named or None, line.before_discounts)
+    told = line.variant is not None
+    return Line(line.name, _gross(line.total_price), named or None, line.before_discounts, told)
 
 
 def _gross(price: TaxedMoney | None) -> Decimal:

@@ -52,12 +52,12 @@ def given_back(amount: Decimal, left: Mapping[str, Decimal], currency: str, wort
 def granted_worth(rules: SplitRules, lines: Sequence[GrantedLine], *, shipping: Decimal) -> dict[str, Fraction]:
     """Return what of a granted refund is whose: pieces of lines at the price paid, and ``shipping`` if it is included.
 
-    Empty when the lines do not tell: because none are given, because one names nobody who can be paid any more (it was
-    another product when it was sold), or because the account splits by percentages. Then it goes by what is left.
+    Empty when the lines do not tell: because none are given, because of one nobody knows any more who sold it, or
+    because the account splits by percentages. Then it goes by what is left.
     """
-    if rules.mode is not SplitMode.METADATA:
+    if rules.mode is not SplitMode.METADATA or any(each.of <= 0 for each in lines):
         return {}
-    parts = [(each.line, Fraction(each.line.total) * each.pieces / each.of) for each in lines if each.of > 0]
+    parts = [(each.line, Fraction(each.line.total) * each.pieces / each.of) for each in lines]
     try:
         return ship_to(rules, by_owner(rules, parts), shipping)
     except Refusal:

@@ -1,15 +1,19 @@
 """What Saleor says of checkouts, orders and granted refunds, read as what is divided."""
 
+import json
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from app.payments.split.allocation import Basket, Line
+from app.payments.refusal import Refusal
+from app.payments.split.allocation import Basket, Line, allocate
 from app.payments.split.basket import basket_of, granted_lines
+from app.payments.split.remainder import granted_worth
 from app.saleor.events import GrantedRefund
 from app.saleor.source import Checkout, Order
-from tests.payments.split.people import POTTER, SMITH, WEAVER
+from tests.payments.split.people import POTTER, SMITH, WEAVER, rules
+from tests.saleor.recordings import webhooks
 
 
 def taxed(amount: str) -> dict[str, Any]:
@@ -91,7 +95,12 @@ def test_a_saleor_that_tells_no_more_than_it_must() -> None:
     bare = checkout(
         lines=[{"id": "l", "quantity": 1, "totalPrice": taxed("5.00")}], totalPrice=None, shippingPrice=None
     )
-    assert basket_of(bare, "sub_merchant_id") == Basket([Line("l", Decimal("5.00"))], total=Decimal("5.00"))
+    line = Line("l", Decimal("5.00"), told=False)
+    assert basket_of(bare, "sub_merchant_id") == Basket([line], total=Decimal("5.00"))
+    with pytest.raises(Refusal, match="Saleor does not tell the product of “l”"):
+        allocate(rules(), basket_of(bare, "sub_merchant_id"), Decimal("5.00"), "UAH")
+    by_percent = rules(mode="percentages", percentages={POTTER: 100})
+    assert allocate(by_percent, basket_of(bare, ""), Decimal("5.00"), "UAH") == {POTTER: Decimal("5.00")}
 
 
 def granted(**line: Any) -> GrantedRefund:
@@ -117,4 +126,19 @@ def test_one_of_three_is_refunded() -> None:
 
 
 def test_of_a_deleted_product_nobody_knows_whose_it_was() -> None:
-    assert granted_lines(granted(variant=None), "sub_merchant_id") == []
+    lines = granted_lines(granted(variant=None), "sub_merchant_id")
+    assert granted_worth(rules(), lines, shipping=Decimal("0.00")) == {}
+
+
+def test_what_a_real_saleor_sent() -> None:
+    """It was asked for less then: the prices are there, and of the products of an order it told nothing."""
+    bodies = {each.event: json.loads(each.body, parse_float=Decimal) for each in webhooks() if each.body}
+    source = bodies["transaction_initialize_session"]["sourceObject"]
+    paid = (Order if "number" in source else Checkout).model_validate(source)
+    basket = basket_of(paid, "sub_merchant_id")
+    assert (basket.total, basket.shipping, basket.gift_cards) == (Decimal("569.5"), Decimal("70.0"), Decimal(0))
+    refunds = [json.loads(each.body, parse_float=Decimal) for each in webhooks() if b'"grantedRefund": {' in each.body]
+    assert refunds
+    for refund in refunds:
+        lines = granted_lines(GrantedRefund.model_validate(refund["grantedRefund"]), "sub_merchant_id")
+        assert granted_worth(rules(), lines, shipping=Decimal("0.00")) == {}
