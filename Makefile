@@ -90,6 +90,10 @@ record: $(STAMP) ## Record the gateway's answers anew, from a sandbox or GATEWAY
 	$(BIN)/pytest -q -s --record-mode=rewrite tests/gateway_contract $(ARGS)
 	$(BIN)/pytest -q tests/gateway_contract
 
+.PHONY: laws
+laws: $(STAMP) ## Break each law of money in a copy of the program: its tests must turn red (ARGS="3 7" for some)
+	$(BIN)/python -m tests.laws.break_laws $(ARGS)
+
 .PHONY: bench
 bench: $(STAMP) ## Measure the gateway client: one call, and a register of a million lines
 	$(BIN)/python -m bench.gateway_client

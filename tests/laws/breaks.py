@@ -1,0 +1,128 @@
+"""One way to break each law of money: the line that keeps it is taken out of a copy of the program."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Break:
+    """A small change of text in the files of ``app/`` that match ``where``, and what it does to the law."""
+
+    law: int
+    what: str
+    where: str
+    old: str
+    new: str
+
+    def files(self, root: Path) -> list[Path]:
+        """Return the files that hold the text."""
+        return [file for file in sorted((root / "app").glob(self.where)) if self.old in file.read_text()]
+
+    def make(self, root: Path) -> int:
+        """Break the law in the program at ``root``; return how many places were changed."""
+        places = 0
+        for file in self.files(root):
+            text = file.read_text()
+            places += text.count(self.old)
+            file.write_text(text.replace(self.old, self.new))
+        return places
+
+
+BREAKS = [
+    Break(
+        law=1,
+        what="the gateway is called before the intent is committed",
+        where="payments/act.py",
+        old="        if not fresh or operation.state is not State.INTENT:\n",
+        new=(
+            "        if fresh and operation.state is State.INTENT:\n"
+            "            from app.payments.send import _call\n"
+            "            await _call(desk, account, sheet, operation, min(deadline.left, 2.0))\n"
+            "        if not fresh or operation.state is not State.INTENT:\n"
+        ),
+    ),
+    Break(
+        law=1,
+        what="an intent that nobody has concluded is not looked up",
+        where="payments/schedule.py",
+        old="return now + self.budget + self.first_settle",
+        new="return now + self.settling * 1000",
+    ),
+    Break(
+        law=2,
+        what="an outcome that is not known is a failure",
+        where="payments/outcome.py",
+        old="if isinstance(error, OutcomeUnknown | DuplicateOrder):",
+        new="if isinstance(error, DuplicateOrder):",
+    ),
+    Break(
+        law=3,
+        what="a second operation does not wait for the first",
+        where="payments/act.py",
+        old="(State.WAITING if standing.in_flight else State.INTENT)",
+        new="State.INTENT",
+    ),
+    Break(
+        law=4,
+        what="what staff asked before is asked again",
+        where="payments/act.py",
+        old="    if known is not None:\n        return known, False\n",
+        new='    if known is not None:\n        key = f"{key}-{len(sheet.operations)}"\n',
+    ),
+    Break(
+        law=5,
+        what="state is committed without the event that tells of it",
+        where="payments/*.py",
+        old="session.add_all([*sheet.operations, *sheet.events",
+        new="session.add_all([*sheet.operations",
+    ),
+    Break(
+        law=6,
+        what="a notification whose processing failed is given up",
+        where="payments/notify.py",
+        old="desk.inbox.postpone(notification_id, reason=type(error).__name__, until=desk.now() + pause)",
+        new="desk.inbox.settle(notification_id, outcome=type(error).__name__, now=desk.now())",
+    ),
+    Break(
+        law=7,
+        what="a late word of the gateway takes an operation back",
+        where="payments/mapper.py",
+        old="if seen.state.rank <= known.state.rank and not known.inferred:",
+        new="if seen.state is known.state:",
+    ),
+    Break(
+        law=8,
+        what="what the gateway says is not compared with what was asked",
+        where="payments/mapper.py",
+        old="problem = _mismatch(known, seen)",
+        new="problem = None",
+    ),
+    Break(
+        law=9,
+        what="each telling takes the reference that is known by then",
+        where="payments/references.py",
+        old="if operation.psp_reference is None:",
+        new="if operation.psp_reference is None or operation.operation_id:",
+    ),
+    Break(
+        law=10,
+        what="what the gateway shows is not bound to what we have in flight",
+        where="payments/apply.py",
+        old="(each.state in {State.INTENT, State.UNKNOWN} or each.inferred)",
+        new="each.inferred",
+    ),
+    Break(
+        law=11,
+        what="the budget of a webhook is never spent",
+        where="payments/deadline.py",
+        old="return max(0.0, self._end - self._monotonic())",
+        new="return 4.0",
+    ),
+    Break(
+        law=12,
+        what="what is finer than two decimals is rounded",
+        where="ledger/columns.py",
+        old='raise ValueError("an amount has at most two decimals")',
+        new="hundredths = hundredths.to_integral_value()",
+    ),
+]
