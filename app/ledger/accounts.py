@@ -9,8 +9,10 @@ from datetime import datetime
 from sqlalchemy import exists, or_
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel.sql.expression import SelectOfScalar
 
 from app.ledger.database import Database
+from app.ledger.remembered import Remembered
 from app.ledger.tables import ChannelRoute, MerchantAccount, Notification, Payment
 from app.ledger.vault import Vault
 
@@ -50,12 +52,13 @@ class NewAccount:
 
 
 class AccountBook:
-    """Finds and keeps merchant accounts and channel routes."""
+    """Finds and keeps merchant accounts and channel routes. What every payment asks for is remembered for a moment."""
 
     def __init__(self, database: Database, vault: Vault, now: Callable[[], datetime]) -> None:
         self._database = database
         self._vault = vault
         self._now = now
+        self._remembered: Remembered[str | tuple[int, str], MerchantAccount] = Remembered(now)
 
     async def add(self, new: NewAccount) -> MerchantAccount:
         """Add a point of sale and return its row."""
@@ -86,8 +89,8 @@ class AccountBook:
 
     async def find(self, account_id: str) -> MerchantAccount | None:
         """Return the account with that public id, or None."""
-        async with self._database.transaction() as session:
-            return await session.get(MerchantAccount, account_id)
+        query = select(MerchantAccount).where(MerchantAccount.id == account_id)
+        return self._remembered.get(account_id) or await self._read(account_id, query)
 
     async def all(self) -> Sequence[MerchantAccount]:
         """Return every account, oldest first."""
@@ -116,6 +119,7 @@ class AccountBook:
             for name, value in columns.items():
                 setattr(row, name, value)
             row.updated_at = self._now()
+        self._remembered.forget()
         return row
 
     async def change_keys(
@@ -137,6 +141,7 @@ class AccountBook:
                 row.previous_api_secret_sealed = row.api_secret_sealed
                 row.api_secret_sealed = self._seal(api_secret, account_id, "api_secret")
             row.updated_at = self._now()
+        self._remembered.forget()
         return row
 
     async def remove(self, account_id: str) -> bool:
@@ -159,6 +164,7 @@ class AccountBook:
                 row.updated_at = self._now()
             else:
                 await session.delete(row)
+        self._remembered.forget()
         return not used
 
     async def map_channel(self, channel: str, account_id: str) -> None:
@@ -175,6 +181,7 @@ class AccountBook:
                 )
             else:
                 route.account_id = account_id
+        self._remembered.forget()
 
     async def unmap_channel(self, installation_id: int, channel: str) -> bool:
         """Offer payments in ``channel`` no longer; False when it had no account."""
@@ -185,6 +192,7 @@ class AccountBook:
             route = (await session.exec(query.with_for_update())).first()
             if route is not None:
                 await session.delete(route)
+        self._remembered.forget()
         return route is not None
 
     async def for_channel(self, installation_id: int, channel: str) -> MerchantAccount | None:
@@ -194,8 +202,17 @@ class AccountBook:
             .join(ChannelRoute, col(ChannelRoute.account_id) == col(MerchantAccount.id))
             .where(ChannelRoute.installation_id == installation_id, ChannelRoute.channel == channel)
         )
+        name = (installation_id, channel)
+        return self._remembered.get(name) or await self._read(name, query)
+
+    async def _read(
+        self, name: str | tuple[int, str], query: SelectOfScalar[MerchantAccount]
+    ) -> MerchantAccount | None:
         async with self._database.transaction() as session:
-            return (await session.exec(query)).first()
+            row = (await session.exec(query)).first()
+        if row is not None:
+            self._remembered.keep(name, row)
+        return row
 
     def _seal(self, secret: str, account_id: str, name: str) -> str:
         return self._vault.seal(secret, f"account/{account_id}/{name}")

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from sqlalchemy import ColumnElement
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.ledger.database import Database
+from app.ledger.remembered import Remembered
 from app.ledger.tables import Installation
 from app.ledger.vault import Vault
 
@@ -36,18 +38,22 @@ class OpenInstallation:
 
 
 class InstallationBook:
-    """Finds and keeps installations."""
+    """Finds and keeps installations.
+
+    Every webhook and every report asks for one, so they are remembered for a moment.
+    """
 
     def __init__(self, database: Database, vault: Vault, now: Callable[[], datetime]) -> None:
         self._database = database
         self._vault = vault
         self._now = now
+        self._remembered: Remembered[str | int, OpenInstallation] = Remembered(now)
 
     async def find(self, saleor_api_url: str) -> OpenInstallation | None:
         """Return the installation of that GraphQL address, or None."""
-        async with self._database.transaction() as session:
-            row = await _row(session, saleor_api_url)
-        return None if row is None else self._open(row)
+        return self._remembered.get(saleor_api_url) or await self._read(
+            col(Installation.saleor_api_url) == saleor_api_url
+        )
 
     async def all(self) -> list[OpenInstallation]:
         """Return every installation, oldest first."""
@@ -57,9 +63,10 @@ class InstallationBook:
 
     async def get(self, installation_id: int) -> OpenInstallation:
         """Return the installation with that row id, which a payment refers to and which therefore exists."""
-        async with self._database.transaction() as session:
-            row = (await session.exec(select(Installation).where(Installation.id == installation_id))).one()
-        return self._open(row)
+        found = self._remembered.get(installation_id) or await self._read(col(Installation.id) == installation_id)
+        if found is None:
+            raise LookupError(f"no installation {installation_id}")
+        return found
 
     async def save(
         self,
@@ -77,6 +84,7 @@ class InstallationBook:
             row.app_id = app_id
             row.token_sealed = self._vault.seal(token, _place(saleor_api_url))
             row.pending_token_sealed = None
+        self._remembered.forget()
 
     async def save_pending(
         self,
@@ -91,14 +99,16 @@ class InstallationBook:
         async with self._database.transaction() as session:
             row = await self._row_to_write(session, saleor_api_url, saleor_domain, schema_version, jwks)
             row.pending_token_sealed = self._vault.seal(token, _place(saleor_api_url))
+        self._remembered.forget()
 
     async def save_jwks(self, saleor_api_url: str, jwks: Mapping[str, Any], fetched_at: datetime) -> None:
         """Keep the keys with which that Saleor signs."""
         async with self._database.transaction() as session:
-            row = await _row(session, saleor_api_url, lock=True)
+            row = await _locked(session, saleor_api_url)
             if row is not None:
                 row.jwks = dict(jwks)
                 row.jwks_fetched_at = fetched_at
+        self._remembered.forget()
 
     async def _row_to_write(
         self,
@@ -109,7 +119,7 @@ class InstallationBook:
         jwks: Mapping[str, Any] | None,
     ) -> Installation:
         now = self._now()
-        row = await _row(session, saleor_api_url, lock=True)
+        row = await _locked(session, saleor_api_url)
         if row is None:
             row = Installation(saleor_api_url=saleor_api_url, created_at=now, updated_at=now)
             session.add(row)
@@ -120,6 +130,16 @@ class InstallationBook:
             row.jwks = dict(jwks)
             row.jwks_fetched_at = now
         return row
+
+    async def _read(self, which: ColumnElement[bool]) -> OpenInstallation | None:
+        async with self._database.transaction() as session:
+            row = (await session.exec(select(Installation).where(which))).first()
+        if row is None:
+            return None
+        found = self._open(row)
+        for name in (found.id, found.saleor_api_url):
+            self._remembered.keep(name, found)
+        return found
 
     def _open(self, row: Installation) -> OpenInstallation:
         assert row.id is not None  # noqa: S101 - a row that was read has its id
@@ -140,6 +160,6 @@ def _place(saleor_api_url: str) -> str:
     return f"installation/{saleor_api_url}/token"
 
 
-async def _row(session: AsyncSession, saleor_api_url: str, *, lock: bool = False) -> Installation | None:
+async def _locked(session: AsyncSession, saleor_api_url: str) -> Installation | None:
     query = select(Installation).where(Installation.saleor_api_url == saleor_api_url)
-    return (await session.exec(query.with_for_update() if lock else query)).first()
+    return (await session.exec(query.with_for_update())).first()

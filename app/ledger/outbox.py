@@ -31,9 +31,10 @@ EVENTS = Work(
 )
 
 
-async def event_for_update(session: AsyncSession, event_id: int) -> SaleorEvent:
-    """Return that event, locked."""
-    return (await session.exec(select(SaleorEvent).where(SaleorEvent.id == event_id).with_for_update())).one()
+async def event_with_payment(session: AsyncSession, event_id: int) -> tuple[SaleorEvent, Payment]:
+    """Return that event and the payment of which it tells, both locked."""
+    query = select(SaleorEvent, Payment).join(Payment, col(Payment.id) == col(SaleorEvent.payment_id))
+    return (await session.exec(query.where(SaleorEvent.id == event_id).with_for_update())).one()
 
 
 async def later_events(session: AsyncSession, event: SaleorEvent) -> Sequence[SaleorEvent]:

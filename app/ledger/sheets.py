@@ -131,27 +131,25 @@ async def find_by_order(session: AsyncSession, order_id: str, *, installation_id
 
 
 async def sheets_of(session: AsyncSession, payments: Sequence[Payment]) -> list[Sheet]:
-    """Return the sheets of payments that were read, in the same order; three queries, however many they are."""
-    ids = [each.id for each in payments]
-    sheets = {each.id: Sheet(each, [], [], []) for each in payments}
-    operations = await session.exec(
-        select(Operation).where(col(Operation.payment_id).in_(ids)).order_by(col(Operation.id))
+    """Return the sheets of payments that were read, in the same order; two queries, however many they are."""
+    sheets = {payment.id: Sheet(payment, [], [], []) for payment in payments}
+    of_these = list(sheets)
+    operations = (
+        select(Operation, SplitShare)
+        .outerjoin(SplitShare, col(SplitShare.operation_id) == col(Operation.id))
+        .where(col(Operation.payment_id).in_(of_these))
+        .order_by(col(Operation.id), col(SplitShare.sub_merchant_id))
     )
-    for operation in operations.all():
-        sheets[operation.payment_id].operations.append(operation)
-    events = await session.exec(
-        select(SaleorEvent).where(col(SaleorEvent.payment_id).in_(ids)).order_by(col(SaleorEvent.id))
-    )
-    for event in events.all():
+    rows: Sequence[tuple[Operation, SplitShare | None]] = (await session.exec(operations)).all()
+    for operation, share in rows:
+        sheet = sheets[operation.payment_id]
+        if not sheet.operations or sheet.operations[-1] is not operation:
+            sheet.operations.append(operation)
+        if share is not None:
+            sheet.shares.append(share)
+    events = select(SaleorEvent).where(col(SaleorEvent.payment_id).in_(of_these)).order_by(col(SaleorEvent.id))
+    for event in (await session.exec(events)).all():
         sheets[event.payment_id].events.append(event)
-    shares = await session.exec(
-        select(SplitShare, Operation.payment_id)
-        .join(Operation, col(Operation.id) == col(SplitShare.operation_id))
-        .where(col(Operation.payment_id).in_(ids))
-        .order_by(col(SplitShare.sub_merchant_id))
-    )
-    for share, payment_id in shares.all():
-        sheets[payment_id].shares.append(share)
     return list(sheets.values())
 
 
@@ -169,8 +167,6 @@ def _has_or_had(order_id: str) -> ColumnElement[bool]:
 async def _load(session: AsyncSession, *conditions: ColumnElement[bool], lock: bool = True) -> Sheet | None:
     query = select(Payment).where(*conditions)
     payment = (await session.exec(query.with_for_update() if lock else query)).first()
-    return None if payment is None else await _filled(session, payment)
+    return None if payment is None else (await sheets_of(session, [payment]))[0]
 
 
-async def _filled(session: AsyncSession, payment: Payment) -> Sheet:
-    return (await sheets_of(session, [payment]))[0]

@@ -5,8 +5,7 @@ from datetime import timedelta
 import structlog
 from pydantic import ValidationError
 
-from app.ledger.outbox import event_for_update, later_events
-from app.ledger.sheets import payment_of
+from app.ledger.outbox import event_with_payment, later_events
 from app.ledger.tables import EventState, Payment, SaleorEvent
 from app.payments.desk import Desk
 from app.payments.paid_with import from_kept
@@ -26,10 +25,9 @@ _PAUSES_UNAUTHORISED = (timedelta(minutes=1), timedelta(hours=1))  # uninstalled
 async def deliver(desk: Desk, saleor: SaleorClient, event_id: int) -> None:
     """Report one claimed event to its Saleor and commit what came of it."""
     async with desk.database.transaction() as session:
-        event = await event_for_update(session, event_id)
+        event, payment = await event_with_payment(session, event_id)
         if event.state is not EventState.WAITING:
             return
-        payment = await payment_of(session, event.payment_id)
         stale = _is_note(event) and any(_says_what_is_possible(each) for each in await later_events(session, event))
         if stale:
             event.state = EventState.SUPERSEDED
@@ -37,12 +35,10 @@ async def deliver(desk: Desk, saleor: SaleorClient, event_id: int) -> None:
     if not stale:
         error = await _tell(desk, saleor, payment, event)
         async with desk.database.transaction() as session:
-            event = await event_for_update(session, event_id)
-            payment = await payment_of(session, event.payment_id)
+            event, payment = await event_with_payment(session, event_id)
             # It can have taken so long that another worker has delivered it meanwhile.
             if event.state is EventState.WAITING:
                 _post(event, payment, error, desk)
-    desk.wake()
 
 
 async def _tell(desk: Desk, saleor: SaleorClient, payment: Payment, event: SaleorEvent) -> SaleorError | None:

@@ -19,6 +19,8 @@ from app.worker.lane import Lane, Trade
 log = structlog.get_logger(__name__)
 
 _TICK_SECONDS = 1.0
+# After waking up: a hundred webhooks at once are one reason to look for work, not a hundred.
+_GATHERING_SECONDS = 0.02
 # A job asks the gateway or Saleor for at most the budget, and the database before and after.
 _MARGIN = timedelta(seconds=5)
 
@@ -87,6 +89,7 @@ class Worker:
                 await asyncio.wait_for(lane.woken.wait(), _TICK_SECONDS)
             except TimeoutError:
                 continue
+            await asyncio.sleep(_GATHERING_SECONDS)
 
     async def _finish(self, desk: Desk) -> None:
         patience = desk.schedule.budget + _MARGIN

@@ -13,7 +13,7 @@ from app.ledger.claims import Claim, Party, Room, claim, give_back
 from app.ledger.database import Database, create_engine
 from app.ledger.inbox import NOTIFICATIONS, Inbox
 from app.ledger.installations import InstallationBook
-from app.ledger.outbox import EVENTS, event_for_update, later_events
+from app.ledger.outbox import EVENTS, event_with_payment, later_events
 from app.ledger.sheets import LOOKS
 from app.ledger.tables import EventState, Kind, MerchantAccount, Operation, SaleorEvent, State
 from app.ledger.vault import Vault
@@ -59,7 +59,7 @@ async def many_payments(database: Database, account: MerchantAccount, count: int
 
 async def finish(database: Database, event_id: int, state: EventState = EventState.DELIVERED) -> None:
     async with database.transaction() as session:
-        event = await event_for_update(session, event_id)
+        event, _ = await event_with_payment(session, event_id)
         event.state, event.next_attempt_at = state, None
 
 
@@ -118,7 +118,7 @@ class TestEvents:
         assert await events(other, NOON + timedelta(seconds=59)) == []
         assert await events(other, NOON + timedelta(seconds=60)) == claimed
         async with database.transaction() as session:
-            event = await event_for_update(session, claimed[0])
+            event, _ = await event_with_payment(session, claimed[0])
         assert event.attempts == 2
 
     async def test_what_is_not_due_is_left(self, database: Database, account: MerchantAccount) -> None:
@@ -133,7 +133,7 @@ class TestEvents:
         await many_payments(database, account, 2, events_each=3)
         async with database.transaction() as session:
             [claimed] = await claim(session, EVENTS, NOON, LEASE, Room(1))
-            event = await event_for_update(session, claimed.row_id)
+            event, _ = await event_with_payment(session, claimed.row_id)
             newer = await later_events(session, event)
         assert [each.psp_reference for each in newer] == ["event-1", "event-2"]
         assert {each.payment_id for each in newer} == {event.payment_id}
