@@ -168,5 +168,3 @@ async def _load(session: AsyncSession, *conditions: ColumnElement[bool], lock: b
     query = select(Payment).where(*conditions)
     payment = (await session.exec(query.with_for_update() if lock else query)).first()
     return None if payment is None else (await sheets_of(session, [payment]))[0]
-
-

@@ -103,7 +103,8 @@ async def _create(
     async with desk.database.transaction() as session:
         if isinstance(outcome, Checkout) and account.cancel_older:
             attempts = await lock_attempts(session, account.installation_id, event)
-        sheet = await load_by_operation(session, operation_id)
+        ours = (each for each in attempts if any(one.id == operation_id for one in each.operations))
+        sheet = next(ours, None) or await load_by_operation(session, operation_id)
         match outcome:
             case GatewayError():
                 post_error(sheet, sheet.create, outcome, posting)
