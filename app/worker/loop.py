@@ -57,11 +57,12 @@ class Worker:
         """
         tending = [asyncio.create_task(self._tend(desk, lane)) for lane in self._lanes]
         try:
-            await asyncio.gather(*tending)
+            await asyncio.wait(tending)
             await self._finish(desk)
         finally:
-            for task in tending:
-                task.cancel()
+            # Claims are never cut off in the middle: on SQLite the lock of half a transaction outlives it for a while.
+            self.stop()
+            await asyncio.wait(tending)
             for lane in self._lanes:
                 lane.abandon()
                 await lane.finish()
