@@ -10,7 +10,7 @@ from tests.chaos.story import Story
 from tests.chaos.test_stories import tell
 from tests.chaos.theatre import Theatre, open_theatre
 
-SHARE, ON_SQLITE, ON_POSTGRESQL = 100, 300, 100
+SHARE, ON_SQLITE, ON_POSTGRESQL = 100, 200, 60
 
 
 @pytest.fixture(scope="module")
