@@ -187,7 +187,7 @@ def _post(sheet: Sheet, operation: Operation, verdict: Verdict, seen: Seen, post
     operation.operation_id = operation.operation_id or seen.gateway_id
     operation.waits_for_shopper = seen.waits_for_shopper
     payment.redirect_url = seen.action_url or payment.redirect_url
-    operation.status_code = seen.status_code or operation.status_code
+    operation.status_code = seen.status_code  # of this state: an earlier one's code would explain it wrongly
     why = reason_of_closing(sheet, seen)
     operation.message = why or seen.message or operation.message
     operation.shopper_message = seen.shopper_message or operation.shopper_message
