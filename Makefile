@@ -75,6 +75,10 @@ format: $(STAMP) ## Put the code into shape
 demo: $(STAMP) ## Play a whole payment on this machine: a Saleor, a gateway and the app
 	$(BIN)/saleor-gateway demo $(ARGS)
 
+.PHONY: mapping
+mapping: $(STAMP) ## Make docs/mapping.md anew, from the table that a test plays
+	$(BIN)/python -m tests.payments.mapping.page
+
 .PHONY: pictures
 pictures: $(STAMP) ## Take the documentation's pictures anew, from the running demo (needs Chromium)
 	$(BIN)/python docs/images/make_pictures.py

@@ -1,0 +1,223 @@
+"""The table: for everything that can be asked and everything that the gateway can say, what follows.
+
+What follows stands in ``rows.txt``, which says how it is read. Here is what it is compared with: every case, in words,
+and how it is played. ``test_mapping`` compares; ``page`` makes docs/mapping.md of both.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from tests.payments.mapping import stage
+from tests.payments.mapping.outcomes import (
+    FAILED,
+    OF_OPERATION,
+    OF_PAYMENT,
+    PAGE,
+    PENDING,
+    SHOPPERS_TURN,
+    TROUBLE,
+    UNKNOWN,
+    Outcome,
+)
+from tests.payments.mapping.stage import Consequences
+from tests.payments.mapping.stories import IMPOSSIBLE, LATE, OTHERS, Story
+from tests.payments.shop import TOTAL, Shop
+
+FLOWS = ("CHARGE", "AUTHORIZATION")
+BANK = tuple(PENDING)
+SHOPPER = tuple(SHOPPERS_TURN)
+DECLINED = tuple(code for code in FAILED if code not in {"no code", "4119"})
+LOST = tuple(UNKNOWN)
+KINDS = {"@bank": BANK, "@shopper": SHOPPER, "@declined": DECLINED, "@lost": LOST}
+_ROWS = Path(__file__).parent / "rows.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Outcomes with the same consequences."""
+
+    said: tuple[str, ...]
+    answer: str
+    kept: str
+    told: str
+    saleor: str
+
+    @property
+    def consequences(self) -> Consequences:
+        """What must follow."""
+        return Consequences(self.answer, self.kept, self.told, self.saleor)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Everything that can happen when one thing is asked; ``name`` is its heading in ``rows.txt``.
+
+    ``cases`` are all that can happen then, in words.
+
+    ``play`` is given a shop, the name of a case and the flow (empty where there is only one).
+    """
+
+    name: str
+    title: str
+    intro: str
+    first_column: str
+    cases: Mapping[str, str]
+    play: Callable[[Shop, str, str], Awaitable[Consequences]]
+    flows: tuple[str, ...] = ("",)
+
+    @property
+    def rows(self) -> list[Row]:
+        """What must follow, in the order of the file."""
+        return _rows(self.name)
+
+
+def _rows(section: str) -> list[Row]:
+    _, _, rest = _ROWS.read_text().partition(f"\n[{section}]\n")
+    lines = rest.partition("\n[")[0].splitlines()
+    return [_row(line) for line in lines if line.strip()]
+
+
+def _row(line: str) -> Row:
+    said, answer, kept, told, saleor = line.split(" | ")
+    names = (KINDS.get(name, (name,)) for name in said.split(", "))
+    return Row(tuple(chain.from_iterable(names)), answer, kept, told, saleor)
+
+
+def _asked(
+    outcomes: Mapping[str, Outcome], play: Callable[[Shop, str, Outcome], Awaitable[Consequences]]
+) -> tuple[Mapping[str, str], Callable[[Shop, str, str], Awaitable[Consequences]]]:
+    async def case(shop: Shop, name: str, flow: str) -> Consequences:
+        return await play(shop, flow, outcomes[name])
+
+    return {name: outcome.words for name, outcome in outcomes.items()}, case
+
+
+def _told(
+    stories: Mapping[str, tuple[str, Story]],
+) -> tuple[Mapping[str, str], Callable[[Shop, str, str], Awaitable[Consequences]]]:
+    async def case(shop: Shop, name: str, _: str) -> Consequences:
+        return await stories[name][1](shop)
+
+    return {name: words for name, (words, _) in stories.items()}, case
+
+
+def _staff(what: str, amount: str) -> Callable[[Shop, str, Outcome], Awaitable[Consequences]]:
+    async def ask(shop: Shop, _: str, outcome: Outcome) -> Consequences:
+        return await stage.staff_ask(shop, what, amount, outcome)
+
+    return ask
+
+
+async def _close(shop: Shop, _: str, outcome: Outcome) -> Consequences:
+    return await stage.staff_close(shop, outcome)
+
+
+_SAID = "The gateway says"
+SECTIONS = (
+    Section(
+        "page",
+        "A shopper begins to pay on the gateway's page",
+        "`transactionInitialize`. The gateway is asked for a payment page.",
+        _SAID,
+        *_asked(OF_PAYMENT | TROUBLE | {"page": PAGE}, stage.begins),
+        FLOWS,
+    ),
+    Section(
+        "card",
+        "A shopper begins to pay with a card typed into the storefront",
+        "`transactionInitialize` with a sealed card. The gateway is asked to take it.",
+        _SAID,
+        *_asked(OF_PAYMENT | TROUBLE, stage.begins_with_a_card),
+        FLOWS,
+    ),
+    Section(
+        "back from the page",
+        "A shopper comes back from the gateway's page",
+        "`transactionProcess`. The order is looked up.",
+        _SAID,
+        *_asked(OF_PAYMENT | TROUBLE, stage.comes_back),
+        FLOWS,
+    ),
+    Section(
+        "back from the bank",
+        "A shopper comes back from the bank",
+        "`transactionProcess` of a typed card that waited for 3-D Secure. The order is looked up.",
+        _SAID,
+        *_asked(OF_PAYMENT | TROUBLE, stage.comes_back_from_the_bank),
+        FLOWS,
+    ),
+    Section(
+        "notified",
+        "Nobody asks: the gateway notifies of a payment",
+        "The payment page was open. The shopper may never come back to the storefront.",
+        _SAID,
+        *_asked(OF_PAYMENT, stage.is_notified),
+        FLOWS,
+    ),
+    Section(
+        "looked up",
+        "Nobody asks, and no notification comes: the worker looks",
+        "The payment page was open. A minute later the worker looks the order up.",
+        _SAID,
+        *_asked(OF_PAYMENT | TROUBLE, stage.is_looked_up),
+        FLOWS,
+    ),
+    Section(
+        "charge",
+        "Staff charge a reservation",
+        "All of the 569.50 that is reserved.",
+        _SAID,
+        *_asked(OF_OPERATION | TROUBLE, _staff("charge", TOTAL)),
+    ),
+    Section(
+        "charge a part",
+        "Staff charge a part of a reservation",
+        "300.00 of 569.50. The gateway takes a reservation once, so the rest is released.",
+        _SAID,
+        *_asked(OF_OPERATION | TROUBLE, _staff("charge", "300.00")),
+    ),
+    Section(
+        "refund",
+        "Staff refund",
+        "100.00 of the 569.50 that was paid.",
+        _SAID,
+        *_asked(OF_OPERATION | TROUBLE, _staff("refund", "100.00")),
+    ),
+    Section(
+        "release",
+        "Staff release a reservation",
+        "They cancel, and 569.50 is reserved.",
+        _SAID,
+        *_asked(OF_OPERATION | TROUBLE, _staff("release", TOTAL)),
+    ),
+    Section(
+        "close",
+        "Staff cancel a payment that nobody has made yet",
+        "The payment page is open.",
+        _SAID,
+        *_asked(OF_PAYMENT | TROUBLE, _close),
+    ),
+    Section(
+        "others",
+        "Others act on a payment",
+        "In the merchant portal, or the provider by itself. Nobody in Saleor has asked; 569.50 was reserved or paid.",
+        "What happens",
+        *_told(OTHERS),
+    ),
+    Section(
+        "late",
+        "The gateway says it late, or says something else",
+        "Of a payment of 569.50, or of what staff asked when the line broke.",
+        "What the gateway says, and when",
+        *_told(LATE),
+    ),
+    Section(
+        "impossible",
+        "Staff ask for what cannot be done",
+        "The gateway is not asked. Staff read why, and what they can do instead.",
+        "What staff ask, and how the payment of 569.50 stands",
+        *_told(IMPOSSIBLE),
+    ),
+)

@@ -1,0 +1,39 @@
+"""The table of what follows from what, played line by line (docs/mapping.md; laws of money, 2, 7, 8, 9, 10)."""
+
+from collections import Counter
+
+import pytest
+
+from tests.payments.mapping.page import PAGE, page
+from tests.payments.mapping.stage import put_to_rest
+from tests.payments.mapping.table import SECTIONS, Section
+from tests.payments.shop import Shop
+
+sections = pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.name)
+
+
+@sections
+def test_nothing_is_left_out_and_nothing_is_said_twice(section: Section) -> None:
+    said = Counter(name for row in section.rows for name in row.said)
+    assert said == Counter(list(section.cases))
+
+
+# What follows does not depend on the database; the tests of each law run on both.
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sections
+async def test_what_the_table_says_is_what_follows(shop: Shop, section: Section) -> None:
+    await shop.desk.accounts.change(shop.account.id, pci_dss_confirmed_at=shop.clock.now)
+    wrong = []
+    for row in section.rows:
+        for name in row.said:
+            for flow in section.flows:
+                follows = await section.play(shop, name, flow)
+                if follows != row.consequences or shop.till.script or shop.till.look_ups:
+                    wrong.append((name, flow, follows))
+                await put_to_rest(shop)
+    assert wrong == []
+
+
+def test_the_page_is_made_of_the_table() -> None:
+    """``make mapping`` makes it anew."""
+    assert PAGE.read_text() == page()
