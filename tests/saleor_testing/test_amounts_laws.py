@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.saleor.testing.rules.answers import SaleorCrashed
@@ -91,6 +91,7 @@ def test_authorized_never_shows_below_zero_and_charges_conserve_money(told: list
     assert held.charged + held.refunded + held.refund_pending == earned
 
 
+@example({"result": "x" * 600})
 @given(answers)
 def test_whatever_a_session_is_answered_money_moves_only_by_a_good_answer(answer: Any) -> None:
     scribe = the_scribe()

@@ -155,7 +155,7 @@ def read_session_answer(answer: Mapping[str, Any]) -> SessionAnswer:
     """Return the answer to a session webhook, understood; raise AnswerRefused or SaleorCrashed."""
     result = answer.get("result")
     if not isinstance(result, str) or result not in _SESSION_RESULTS:
-        raise AnswerRefused(_wrong_result(result, list(EventType)))
+        raise AnswerRefused(shortened(_wrong_result(result, list(EventType))))
     model = _SessionAnswerWithReference if _SESSION_RESULTS[result] else SessionAnswer
     return _read(model, answer).within_columns()
 
@@ -171,7 +171,7 @@ def read_action_answer(answer: Mapping[str, Any], action: Action) -> Answer | Pe
             raise SaleorCrashed(code)
         return pending
     if result not in [success, failure]:
-        raise AnswerRefused(_wrong_result(result, [success, failure]))
+        raise AnswerRefused(shortened(_wrong_result(result, [success, failure])))
     return _read(_ActionAnswerWithReference if result == success else Answer, answer).within_columns()
 
 
