@@ -147,7 +147,7 @@ class Shop:
         return self.transaction.amounts
 
     @asynccontextmanager
-    async def impatient(self, budget: float = 0.5) -> AsyncIterator[None]:
+    async def impatient(self, budget: float = 1.5) -> AsyncIterator[None]:
         """Leave webhooks only so many seconds for calls of the gateway.
 
         The connection is made before, so that the time is spent on waiting for the gateway and on nothing else.
