@@ -93,6 +93,11 @@ class Settings(BaseSettings):
         return value
 
     @property
+    def base_path(self) -> str:
+        """The path below which browsers reach the app, without a slash at its end: "" when it has a host of its own."""
+        return urlsplit(self.iframe_base_url or self.base_url).path
+
+    @property
     def database(self) -> str:
         """The address of the database: an SQLite file in the data folder unless another is set."""
         return self.database_url or f"sqlite:///{self.data_dir / 'ledger.sqlite'}"

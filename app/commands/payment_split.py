@@ -49,6 +49,8 @@ def split(
     async def do(desk: Desk) -> tuple[Sheet, MerchantAccount]:
         async with desk.database.transaction() as session:
             found = await find_payment(session, payment.strip())
+        # Read again where it is locked: what is left of each share may have changed in between.
+        async with desk.database.transaction() as session:
             sheet = await load_by_order(session, found.payment.order_id)
             assert sheet is not None  # noqa: S101 - it was found a moment ago
             if not is_split(sheet):

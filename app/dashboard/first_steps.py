@@ -4,7 +4,7 @@ import re
 import shlex
 from dataclasses import dataclass
 
-from app.gateway.hosts import PRESETS
+from app.dashboard.translation import marked
 
 # Nothing that a shell could take for anything but an address: these words end up in somebody's terminal.
 _SALEOR_API_URL = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]{1,5})?/graphql/")
@@ -15,7 +15,7 @@ SALEOR = "{saleor}"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing to do: why, and the command that does it."""
+    """One thing to do: why (``%(gateways)s`` are those known by name), and the command that does it. In English."""
 
     title: str
     text: str
@@ -24,29 +24,30 @@ class Step:
 
 FIRST_STEPS: tuple[Step, ...] = (
     Step(
-        "Add your merchant account",
-        "The point of sale and its keys, as the gateway's merchant portal shows them. The command asks for the keys, "
-        "so that they stay out of your shell's history, and tries them out. "
-        f"A gateway is {' or '.join(PRESETS)}; any other is named by --base-url instead.",
+        marked("Add your merchant account"),
+        marked(
+            "The point of sale and its keys, as the gateway's merchant portal shows them. The command asks for the "
+            "keys, so that they stay out of your shell's history, and tries them out. A gateway is %(gateways)s; any "
+            "other is named by --base-url instead."
+        ),
         f"saleor-gateway accounts add --saleor {SALEOR} --gateway YOUR-GATEWAY --pos-id YOUR-POS-ID",
     ),
     Step(
-        "Say which channels use it",
-        "A channel without an account of its own is not offered the payment method. The account's id is what the first "
-        "command says at its end.",
+        marked("Say which channels use it"),
+        marked(
+            "A channel without an account of its own is not offered the payment method. The account's id is what the "
+            "first command says at its end."
+        ),
         "saleor-gateway channels map YOUR-CHANNEL YOUR-ACCOUNT",
     ),
 )
 
 
-def addressed_to(saleor_api_url: str | None, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+def addressed_to(saleor_api_url: str, steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """The steps with the Saleor's address filled in, or with a placeholder when the one given is not exactly that.
 
-    The Dashboard passes its API's address in the page's own, which anybody may write: only
-    `http(s)://host[:port]/graphql/` gets into a command that somebody will paste into a shell.
+    Only ``http(s)://host[:port]/graphql/`` gets into a command that somebody will paste into a shell.
     """
-    if saleor_api_url is not None and _SALEOR_API_URL.fullmatch(saleor_api_url):
-        address = shlex.quote(saleor_api_url)
-    else:
-        address = "YOUR-SALEOR-API-URL"
+    plain = _SALEOR_API_URL.fullmatch(saleor_api_url)
+    address = shlex.quote(saleor_api_url) if plain else "YOUR-SALEOR-API-URL"
     return tuple(Step(step.title, step.text, step.command.replace(SALEOR, address)) for step in steps)

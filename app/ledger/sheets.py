@@ -68,14 +68,18 @@ async def load_by_transaction(session: AsyncSession, installation_id: int, trans
     )
 
 
-async def load_by_order(session: AsyncSession, order_id: str, *, account_id: str | None = None) -> Sheet | None:
-    """Return the sheet of a gateway order (of that account only, if one is named), locked; or None.
+async def load_by_order(
+    session: AsyncSession, order_id: str, *, account_id: str | None = None, installation_id: int | None = None
+) -> Sheet | None:
+    """Return the sheet of a gateway order (of that account or store only, if one is named), locked; or None.
 
     The order can be one that the payment had before: compare ``payment.order_id``.
     """
     conditions = [_has_or_had(order_id)]
     if account_id is not None:
         conditions.append(col(Payment.account_id) == account_id)
+    if installation_id is not None:
+        conditions.append(col(Payment.installation_id) == installation_id)
     return await _load(session, *conditions)
 
 

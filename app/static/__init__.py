@@ -1,4 +1,4 @@
-"""What browsers fetch from `/static`: style sheets, two small scripts, and the app's logo.
+"""What browsers fetch from `/static`: style sheets, small scripts, and the app's logo.
 
 A closed list, not a folder: whatever else lies beside these files is not published by accident.
 """
@@ -18,7 +18,8 @@ PUBLISHED: dict[str, Path] = {
     "shopper.css": _HERE / "shopper.css",
     "shopper.js": _HERE / "shopper.js",
     "dashboard.css": _HERE / "dashboard.css",
-    "dashboard.js": _HERE / "dashboard.js",
+    "bridge.js": _HERE / "bridge.js",
+    "pages.js": _HERE / "pages.js",
     "logo.png": _MANIFEST / "logo.png",
 }
 
@@ -43,6 +44,6 @@ class _PublishedFiles(StaticFiles):
 def static_files() -> StaticFiles:
     """The ASGI app to be mounted at `/static`; anything not in `PUBLISHED` is 404.
 
-    The pages name these files relative to their own address, so the whole app may also live below a path.
+    The pages name these files below their own base path, so the whole app may also live below one.
     """
     return _PublishedFiles(directory=_HERE)

@@ -200,7 +200,6 @@ async def photograph(story: Story, photographer: Photographer) -> None:
 
     await photographer.take(await photographer.open(story.return_page, script=False), "return-page.png")
     await photographer.take(await photographer.open(stage.urls.gateway, DESK), "sandbox.png")
-    await photographer.take(await photographer.open(stage.urls.app, DESK), "app-page.png")
 
 
 async def main() -> None:

@@ -1,70 +1,182 @@
-"""The app's page in a frame of another origin, as the Dashboard shows it."""
+"""The app's pages in a frame of another origin, as the Dashboard shows them."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import json
+from decimal import Decimal
 
 import pytest
 from fastapi import FastAPI
-from fastapi.responses import HTMLResponse
-from playwright.async_api import Page, expect
+from playwright.async_api import expect
 
-from app.dashboard.framing import ANY_DASHBOARD
 from app.dashboard.router import create_dashboard_router
+from app.payments.split.choice import chosen_in
 from app.static import static_files
-from tests.browsing import chromium, serving
+from tests.commands.conftest import one_database
+from tests.dashboard.framing import Complaints, dashboard_of, heard, sign_in
+from tests.dashboard.office import Office
+from tests.payments.split.market import becomes_a_market, bought
+from tests.payments.split.people import POTTER, SMITH
 
 pytestmark = pytest.mark.browser
 
 
-@asynccontextmanager
-async def dashboard_with(app_address: str) -> AsyncIterator[str]:
-    """A Dashboard of another origin that frames the app and writes down what the app says to it."""
-    dashboard = FastAPI()
-
-    @dashboard.get("/")
-    async def show() -> HTMLResponse:
-        return HTMLResponse(
-            "<script>heard = []; onmessage = ({data}) => heard.push(data);</script>"
-            f'<iframe src="{app_address}/?theme=light" width="800" height="800" '
-            'sandbox="allow-same-origin allow-forms allow-scripts allow-downloads allow-popups"></iframe>'
-        )
-
-    async with serving(dashboard) as address:
-        yield address
+@pytest.fixture
+async def market(office: Office) -> Office:
+    """A marketplace whose shopper has paid 569.50, and some other payments."""
+    await becomes_a_market(office.shop)
+    await office.payment(1)
+    await office.payment(2, problem="Somebody must look at this one.")
+    await office.shop.paid(sourceObject=bought())
+    return office
 
 
-@asynccontextmanager
-async def shown_in_dashboard(frame_ancestors: tuple[str, ...] = ANY_DASHBOARD) -> AsyncIterator[Page]:
-    app = FastAPI()
-    app.include_router(
-        create_dashboard_router(app_name="Saleor Gateway", app_version="1", frame_ancestors=frame_ancestors)
-    )
-    app.mount("/static", static_files())
-    async with serving(app) as here, dashboard_with(here) as dashboard, chromium() as browser:
-        page = await browser.new_page()
-        await page.goto(dashboard)
-        yield page
+@one_database
+async def test_from_the_list_to_a_choice_that_is_kept_while_tokens_come_and_go(market: Office) -> None:
+    complaints, order_id = Complaints(), market.shop.order_id
+    async with dashboard_of(market.app, complaints=complaints) as (page, frame):
+        await sign_in(page, market.token())
+        await expect(frame.get_by_role("heading", name="Payments")).to_be_visible()
+        await expect(frame.get_by_role("row")).to_have_count(4)
+
+        await frame.get_by_label("only with a problem").check()
+        await frame.get_by_role("button", name="Show").click()
+        await expect(frame.get_by_role("row")).to_have_count(2)
+        assert (await heard(page, "updateRouting"))[-1]["newRoute"] == "/payments?problems=1"
+        await frame.get_by_label("only with a problem").uncheck()
+        await frame.get_by_role("button", name="Show").click()
+        await frame.get_by_role("link", name=order_id).click()
+        await expect(frame.get_by_role("heading", name="Payment of 569.50")).to_be_focused()
+        assert (await heard(page, "updateRouting"))[-1]["newRoute"] == f"/payments/{order_id}"
+
+        # Shortly before its token is over the Dashboard sends another: nobody notices anything.
+        market.shop.clock.forward(seconds=290)
+        await page.evaluate("token => refresh(token)", market.token())
+        market.shop.clock.forward(seconds=60)
+        await frame.get_by_label("Potter").fill("40")
+        await frame.get_by_label("Smith").fill("10,50")
+        await frame.get_by_role("button", name="Choose so").click()
+        await expect(frame.get_by_role("status")).to_have_text("The choice is kept for the next refund.")
+        await expect(frame.get_by_role("status")).to_be_focused()
+        await expect(frame.get_by_text("the next refund of exactly 50.50")).to_be_visible()
+        assert complaints == []
+    assert chosen_in(await market.shop.sheet()) == {POTTER: Decimal("40.00"), SMITH: Decimal("10.50")}
 
 
-async def test_the_page_says_that_it_is_ready_and_follows_the_theme() -> None:
-    async with shown_in_dashboard() as page:
-        frame = page.frame_locator("iframe")
-        await expect(frame.get_by_role("heading", name="Saleor Gateway")).to_be_visible()
-        await page.wait_for_function("heard.length > 0")
-        (ready,) = await page.evaluate("heard")
-        assert ready["type"] == "notifyReady"
-        assert ready["payload"]["actionId"]
+@one_database
+async def test_a_form_is_sent_again_when_the_token_was_over(market: Office) -> None:
+    complaints, path = Complaints(), f"/payments/{market.shop.order_id}"
+    async with dashboard_of(market.app, path, complaints=complaints) as (page, frame):
+        await sign_in(page, market.token())
+        await frame.get_by_label("Potter").fill("40")
+        # A laptop was shut for an hour: the Dashboard itself has only the old token at first.
+        market.shop.clock.forward(hours=1)
+        await frame.get_by_role("button", name="Choose so").click()
+        await page.wait_for_function("heard.filter(each => each.type === 'notifyReady').length > 1")
+        assert chosen_in(await market.shop.sheet()) is None
+        await page.evaluate("token => refresh(token)", market.token())
+        await expect(frame.get_by_role("status")).to_be_visible()
+        assert [each for each in complaints if "401" not in each] == []
+        assert len(complaints) == 1  # the browser's own word about the refusal
+    assert chosen_in(await market.shop.sheet()) == {POTTER: Decimal("40.00")}
 
-        say = "message => document.querySelector('iframe').contentWindow.postMessage(message, '*')"
-        await page.evaluate(say, {"type": "theme", "payload": {"theme": "dark"}})
-        await expect(frame.locator("html")).to_have_attribute("data-theme", "dark")
-        await page.evaluate(say, {"type": "theme", "payload": {"theme": "<b>"}})
-        await page.evaluate(say, None)
-        await page.evaluate(say, {"type": "theme", "payload": {"theme": "light"}})
+
+@one_database
+async def test_what_is_refused_is_said_and_nothing_typed_is_lost(market: Office) -> None:
+    async with dashboard_of(market.app, f"/payments/{market.shop.order_id}") as (page, frame):
+        await sign_in(page, market.token())
+        await frame.get_by_label("Potter").fill("300.01")
+        await frame.get_by_role("button", name="Choose so").click()
+        await expect(frame.get_by_role("alert")).to_contain_text("300.00 UAH is left")
+        await expect(frame.get_by_label("Potter")).to_have_value("300.01")
+        assert (await heard(page, "notification"))[-1]["status"] == "error"
+    assert chosen_in(await market.shop.sheet()) is None
+
+
+@one_database
+async def test_theme_and_language_are_the_dashboards(market: Office) -> None:
+    complaints = Complaints()
+    async with dashboard_of(market.app, complaints=complaints) as (page, frame):
+        await page.evaluate("speak('uk')")  # before there is a token
+        await sign_in(page, market.token())
+        await expect(frame.get_by_role("heading", name="Платежі")).to_be_visible()
+        await expect(frame.locator("html")).to_have_attribute("lang", "uk")
+        await page.evaluate("speak('en-GB')")
+        await expect(frame.get_by_role("heading", name="Payments")).to_be_visible()
+
         await expect(frame.locator("html")).to_have_attribute("data-theme", "light")
+        await page.evaluate("dress('dark')")
+        await expect(frame.locator("html")).to_have_attribute("data-theme", "dark")
+        for nonsense in (
+            "dress('<b>')",
+            "speak('not a language!')",
+            "speak(null)",
+            "say('theme', null)",
+            "say('toString', {})",
+        ):
+            await page.evaluate(nonsense)
+        await page.evaluate("frame().postMessage(null, '*')")
+        await page.evaluate("dress('light')")
+        await expect(frame.locator("html")).to_have_attribute("data-theme", "light")
+        assert complaints == []
+
+
+@one_database
+async def test_the_dashboards_own_back_and_deep_links_lead_to_pages(market: Office) -> None:
+    async with dashboard_of(market.app, f"/payments/{market.shop.order_id}") as (page, frame):
+        await sign_in(page, market.token())
+        await expect(frame.get_by_role("heading", name="Payment of 569.50")).to_be_visible()
+        await page.evaluate("say('redirect', { path: '/payments?problems=1' })")
+        await expect(frame.get_by_role("row")).to_have_count(2)
+        await frame.get_by_role("link", name="Order 1002").click()
+        await expect(frame.get_by_role("heading", name="Payment of 100.00")).to_be_visible()
+        await page.evaluate("history.back()")
+        await expect(frame.get_by_role("row")).to_have_count(2)
+        await page.evaluate("say('redirect', { path: 'https://elsewhere.example/' })")
+        await expect(frame.get_by_role("row")).to_have_count(2)
+
+
+@one_database
+async def test_everything_can_be_done_with_the_keyboard_on_a_phone(market: Office) -> None:
+    async with dashboard_of(market.app, "/payments", width=360) as (page, frame):
+        await sign_in(page, market.token())
+        await frame.get_by_role("link", name=market.shop.order_id).press("Enter")
+        await frame.get_by_label("Potter").focus()
+        await page.keyboard.type("1")
+        await page.keyboard.press("Enter")
+        await expect(frame.get_by_role("status")).to_be_visible()
+        wide = await frame.locator("html").evaluate("html => html.scrollWidth - html.clientWidth")
+        assert wide == 0
+        await frame.get_by_role("link", name="All payments").press("Enter")
+        await expect(frame.get_by_role("heading", name="Payments")).to_be_focused()
+        wide = await frame.locator("html").evaluate("html => html.scrollWidth - html.clientWidth")
+        assert wide == 0
+
+
+@one_database
+async def test_the_token_stays_in_memory(market: Office) -> None:
+    async with dashboard_of(market.app) as (page, frame):
+        token = market.token()
+        await sign_in(page, token)
+        await expect(frame.get_by_role("heading", name="Payments")).to_be_visible()
+        left = await frame.locator("html").evaluate(
+            "html => [html.outerHTML, location.href, document.cookie, {...localStorage}, {...sessionStorage}]"
+        )
+        assert token not in json.dumps(left)
+        assert await page.context.cookies() == []
+
+
+@one_database
+async def test_outside_of_the_dashboard_there_is_nothing_to_see(market: Office) -> None:
+    async with dashboard_of(market.app) as (page, frame):
+        address = await frame.locator("html").evaluate("() => location.href")
+        await page.goto(address)
+        await expect(page.get_by_role("alert")).to_have_text("Open this page in the Saleor Dashboard.")
 
 
 async def test_a_site_that_was_not_named_cannot_frame_the_page() -> None:
-    async with shown_in_dashboard(frame_ancestors=("https://dashboard.example.com",)) as page:
+    app = FastAPI()
+    named = ("https://dashboard.example.com",)
+    app.include_router(create_dashboard_router(app_name="Pay", app_version="1", frame_ancestors=named))
+    app.mount("/static", static_files())
+    async with dashboard_of(app) as (page, _):
         (frame,) = page.main_frame.child_frames
         assert frame.url == "chrome-error://chromewebdata/"

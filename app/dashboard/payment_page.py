@@ -1,0 +1,73 @@
+"""All that staff are shown of one payment. It holds nothing of the shopper, and of a card no more than its mask."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from app.ledger.sheets import Sheet, find_by_order, former_orders
+from app.ledger.tables import MerchantAccount, Payment
+from app.payments.balance import Balance, balance
+from app.payments.desk import Desk
+from app.payments.particulars import Particulars
+from app.payments.problems import open_problems
+from app.payments.split.choice import chosen_in
+from app.payments.split.overview import OneOfThem, overview
+from app.payments.split.rules import names_of
+from app.payments.split.standing import is_split, standing_of
+from app.payments.standing import Standing, standings
+from app.payments.timeline import Entry, Expected, expectations, timeline
+
+
+@dataclass(frozen=True)
+class PaymentPage:
+    """A payment. ``split`` is empty when it is not split; ``chosen_total`` None when the next refund goes by rules.
+
+    ``said`` is what the gateway said of the payment itself, ``receipts`` those of all operations. ``burnt`` are the
+    order ids that it had before.
+    """
+
+    payment: Payment
+    standings: tuple[Standing, ...]
+    problems: list[str]
+    now: Balance
+    said: Particulars
+    receipts: list[str]
+    split: list[OneOfThem]
+    assumed: bool
+    chosen_total: Decimal | None
+    burnt: list[str]
+    account: str
+    entries: list[Entry]
+    expected: list[Expected]
+
+
+async def read_page(desk: Desk, installation_id: int, order_id: str) -> PaymentPage | None:
+    """Return what is known of a payment of that store; None when it has no such payment."""
+    async with desk.database.transaction() as session:
+        sheet = await find_by_order(session, order_id, installation_id=installation_id)
+        if sheet is None:
+            return None
+        account = await session.get_one(MerchantAccount, sheet.payment.account_id)
+        burnt = list(await former_orders(session, sheet.payment))
+    notifications = await desk.inbox.of_order(account.id, sheet.payment.order_id, *burnt)
+    names = names_of(account.split_rules)
+    split, chosen = is_split(sheet), chosen_in(sheet)
+    return PaymentPage(
+        payment=sheet.payment,
+        standings=standings(sheet),
+        problems=list(open_problems(sheet.payment).values()),
+        now=balance(sheet.payment.flow, sheet.operations),
+        said=Particulars.kept(sheet.create.particulars),
+        receipts=_receipts(sheet),
+        split=overview(sheet, names) if split else [],
+        assumed=split and standing_of(sheet).assumed,
+        chosen_total=None if chosen is None else sum(chosen.values(), Decimal()),
+        burnt=burnt,
+        account=account.name,
+        entries=timeline(sheet, notifications, names),
+        expected=expectations(sheet, notifications),
+    )
+
+
+def _receipts(sheet: Sheet) -> list[str]:
+    said = (Particulars.kept(each.particulars).receipt_url for each in sheet.operations)
+    return list(dict.fromkeys(address for address in said if address))

@@ -1,0 +1,29 @@
+"""Reads from a form whom the next refund is to be taken from. Pure; whether it can be is judged where it is stored."""
+
+import re
+from collections.abc import Iterable
+from decimal import Decimal
+
+FIELD = "from."
+"""Before the sub-merchant's id in the name of a field."""
+
+# A comma is a decimal comma, as Ukrainian writes amounts. "1,000" might be a thousand to somebody: it is not taken.
+_AMOUNT = re.compile(r"([0-9]{1,15})(?:[.,]([0-9]{1,2}))?")
+
+
+class NotAnAmount(Exception):  # noqa: N818 - somebody mistyped; nothing went wrong
+    """What stands in a field is no amount of money; the message is what was typed."""
+
+
+def read_amounts(fields: Iterable[tuple[str, str]]) -> dict[str, Decimal]:
+    """Return the amounts by sub-merchant. Empty fields are of those who give nothing. Raises NotAnAmount."""
+    typed = [(name.removeprefix(FIELD), text.strip()) for name, text in fields if name.startswith(FIELD)]
+    return {who: _amount(text) for who, text in typed if text}
+
+
+def _amount(text: str) -> Decimal:
+    # As amounts are shown, so may they be typed: "1 234,50 UAH" without its currency.
+    found = _AMOUNT.fullmatch("".join(text.split()))
+    if found is None:
+        raise NotAnAmount(text)
+    return Decimal(f"{found[1]}.{found[2] or '0'}")

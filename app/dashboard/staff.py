@@ -1,0 +1,68 @@
+"""Who asks? Every part of a page is for one member of one store's staff, as Saleor's token says."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, HTTPException, Request
+
+from app.dashboard.translation import Translation, marked, translation_for
+from app.ledger.installations import OpenInstallation
+from app.saleor.dashboard_token import DashboardTokens
+from app.saleor.errors import RequestRefused
+
+HANDLE_PAYMENTS = "HANDLE_PAYMENTS"
+_BEARER = "Bearer "
+_REASONS = {
+    "NOT_PERMITTED": marked("To see payments you need the permission “Handle payments” in Saleor."),
+    "NOT_INSTALLED": marked("This Saleor has not installed the app, or not completely. Install it again."),
+}
+_NOT_KNOWN = marked("The app cannot tell who you are. Reload the page in the Saleor Dashboard.")
+
+
+@dataclass(frozen=True, slots=True)
+class Staff:
+    """Somebody of a store's staff. What they are shown is their installation's, and nothing else's.
+
+    ``id`` is Saleor's name of the person.
+    """
+
+    installation: OpenInstallation
+    id: str
+    translation: Translation
+
+
+Guard = Callable[[Request], Awaitable[None]]
+
+
+def guard(tokens: DashboardTokens, *permissions: str) -> Guard:
+    """Return the dependency that lets only staff with all ``permissions`` in; others get 401 or 403 and a reason."""
+
+    async def let_in(request: Request) -> None:
+        language = translation_for(request.headers.get("accept-language", ""))
+        said = request.headers.get("authorization", "")
+        token = said.removeprefix(_BEARER) if said.startswith(_BEARER) else ""
+        try:
+            user = await tokens.check(request.headers.get("saleor-api-url", ""), token, *permissions)
+        except RequestRefused as refusal:
+            raise refused(refusal.status, refusal.code, language, _REASONS.get(refusal.code, _NOT_KNOWN)) from refusal
+        if not isinstance(user.installation, OpenInstallation):
+            raise TypeError("installations come from the ledger")
+        request.state.staff = Staff(installation=user.installation, id=user.id, translation=language)
+
+    return let_in
+
+
+def _let_in(request: Request) -> Staff:
+    staff = request.state.staff
+    assert isinstance(staff, Staff)  # noqa: S101 - without the guard there is nobody, and an error
+    return staff
+
+
+AnyStaff = Annotated[Staff, Depends(_let_in)]
+"""The member of staff whom the guard let in."""
+
+
+def refused(status: int, code: str, language: Translation, message: str) -> HTTPException:
+    """Return what is raised instead of a part: one word for machines, and words for people, in their language."""
+    return HTTPException(status, {"code": code, "message": language.gettext(message)})

@@ -1,0 +1,67 @@
+"""The Dashboard pages' words in the language of whoever reads them, and amounts as that language writes them.
+
+Words are written in English, in templates and code; ``locale/*.po`` has the others. A catalogue is compiled when it is
+first needed.
+"""
+
+import gettext
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+
+from babel import Locale
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+from babel.numbers import format_decimal
+
+CATALOGUES = Path(__file__).parent / "locale"
+LANGUAGES = ("en", "uk")
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """One language: its words, and its way of writing amounts."""
+
+    language: str
+    words: gettext.NullTranslations
+
+    def gettext(self, message: str) -> str:
+        """Return the message in this language; itself where nobody has translated it."""
+        return self.words.gettext(message)
+
+    def money(self, amount: Decimal, currency: str | None) -> str:
+        """Return an amount with its currency's code, for example ``1,234.50 UAH``.
+
+        It has two decimals, or as many as there are: a fee of the gateway may be finer. It is never broken over lines.
+        """
+        number = format_decimal(amount, format="#,##0.00########", locale=Locale(self.language))
+        return f"{number}\N{NO-BREAK SPACE}{currency}" if currency else number
+
+
+def marked(message: str) -> str:
+    """Return the message itself: it is translated where it is shown, and found here by whoever collects messages."""
+    return message
+
+
+@cache
+def translation(language: str) -> Translation:
+    """Return a language of ``LANGUAGES``."""
+    if language == "en":
+        return Translation("en", gettext.NullTranslations())
+    with (CATALOGUES / f"{language}.po").open("rb") as file:
+        catalogue = read_po(file, locale=language)
+    compiled = BytesIO()
+    write_mo(compiled, catalogue)
+    compiled.seek(0)
+    return Translation(language, gettext.GNUTranslations(compiled))
+
+
+def translation_for(accept_language: str) -> Translation:
+    """Return the first language named that we speak, else English. The Dashboard names exactly one."""
+    for item in accept_language.lower().split(","):
+        primary = item.partition(";")[0].strip().partition("-")[0]
+        if primary in LANGUAGES:
+            return translation(primary)
+    return translation("en")

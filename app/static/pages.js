@@ -1,0 +1,107 @@
+// The pages in the Dashboard. Each is an empty frame at first: what it shows comes from /parts below its own path, with
+// the Dashboard's token in a header. A page's address is /payments/7, its part is /parts/payments/7.
+
+import { NoToken, dashboardSays, framed, saleorApiUrl, say, tokenOtherThan } from "./bridge.js";
+
+const root = document.documentElement;
+const base = root.dataset.base; // the path below which the app lives, "" for none
+const content = document.getElementById("content");
+const alarm = document.getElementById("alert");
+
+let latest = 0; // whoever was asked last is shown, in whatever order they answer
+
+function warn(text) {
+  alarm.textContent = text;
+  alarm.hidden = !text;
+  if (text) say("notification", { status: "error", text });
+}
+
+/** The part of an address that is the app's own, without `base`; null for an address that is none of ours. */
+function inside(address) {
+  const { origin, pathname, search } = new URL(address, location.href);
+  return origin === location.origin && pathname.startsWith(`${base}/`) ? pathname.slice(base.length) + search : null;
+}
+
+async function ask(path, options, refused = null) {
+  const token = await tokenOtherThan(refused);
+  const headers = { Authorization: `Bearer ${token}`, "Saleor-Api-Url": saleorApiUrl };
+  if (root.dataset.locale) headers["Accept-Language"] = root.dataset.locale;
+  const answer = await fetch(`${base}/parts${path}`, { ...options, headers, credentials: "omit" });
+  // A token lasts minutes, and nothing is done with one that is over: ask once more with another.
+  return answer.status === 401 && refused === null ? ask(path, options, token) : answer;
+}
+
+async function show(path, { options = {}, focus = true } = {}) {
+  const mine = ++latest;
+  content.setAttribute("aria-busy", "true");
+  let part = null;
+  let trouble = "";
+  let language = null;
+  try {
+    const answer = await ask(path, options);
+    language = answer.headers.get("Content-Language");
+    if (answer.ok) part = await answer.text();
+    else trouble = (await answer.json()).detail.message ?? root.dataset.failed;
+  } catch (error) {
+    // No token, no connection, or an answer of somebody between us and the app.
+    trouble = error instanceof NoToken ? root.dataset.silent : root.dataset.failed;
+  }
+  if (mine !== latest) return;
+  content.removeAttribute("aria-busy");
+  warn(trouble);
+  if (part !== null) fill(part, language, focus);
+}
+
+function fill(part, language, focus) {
+  content.innerHTML = part;
+  if (language) root.lang = language;
+  const heading = content.querySelector("h1");
+  document.title = heading.textContent;
+  // Moments are written in UTC; people read them in their own time.
+  for (const time of content.querySelectorAll("time")) {
+    const style = { dateStyle: "medium", timeStyle: time.closest(".timeline") ? "medium" : "short" };
+    time.title = time.textContent;
+    time.textContent = new Intl.DateTimeFormat(root.dataset.locale ?? root.lang, style).format(new Date(time.dateTime));
+  }
+  const news = content.querySelector("[role=status]");
+  if (news) say("notification", { status: "success", text: news.textContent.trim() });
+  if (focus) (news ?? heading).focus();
+}
+
+function go(path, { replace = false, told = false } = {}) {
+  const target = new URL(base + path, location.origin);
+  target.searchParams.set("saleorApiUrl", saleorApiUrl);
+  history[replace ? "replaceState" : "pushState"](null, "", target);
+  if (!told) say("updateRouting", { newRoute: path });
+  window.scrollTo(0, 0);
+  show(path);
+}
+
+content.addEventListener("click", (event) => {
+  const link = event.target.closest("a[href]:not([target])");
+  const path = link && inside(link.href);
+  if (!path || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
+  event.preventDefault();
+  go(path);
+});
+
+content.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const path = inside(event.target.action);
+  const said = [...new FormData(event.target)];
+  if (event.target.method === "get") {
+    const query = new URLSearchParams(said.filter(([, value]) => value));
+    go(query.size ? `${path}?${query}` : path);
+  } else if (!content.hasAttribute("aria-busy")) {
+    show(path, { options: { method: "POST", body: new URLSearchParams(said) } });
+  }
+});
+
+window.addEventListener("popstate", () => show(inside(location.href)));
+dashboardSays.addEventListener("locale", () => show(inside(location.href), { focus: false }));
+dashboardSays.addEventListener("redirect", ({ detail }) => {
+  if (inside(base + detail) !== null) go(inside(base + detail), { replace: true, told: true });
+});
+
+if (framed) show(inside(location.href), { focus: false });
+else warn(root.dataset.outside);

@@ -1,0 +1,27 @@
+"""Every message of the Dashboard's pages: those in templates and code, and the words of a payment's standing."""
+
+from pathlib import Path
+
+from babel.messages.extract import extract_from_file
+
+import app.dashboard
+from app.dashboard.rendering import TEMPLATES
+from app.payments.standing import Standing
+
+_CODE = Path(app.dashboard.__file__).parent
+
+
+def messages() -> set[str]:
+    """Return all messages in English."""
+    found = [*extracted("jinja2", TEMPLATES, "*.html", "_"), *extracted("python", _CODE, "*.py", "marked")]
+    return {*found, *(each.value for each in Standing)}
+
+
+def extracted(method: str, folder: Path, pattern: str, keyword: str) -> list[str]:
+    """Return what stands in calls of ``keyword`` in the files of a folder."""
+    options = {"trimmed": "false"}
+    return [
+        str(message)
+        for file in sorted(folder.glob(pattern))
+        for _, message, _, _ in extract_from_file(method, file, keywords={keyword: None}, options=options)
+    ]

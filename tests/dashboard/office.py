@@ -1,0 +1,111 @@
+"""The office of a store: its staff, with Saleor's tokens, at the app's pages; and another store next door."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+from fastapi import APIRouter, FastAPI
+
+from app.dashboard.parts import Parts
+from app.dashboard.router import create_dashboard_router
+from app.ledger.accounts import AccountKeys, NewAccount
+from app.ledger.tables import MerchantAccount, Payment
+from app.payments.desk import Desk
+from app.saleor.dashboard_token import DashboardTokens
+from app.saleor.keyring import Keyring
+from app.static import static_files
+from tests.commands.books import a_payment
+from tests.payments.shop import SALEOR, Shop
+from tests.saleor.dashboard_tokens import claims, jwt
+from tests.saleor.household import SigningKey, SmallSaleor, signing_key
+
+NEXT_DOOR = "https://next-door.example.com/graphql/"
+
+
+@dataclass
+class Office:
+    """Staff of the shop. ``parts`` are the routes; ``app`` is the app with all its pages, below ``base``."""
+
+    shop: Shop
+    key: SigningKey
+    parts: APIRouter
+    app: FastAPI
+    http: httpx2.AsyncClient
+
+    @property
+    def desk(self) -> Desk:
+        """The desk of the shop."""
+        return self.shop.desk
+
+    def token(self, **changed: Any) -> str:
+        """Return what the Dashboard hands to the page now."""
+        return jwt(self.key, claims(self.shop.clock, **changed))
+
+    def headers(self, token: str | None = None, saleor: str = SALEOR, **more: str) -> dict[str, str]:
+        """Return the headers that the page's script sends."""
+        token = self.token() if token is None else token
+        return {"Authorization": f"Bearer {token}", "Saleor-Api-Url": saleor, **more}
+
+    async def see(self, path: str, **more: str) -> httpx2.Response:
+        """Look at a part; ``more`` headers."""
+        return await self.http.get(f"/parts{path}", headers=self.headers(**more))
+
+    async def do(self, path: str, **fields: str) -> httpx2.Response:
+        """Submit a form; a field's name is said with _ for the point."""
+        said = {name.replace("from_", "from."): text for name, text in fields.items()}
+        return await self.http.post(f"/parts{path}", headers=self.headers(), data=said)
+
+    async def payment(self, number: int, **different: Any) -> Payment:
+        """Keep a payment of the shop; the ``number`` makes its names."""
+        return await a_payment(self.desk, self.shop.account, **names(number), **different)
+
+
+def names(number: int) -> dict[str, Any]:
+    """Return the names of a made-up payment."""
+    return {"transaction_id": f"transaction-{number}", "order_id": f"{number:032x}", "order_number": str(1000 + number)}
+
+
+@asynccontextmanager
+async def open_office(shop: Shop, *, base: str = "") -> AsyncIterator[Office]:
+    """Give the office of a shop whose Saleor's keys are known."""
+    saleor = SmallSaleor(signing_key("first"))
+    await shop.desk.installations.save_jwks(SALEOR, {"keys": [saleor.key.public]}, shop.clock())
+    installations = shop.desk.installations
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(saleor.asgi)) as to_saleor:
+        tokens = DashboardTokens(installations, Keyring(installations, to_saleor, shop.clock), shop.clock)
+        parts = Parts(shop.desk, app_name="Saleor Gateway", base=base).router(tokens)
+        app = FastAPI(redirect_slashes=False)
+        app.include_router(create_dashboard_router(app_name="Saleor Gateway", app_version="1", base=base))
+        app.include_router(parts)
+        app.mount("/static", static_files())
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://app.test") as http:
+            yield Office(shop, saleor.key, parts, app, http)
+
+
+async def next_door(shop: Shop) -> MerchantAccount:
+    """Install the app in another store with the same keys, as one Saleor Cloud might have; return its account."""
+    await shop.desk.installations.save(
+        saleor_api_url=NEXT_DOOR,
+        saleor_domain="next-door.example.com",
+        schema_version="3.23",
+        app_id="QXBwOjE=",
+        token="another-token",
+        jwks={"keys": [signing_key("first").public]},
+    )
+    installed = await shop.desk.installations.find(NEXT_DOOR)
+    assert installed is not None
+    keys = AccountKeys(api_key="other-key", api_secret="other-secret", endpoints_key="other-endpoints")
+    return await shop.desk.accounts.add(
+        NewAccount(
+            installation_id=installed.id,
+            name="Next door",
+            pos_id="another-pos",
+            base_url="http://127.0.0.1:9",
+            scheme_word="CPAY",
+            keys=keys,
+            currencies=["UAH"],
+            storefront_origins=[],
+        )
+    )

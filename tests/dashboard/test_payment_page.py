@@ -1,0 +1,184 @@
+"""Staff look at one payment, ask the gateway about it, and choose from whom its next refund is taken."""
+
+import re
+from decimal import Decimal
+from html import unescape
+
+import httpx2
+import pytest
+
+from app.dashboard.refund_choice import NotAnAmount, read_amounts
+from app.payments.split.choice import chosen_in
+from tests.commands.books import event, notification, operation
+from tests.commands.conftest import one_database
+from tests.dashboard.office import Office
+from tests.payments.split.market import MUGS, SHARES, becomes_a_market, bought, granted, refund, shares
+from tests.payments.split.people import MARKET, POTTER, SMITH
+from tests.payments.till import payment
+
+
+def text(answer: httpx2.Response) -> str:
+    """Return what is read on the page, in one line."""
+    assert answer.status_code == 200, answer.text
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", answer.text)).split())
+
+
+@pytest.fixture
+async def market(office: Office) -> Office:
+    """The office of a marketplace whose shopper has paid 569.50."""
+    await becomes_a_market(office.shop)
+    await office.shop.paid(sourceObject=bought())
+    return office
+
+
+async def test_everything_that_staff_want_to_know(office: Office) -> None:
+    said = {
+        "card_mask": "424242******4242",
+        "fee": {"amount": "1.4525", "currency": "UAH"},
+        "receipt_url": "https://gateway.example/receipt?a=1&b=2",
+    }
+    kept = await office.payment(
+        1,
+        operations=[operation(particulars=said)],
+        events=[event()],
+        notifications=[notification({"order_id": f"{1:032x}"})],
+        problem="Compare it with the <portal>.",
+    )
+    answer = await office.see(f"/payments/{kept.order_id}")
+    page = text(answer)
+    for words in (
+        "Payment of 100.00 UAH paid",
+        "Charged 100.00 UAH Refunded 0.00 UAH Can be refunded 100.00 UAH",
+        "Fee 1.4525 UAH Card 424242******4242",
+        "Order number 1001",
+        f"Order at the gateway {1:032x} Transaction in Saleor transaction-1",
+        "Merchant account Main",
+        "Somebody must look at this Compare it with the <portal>.",
+        "Nothing is being waited for.",
+        "gateway notifies: payment succeeded, 100.00 UAH",
+        "app tells Saleor CHARGE_SUCCESS",
+    ):
+        assert words in page, page
+    assert 'href="https://gateway.example/receipt?a=1&amp;b=2" target="_blank" rel="noopener noreferrer"' in answer.text
+    for private in ("olena", "+380"):
+        assert private not in page
+    assert "next-refund" not in answer.text
+
+
+@one_database
+async def test_the_same_in_ukrainian(office: Office) -> None:
+    kept = await office.payment(1, amount=Decimal("1234.50"))
+    answer = await office.see(f"/payments/{kept.order_id}", **{"Accept-Language": "uk"})
+    assert answer.headers["content-language"] == "uk"
+    assert "Платіж на 1 234,50 UAH оплачено" in text(answer)
+
+
+async def test_staff_ask_the_gateway_now(office: Office) -> None:
+    shop = office.shop
+    shop.till.will(shop.till.page())
+    await shop.begin()
+    assert "waiting for the shopper" in text(await office.see(f"/payments/{shop.order_id}"))
+    shop.till.book[shop.order_id] = [payment(shop.order_id)]
+    looked = text(await office.do(f"/payments/{shop.order_id}/look"))
+    assert "The gateway was asked: this is how it stands now." in looked
+    assert "Payment of 569.50 UAH paid" in looked
+    await shop.work()
+    assert shop.books.told[-1] == "CHARGE_SUCCESS"
+
+
+@one_database
+async def test_a_gateway_that_does_not_answer_is_said_in_words(office: Office) -> None:
+    kept = await office.payment(1)
+    await office.desk.accounts.change(office.shop.account.id, base_url="http://127.0.0.1:9")
+    answer = await office.do(f"/payments/{kept.order_id}/look")
+    assert answer.status_code == 502
+    assert answer.json()["detail"]["message"] == "The gateway could not be asked. Try again in a minute."
+
+
+async def test_staff_choose_from_whom_the_next_refund_is_taken(market: Office) -> None:
+    shop = market.shop
+    here = f"/payments/{shop.order_id}"
+    before = text(await market.see(here))
+    assert "Potter 300.00 UAH 300.00 UAH 0.00 UAH 300.00 UAH" in before
+    assert "Nothing is chosen" in before
+    assert "300.00 UAH is left" in before
+
+    fields = {f"from_{POTTER}": "40", f"from_{SMITH}": "10,5", f"from_{MARKET}": " "}
+    chosen = text(await market.do(f"{here}/next-refund", **fields))
+    assert "The choice is kept for the next refund." in chosen
+    assert "Chosen: the next refund of exactly 50.50 UAH is taken like this. Potter: 40.00 UAH Smith: 10.50" in chosen
+    assert chosen_in(await shop.sheet()) == {POTTER: Decimal("40.00"), SMITH: Decimal("10.50")}
+    assert shop.till.heard == []
+
+    refused = await shop.staff("REFUND", "50.00", "another-amount")
+    assert refused.result == "REFUND_FAILURE"
+    taken = shares(await refund(shop, "50.50", "first", granted=granted((MUGS, 1))))
+    assert taken == {POTTER: Decimal("40.00"), SMITH: Decimal("10.50")}
+    after = text(await market.see(here))
+    assert "Nothing is chosen" in after
+    assert "Potter 300.00 UAH 300.00 UAH 40.00 UAH 260.00 UAH" in after
+
+
+@one_database
+async def test_a_choice_is_removed(market: Office) -> None:
+    shop = market.shop
+    here = f"/payments/{shop.order_id}/next-refund"
+    await market.do(here, **{f"from_{POTTER}": "40.00"})
+    removed = text(await market.do(f"{here}/leave-to-rules"))
+    assert "The choice is removed" in removed
+    assert chosen_in(await shop.sheet()) is None
+    assert set(shares(await refund(shop, "40.00", "first"))) == set(SHARES)
+
+
+@one_database
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({f"from_{SMITH}": "199.51"}, "199.50 UAH is left"),
+        ({f"from_{SMITH}": "1.001"}, "Write amounts like 1234.50."),
+        ({f"from_{SMITH}": "0"}, "zero"),
+        ({f"from_{SMITH}": "-1"}, "Write amounts like"),
+        ({f"from_{SMITH}": "1,000"}, "Write amounts like"),
+        ({"from_nobody": "1.00"}, "not a sub-merchant"),
+        ({f"from_{SMITH}": ""}, "Nobody is chosen"),
+        ({}, "Nobody is chosen"),
+    ],
+)
+async def test_what_cannot_be_chosen_changes_nothing(market: Office, fields: dict[str, str], words: str) -> None:
+    here = f"/payments/{market.shop.order_id}/next-refund"
+    await market.do(here, **{f"from_{POTTER}": "40.00"})
+    answer = await market.do(here, **fields)
+    assert answer.status_code == 422
+    assert words in answer.json()["detail"]["message"]
+    assert chosen_in(await market.shop.sheet()) == {POTTER: Decimal("40.00")}
+
+
+@one_database
+async def test_a_payment_that_is_not_split_has_nothing_to_choose(office: Office) -> None:
+    kept = await office.payment(1)
+    answer = await office.do(f"/payments/{kept.order_id}/next-refund", **{f"from_{SMITH}": "1.00"})
+    assert answer.status_code == 422
+    assert "not split" in answer.json()["detail"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "amount"),
+    [
+        ("40", "40.0"),
+        ("40.5", "40.5"),
+        ("40,50", "40.50"),
+        ("1 234,50", "1234.50"),
+        (" 7 ", "7.0"),
+        ("1\xa0234", "1234.0"),
+    ],
+)
+def test_amounts_are_typed_as_people_write_them(typed: str, amount: str) -> None:
+    assert read_amounts([("from.me", typed), ("else", "1"), ("from.you", " ")]) == {"me": Decimal(amount)}
+
+
+@pytest.mark.parametrize(
+    "typed", ["1,000", "1.000", "1.234,50", "-1", "+1", "1e3", "NaN", "١", "1..2", ".5", "5.", "9" * 16]
+)
+def test_what_could_be_meant_otherwise_is_no_amount(typed: str) -> None:
+    with pytest.raises(NotAnAmount):
+        read_amounts([("from.me", typed)])
