@@ -30,11 +30,13 @@ class Posting:
 
     ``answering``: the operation whose outcome the current webhook's answer will carry. Its events are also in the
     outbox, because an answer can get lost; but they are reported only when Saleor must have read the answer.
+    ``alone``: what is posted is a single word of the gateway, not all that it has of the order.
     """
 
     now: datetime
     schedule: Schedule
     answering: int | None = None
+    alone: bool = False
 
 
 def apply(sheet: Sheet, pos_id: str, records: Sequence[Seen], posting: Posting) -> None:
@@ -50,7 +52,12 @@ def apply(sheet: Sheet, pos_id: str, records: Sequence[Seen], posting: Posting) 
         if operation is None:
             _post_from_outside(sheet, pos_id, seen, posting)
         else:
+            taken_for_ours = operation.operation_id is None and operation.kind is not Kind.CREATE
             _post(sheet, operation, judge(what_is_known(sheet.payment, operation, pos_id), seen), seen, posting)
+            if taken_for_ours and posting.alone and operation.operation_id is not None:
+                # By its amount alone. Somebody else may have done the same, and ours may have been done as well: one
+                # look at the whole order tells (laws of money, 10).
+                operation.next_look_at = posting.schedule.after_intent(posting.now)
     _release_the_rest(sheet, posting)
     _conclude_cancellation(sheet, posting)
     _go_on(sheet, posting.now)

@@ -116,7 +116,7 @@ async def _post(desk: Desk, notification: Kept) -> str:
             return outcome
         if being_begun_anew(sheet, desk.schedule, desk.now()):
             raise _NotYet
-        apply(sheet, account.pos_id, [seen], Posting(now=desk.now(), schedule=desk.schedule))
+        apply(sheet, account.pos_id, [seen], Posting(now=desk.now(), schedule=desk.schedule, alone=True))
         session.add_all([*sheet.operations, *sheet.events])
     return f"{seen.kind.value} {seen.state.value}"
 

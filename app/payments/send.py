@@ -43,6 +43,8 @@ async def send(
             _name(sheet, operation, outcome)
             seen = seen_in(outcome, sheet.payment.language)
             apply(sheet, account.pos_id, [seen] if seen else [], posting)
+            if operation.state.final:
+                operation.next_look_at = None  # which of the gateway's operations it is, is certain now
         keep_reference(sheet.payment, operation)
         session.add_all([*sheet.operations, *sheet.events])
     if not isinstance(outcome, GatewayError):

@@ -85,7 +85,7 @@ async def _due(desk: Desk, operation_row_id: int) -> _Due | None:
     async with desk.database.transaction() as session:
         sheet = await load_by_operation(session, operation_row_id)
     operation = sheet.by_id(operation_row_id)
-    if operation.state.final:
+    if operation.state.final and operation.next_look_at is None:
         return None
     account = await desk.accounts.find(sheet.payment.account_id)
     assert account is not None  # noqa: S101 - an account with payments is never deleted
@@ -132,7 +132,9 @@ async def _post(
             apply(sheet, due.account.pos_id, records, posting)
             _conclude_from_silence(sheet, operation, records, posting)
             closing = _close_the_page(sheet, operation, posting)
-        if scheduled and not operation.state.final and operation.next_look_at is not None:
+        if operation.state.final and not isinstance(records, GatewayError):
+            operation.next_look_at = None
+        elif scheduled and operation.next_look_at is not None:
             operation.next_look_at = _next_look(sheet, operation, posting)
         _mind_what_is_overdue(sheet, operation, posting)
         session.add_all([*sheet.operations, *sheet.events])
@@ -210,6 +212,8 @@ def _next_look(sheet: Sheet, operation: Operation, posting: Posting) -> datetime
     link_due = posting.schedule.after_intent(payment.created_at)
     if operation.state is State.INIT and link_is_missing(payment) and now < link_due:
         return link_due
+    # One that is final is looked at once more (see ``apply``), as patiently as one at the bank until that is possible.
+    state = State.PENDING if operation.state.final else operation.state
     return posting.schedule.next_look(
-        operation.state, operation.looks, now, since=operation.updated_at, expires_at=payment.expires_at
+        state, operation.looks, now, since=operation.updated_at, expires_at=payment.expires_at
     )

@@ -234,6 +234,7 @@ LOST = Mood.DOES_AND_HANGS_UP
 @told("CHARGE", *PAID, ("staff", "REFUND", CENTS, Mood.HANGS_UP), ("staff", "REFUND", REST, Mood.ANSWERS))
 @told("CHARGE", *PAID, ("staff", "REFUND", CENTS, Mood.DOES_AND_BREAKS), ("staff", "REFUND", CENTS, Mood.ANSWERS))
 @told("CHARGE", *PAID, ("staff", "REFUND", CENTS, Mood.DOES_AND_WE_CRASH), ("portal", "refund", CENTS), WAIT, WORK)
+@told("CHARGE", *PAID, ("staff", "REFUND", CENTS, Mood.DOES_AND_WE_CRASH), ("again",), ("portal", "refund", CENTS))
 @told("CHARGE", *PAID, ("staff", "REFUND", CENTS, Mood.IS_SLOW), ("staff", "REFUND", REST, Mood.IS_SLOW), ("again",))
 @told("AUTHORIZATION", *TAKEN, ("portal", "refund", CENTS), ("notify", 2), ("staff", "REFUND", CENTS, Mood.HANGS_UP))
 @told("AUTHORIZATION", *PAID, ("portal", "capture", REST), ("staff", "CHARGE", REST, Mood.WE_CRASH), WAIT, WORK)
