@@ -58,7 +58,7 @@ def split(
             account = await session.get_one(MerchantAccount, sheet.payment.account_id)
             try:
                 if take:
-                    choose(sheet, _amounts(take, account), desk.now())
+                    choose(sheet, _amounts(take, account), desk.now(), names_of(account.split_rules))
                 elif clear:
                     leave_it_to_the_rules(sheet, desk.now())
             except Refusal as refusal:

@@ -19,10 +19,12 @@ from app.dashboard.staff import HANDLE_PAYMENTS, AnyStaff, Staff, guard, refused
 from app.dashboard.translation import marked
 from app.gateway.hosts import PRESETS
 from app.ledger.sheets import load_by_order
+from app.ledger.tables import MerchantAccount
 from app.payments.ask import ask_now
 from app.payments.desk import Desk
 from app.payments.refusal import Refusal
 from app.payments.split.choice import choose, leave_it_to_the_rules
+from app.payments.split.rules import names_of
 from app.saleor.dashboard_token import DashboardTokens
 
 log = structlog.get_logger(__name__)
@@ -102,11 +104,12 @@ class Parts:
             sheet = await load_by_order(session, order_id, installation_id=staff.installation.id)
             if sheet is None:
                 raise refused(404, "UNKNOWN_PAYMENT", staff.translation, _NO_PAYMENT)
+            account = await session.get_one(MerchantAccount, sheet.payment.account_id)
             try:
                 if amounts is None:
                     leave_it_to_the_rules(sheet, desk.now())
                 else:
-                    choose(sheet, amounts, desk.now())
+                    choose(sheet, amounts, desk.now(), names_of(account.split_rules))
             except Refusal as refusal:
                 raise refused(422, refusal.code, staff.translation, refusal.message) from refusal
         what = "next refund chosen" if amounts is not None else "next refund left to the rules"

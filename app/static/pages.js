@@ -13,13 +13,16 @@ let latest = 0; // whoever was asked last is shown, in whatever order they answe
 function warn(text) {
   alarm.textContent = text;
   alarm.hidden = !text;
-  if (text) say("notification", { status: "error", text });
+  if (!text) return;
+  document.getElementById("loading")?.remove();
+  if (framed) say("notification", { status: "error", text });
 }
 
 /** The part of an address that is the app's own, without `base`; null for an address that is none of ours. */
 function inside(address) {
   const { origin, pathname, search } = new URL(address, location.href);
-  return origin === location.origin && pathname.startsWith(`${base}/`) ? pathname.slice(base.length) + search : null;
+  const path = pathname === base ? "/" : pathname.slice(base.length); // "/pay" is the same as "/pay/"
+  return origin === location.origin && pathname.startsWith(base) && path.startsWith("/") ? path + search : null;
 }
 
 async function ask(path, options, refused = null) {

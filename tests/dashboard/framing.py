@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
 from playwright.async_api import ConsoleMessage, Error, FrameLocator, Page
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tests.browsing import chromium, serving
 from tests.payments.shop import SALEOR
@@ -52,7 +53,7 @@ class Complaints(list[str]):
 
 @asynccontextmanager
 async def dashboard_of(
-    app: FastAPI, path: str = "/", *, width: int = 1000, complaints: Complaints | None = None
+    app: ASGIApp, path: str = "/", *, width: int = 1000, complaints: Complaints | None = None
 ) -> AsyncIterator[tuple[Page, FrameLocator]]:
     """Give the Dashboard's page, and the frame in it that shows the app. Nobody is signed in yet: see ``sign_in``."""
     dashboard = FastAPI()
@@ -69,6 +70,18 @@ async def dashboard_of(
             complaints.of(page)
         await page.goto(there)
         yield page, page.frame_locator("iframe")
+
+
+def below(path: str, app: ASGIApp) -> ASGIApp:
+    """Return the app behind a proxy that forwards what is below a path of its host, without that path."""
+
+    async def forward(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            assert scope["path"].startswith(path), "asked beside the app"
+            scope = {**scope, "path": scope["path"].removeprefix(path) or "/"}
+        await app(scope, receive, send)
+
+    return forward
 
 
 async def sign_in(page: Page, token: str) -> None:

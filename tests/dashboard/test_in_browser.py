@@ -11,8 +11,9 @@ from app.dashboard.router import create_dashboard_router
 from app.payments.split.choice import chosen_in
 from app.static import static_files
 from tests.commands.conftest import one_database
-from tests.dashboard.framing import Complaints, dashboard_of, heard, sign_in
-from tests.dashboard.office import Office
+from tests.dashboard.framing import Complaints, below, dashboard_of, heard, sign_in
+from tests.dashboard.office import Office, open_office
+from tests.payments.shop import Shop
 from tests.payments.split.market import becomes_a_market, bought
 from tests.payments.split.people import POTTER, SMITH
 
@@ -135,6 +136,22 @@ async def test_the_dashboards_own_back_and_deep_links_lead_to_pages(market: Offi
 
 
 @one_database
+@pytest.mark.parametrize("path", ["/pay", "/pay/", "/pay/payments"])
+async def test_the_app_lives_below_a_path_of_its_host(shop: Shop, path: str) -> None:
+    complaints = Complaints()
+    async with (
+        open_office(shop, base="/pay") as office,
+        dashboard_of(below("/pay", office.app), path, complaints=complaints) as (page, frame),
+    ):
+        kept = await office.payment(1)
+        await sign_in(page, office.token())
+        await frame.get_by_role("link", name="Order 1001").click()
+        await expect(frame.get_by_role("heading", name="Payment of 100.00")).to_be_visible()
+        assert (await heard(page, "updateRouting"))[-1]["newRoute"] == f"/payments/{kept.order_id}"
+        assert complaints == []
+
+
+@one_database
 async def test_everything_can_be_done_with_the_keyboard_on_a_phone(market: Office) -> None:
     async with dashboard_of(market.app, "/payments", width=360) as (page, frame):
         await sign_in(page, market.token())
@@ -162,6 +179,17 @@ async def test_the_token_stays_in_memory(market: Office) -> None:
         )
         assert token not in json.dumps(left)
         assert await page.context.cookies() == []
+
+
+@one_database
+async def test_nobody_is_shown_anything_before_a_token_says_that_they_may(market: Office) -> None:
+    async with dashboard_of(market.app) as (page, frame):
+        await expect(frame.get_by_text("One moment…")).to_be_visible()
+        await page.evaluate("say('handshake', { token: null, version: 1 })")
+        await page.evaluate("say('handshake', {})")
+        await sign_in(page, market.token(user_permissions=[]))
+        await expect(frame.get_by_role("alert")).to_contain_text("you need the permission")
+        await expect(frame.get_by_text("One moment…")).to_be_hidden()
 
 
 @one_database

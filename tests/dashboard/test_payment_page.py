@@ -134,7 +134,7 @@ async def test_a_choice_is_removed(market: Office) -> None:
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({f"from_{SMITH}": "199.51"}, "199.50 UAH is left"),
+        ({f"from_{SMITH}": "199.51"}, "cannot be taken from the sub-merchant Smith: 199.50 UAH is left"),
         ({f"from_{SMITH}": "1.001"}, "Write amounts like 1234.50."),
         ({f"from_{SMITH}": "0"}, "zero"),
         ({f"from_{SMITH}": "-1"}, "Write amounts like"),

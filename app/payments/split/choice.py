@@ -17,8 +17,13 @@ from app.payments.split.rules import sub_merchant
 from app.payments.split.standing import is_split, standing_of
 
 
-def choose(sheet: Sheet, taken_from: Mapping[str, Decimal], now: datetime) -> Shares:
-    """Choose who gives back how much next; return that. The sheet must be locked. Raises Refusal."""
+def choose(
+    sheet: Sheet, taken_from: Mapping[str, Decimal], now: datetime, names: Mapping[str, str] | None = None
+) -> Shares:
+    """Choose who gives back how much next; return that. The sheet must be locked.
+
+    Raises Refusal, which calls the sub-merchants by the ``names`` that people use.
+    """
     _must_be_split(sheet)
     chosen: dict[str, Decimal] = {}
     for text, amount in taken_from.items():
@@ -32,7 +37,7 @@ def choose(sheet: Sheet, taken_from: Mapping[str, Decimal], now: datetime) -> Sh
         chosen[who] = amount.quantize(Decimal("0.01"))
     if not chosen:
         raise Refusal(RefusalCode.INVALID_DATA, "Nobody is chosen: say who gives back how much.")
-    check_choice(chosen, standing_of(sheet).at_most, sheet.payment.currency)
+    check_choice(chosen, standing_of(sheet).at_most, sheet.payment.currency, names)
     sheet.payment.next_refund_split = {who: str(amount) for who, amount in sorted(chosen.items())}
     sheet.payment.updated_at = now
     return chosen

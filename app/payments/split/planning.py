@@ -157,12 +157,15 @@ def _as_chosen(chosen: Shares, amount: Decimal, at_most: Mapping[str, Decimal], 
     return chosen
 
 
-def check_choice(chosen: Mapping[str, Decimal], at_most: Mapping[str, Decimal], currency: str) -> None:
+def check_choice(
+    chosen: Mapping[str, Decimal], at_most: Mapping[str, Decimal], currency: str, names: Mapping[str, str] | None = None
+) -> None:
     """Refuse a choice that takes more of somebody than they can have left. Raises Refusal."""
     for who, part in chosen.items():
         left = at_most.get(who, ZERO)
         if part > left:
-            words = f"{part} {currency} cannot be taken from the sub-merchant {who}: {left} {currency} is left."
+            name = (names or {}).get(who, who)
+            words = f"{part} {currency} cannot be taken from the sub-merchant {name}: {left} {currency} is left."
             raise Refusal(RefusalCode.NOT_POSSIBLE, words)
 
 
