@@ -29,7 +29,7 @@ async function ask(path, options, refused = null) {
   const token = await tokenOtherThan(refused);
   const headers = { Authorization: `Bearer ${token}`, "Saleor-Api-Url": saleorApiUrl };
   if (root.dataset.locale) headers["Accept-Language"] = root.dataset.locale;
-  const answer = await fetch(`${base}/parts${path}`, { ...options, headers, credentials: "omit" });
+  const answer = await fetch(`${base}/parts${path}`, { ...options, headers, credentials: "omit", redirect: "error" });
   // A token lasts minutes, and nothing is done with one that is over: ask once more with another.
   return answer.status === 401 && refused === null ? ask(path, options, token) : answer;
 }
