@@ -1,1 +1,1 @@
-"""What staff see of the app inside the Saleor Dashboard's iframe: for now, one page that leads through the set-up."""
+"""What staff see of the app inside the Saleor Dashboard's iframe: their store's payments, or how to set it up."""
