@@ -39,19 +39,18 @@ async def initialize(
     """Answer a session webhook about a transaction that may or may not be known.
 
     A transaction that is known is not asked for again, however often Saleor repeats itself: it is answered from what
-    is recorded (laws of money, 4).
+    is recorded (laws of money, 4). That it is known shows when the intent cannot be recorded a second time.
     """
     deadline = Deadline(desk.schedule.budget.total_seconds())
-    known = await recorded_answer(desk, installation.id, event.transaction.id)
-    if known is not None:
-        return known
     account = await desk.accounts.for_channel(installation.id, event.source.channel.slug)
     try:
         if passes_card(event.data):
             return await pay_directly(desk, event, installation, account, deadline)
         plan = plan_hosted(event, account, desk.addresses)
     except Refusal as refusal:
-        return refused_session(event.action.action_type, refusal)
+        # What was taken once stays taken, whatever the store has changed since.
+        known = await recorded_answer(desk, installation.id, event.transaction.id)
+        return known or refused_session(event.action.action_type, refusal)
     account = plan.terms.account
     client = desk.gateways.client(account)  # keys that do not open fail here, while nothing is recorded yet
     operation_id = await record_intent(
