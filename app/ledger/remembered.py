@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-FOR = timedelta(seconds=5)
+FOR = timedelta(seconds=1)
 
 
 class Remembered(Generic[K, V]):

@@ -126,6 +126,12 @@ async def desk(settings: Settings) -> AsyncIterator[Desk]:
         yield desk
 
 
+async def row_of(desk: Desk, account_id: str) -> MerchantAccount | None:
+    """Return the account as it stands in the database: the desk itself remembers what it has read for a moment."""
+    async with desk.database.transaction() as session:
+        return await session.get(MerchantAccount, account_id)
+
+
 async def install(desk: Desk, saleor: str = SALEOR) -> int:
     """Install the app in a Saleor; return the installation's row id."""
     await desk.installations.save(

@@ -6,7 +6,7 @@ import pytest
 
 from app.ledger.tables import MerchantAccount, ProductsForm
 from app.payments.desk import Desk
-from tests.commands.conftest import KEYS, POS_ID, Gateway, Shell, add_account, one_database
+from tests.commands.conftest import KEYS, POS_ID, Gateway, Shell, add_account, one_database, row_of
 
 CHOSEN = (
     "--sector", "gambling", "--mcc", "7995", "--description", "Bet {order}", "--products", "fiscal",
@@ -15,7 +15,7 @@ CHOSEN = (
 
 
 async def found(desk: Desk, account_id: str) -> MerchantAccount:
-    row = await desk.accounts.find(account_id)
+    row = await row_of(desk, account_id)
     assert row is not None
     return row
 

@@ -7,7 +7,7 @@ import pytest
 from app.ledger.tables import MerchantAccount
 from app.payments.desk import Desk
 from tests.commands.books import a_payment
-from tests.commands.conftest import KEYS, NEW_KEYS, SALEOR, Gateway, Shell, add_account, install, one_database
+from tests.commands.conftest import KEYS, NEW_KEYS, SALEOR, Gateway, Shell, add_account, install, one_database, row_of
 
 
 async def test_options_that_are_not_named_stay_as_they_are(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
@@ -17,7 +17,7 @@ async def test_options_that_are_not_named_stay_as_they_are(shell: Shell, desk: D
     )  # fmt: skip
 
     assert said.status == 0, said.err
-    changed = await desk.accounts.find(account.id)
+    changed = await row_of(desk, account.id)
     assert changed is not None
     assert (changed.name, changed.currencies, changed.storefront_origins) == ("Main", ["EUR"], ["https://b.example"])
     assert (changed.order_timeout, changed.names_required, changed.enabled) == (600, False, False)
@@ -25,7 +25,7 @@ async def test_options_that_are_not_named_stay_as_they_are(shell: Shell, desk: D
 
     said = await shell("accounts", "set", account.id, "--enable", "--names-required")
     assert "switched on" in said.out
-    changed = await desk.accounts.find(account.id)
+    changed = await row_of(desk, account.id)
     assert changed is not None
     assert (changed.name, changed.names_required, changed.enabled, changed.order_timeout) == ("Main", True, True, 600)
     assert changed.base_url == account.base_url
@@ -41,7 +41,7 @@ async def test_new_secrets_are_tried_out_before_they_are_kept(
 
     gateway.keys = NEW_KEYS
     assert (await shell("accounts", "set", "Shop", "--rotate-secrets", **NEW_KEYS)).status == 0
-    changed = await desk.accounts.find(account.id)
+    changed = await row_of(desk, account.id)
     assert changed is not None
     keys = desk.accounts.keys(changed)
     assert [keys.api_key, keys.api_secret, keys.endpoints_key] == list(NEW_KEYS.values())
@@ -58,7 +58,7 @@ async def test_one_secret_alone_can_be_replaced(
     gateway.keys["GATEWAY_ENDPOINTS_KEY"] = NEW_KEYS["GATEWAY_ENDPOINTS_KEY"]
 
     assert (await shell("accounts", "set", "Shop", "--secrets-file", str(file))).status == 0
-    changed = await desk.accounts.find(account.id)
+    changed = await row_of(desk, account.id)
     assert changed is not None
     keys = desk.accounts.keys(changed)
     assert (keys.api_key, keys.endpoints_key) == (KEYS["GATEWAY_API_KEY"], NEW_KEYS["GATEWAY_ENDPOINTS_KEY"])
@@ -69,7 +69,7 @@ async def test_secrets_in_the_environment_are_left_alone_unless_asked_for(
     shell: Shell, desk: Desk, account: MerchantAccount
 ) -> None:
     assert (await shell("accounts", "set", "Shop", "--name", "Main", **NEW_KEYS)).status == 0
-    changed = await desk.accounts.find(account.id)
+    changed = await row_of(desk, account.id)
     assert changed is not None
     assert desk.accounts.keys(changed) == desk.accounts.keys(account)
 
@@ -80,12 +80,12 @@ async def test_a_new_address_is_tried_out_before_it_is_kept(
     elsewhere = ("accounts", "set", "Shop", "--base-url", "http://127.0.0.1:9")
     (await shell(*elsewhere, "--name", "Main")).failed("nothing was changed: no connection to 127.0.0.1:9")
     (await shell("accounts", "set", "Shop", "--scheme-word", "OPAY")).failed("refuses these keys")
-    unchanged = await desk.accounts.find(account.id)
+    unchanged = await row_of(desk, account.id)
     assert unchanged is not None
     assert (unchanged.name, unchanged.base_url, unchanged.scheme_word) == ("Shop", gateway.url, "CPAY")
 
     assert (await shell(*elsewhere, "--no-check")).status == 0
-    changed = await desk.accounts.find(account.id)
+    changed = await row_of(desk, account.id)
     assert changed is not None
     assert changed.base_url == "http://127.0.0.1:9"
     gateway.scheme_word = "OPAY"
@@ -136,7 +136,7 @@ async def test_an_account_that_something_refers_to_is_kept(
     said = await shell("accounts", "remove", account.id, "--yes", "--json")
 
     assert said.json == {"id": account.id, "outcome": "disabled", "unmapped": []}
-    kept = await desk.accounts.find(account.id)
+    kept = await row_of(desk, account.id)
     assert kept is not None
     assert not kept.enabled
     assert "switched off. It is kept" in (await shell("accounts", "remove", account.id, "--yes")).out

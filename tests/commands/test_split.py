@@ -9,7 +9,7 @@ import pytest
 from app.ledger.tables import Kind, MerchantAccount, Payment, SplitShare, State
 from app.payments.desk import Desk
 from tests.commands.books import ORDER, a_payment, after, operation
-from tests.commands.conftest import Shell, add_account, one_database
+from tests.commands.conftest import Shell, add_account, one_database, row_of
 from tests.payments.split.people import MARKET, NAMES, POTTER, SMITH, rules
 
 TOML = f"""
@@ -34,7 +34,7 @@ def file(tmp_path: Path) -> Path:
 
 
 async def kept(desk: Desk, account: MerchantAccount) -> object:
-    row = await desk.accounts.find(account.id)
+    row = await row_of(desk, account.id)
     assert row is not None
     return row.split_rules
 
