@@ -16,7 +16,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from app.dashboard.framing import ANY_DASHBOARD
-from app.dashboard.parts import Parts
+from app.dashboard.parts import create_parts
 from app.dashboard.router import create_dashboard_router
 from app.ledger.accounts import AccountBook
 from app.ledger.card_keys import CardKeyBook
@@ -176,7 +176,7 @@ def _mount(app: FastAPI, settings: Settings, desk: Desk, http: httpx2.AsyncClien
             frame_ancestors=settings.dashboard_origins or ANY_DASHBOARD,
         )
     )
-    app.include_router(Parts(desk, app_name=info.name, base=settings.base_path).router(saleor.dashboard_tokens))
+    app.include_router(create_parts_router(desk, saleor.dashboard_tokens, app_name=info.name, base=settings.base_path))
     app.mount("/static", static_files())
 
     @app.post("/api/webhooks/gateway/{account_id}", include_in_schema=False)

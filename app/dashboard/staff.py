@@ -24,11 +24,12 @@ _NOT_KNOWN = marked("The app cannot tell who you are. Reload the page in the Sal
 class Staff:
     """Somebody of a store's staff. What they are shown is their installation's, and nothing else's.
 
-    ``id`` is Saleor's name of the person.
+    ``id`` is Saleor's name of the person, ``permissions`` are those in Saleor.
     """
 
     installation: OpenInstallation
     id: str
+    permissions: frozenset[str]
     translation: Translation
 
 
@@ -48,7 +49,7 @@ def guard(tokens: DashboardTokens, *permissions: str) -> Guard:
             raise refused(refusal.status, refusal.code, language, _REASONS.get(refusal.code, _NOT_KNOWN)) from refusal
         if not isinstance(user.installation, OpenInstallation):
             raise TypeError("installations come from the ledger")
-        request.state.staff = Staff(installation=user.installation, id=user.id, translation=language)
+        request.state.staff = Staff(user.installation, user.id, user.permissions, language)
 
     return let_in
 

@@ -1,7 +1,8 @@
 """The Dashboard pages' words in the language of whoever reads them, and amounts as that language writes them.
 
-Words are written in English, in templates and code; ``locale/*.po`` has the others. A catalogue is compiled when it is
-first needed.
+Words are written in English, in templates and code; ``locale`` has the others, in a folder for
+each language with a catalogue for each room. They are compiled when they are first
+needed.
 """
 
 import gettext
@@ -12,6 +13,7 @@ from io import BytesIO
 from pathlib import Path
 
 from babel import Locale
+from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
@@ -50,12 +52,22 @@ def translation(language: str) -> Translation:
     """Return a language of ``LANGUAGES``."""
     if language == "en":
         return Translation("en", gettext.NullTranslations())
-    with (CATALOGUES / f"{language}.po").open("rb") as file:
-        catalogue = read_po(file, locale=language)
     compiled = BytesIO()
-    write_mo(compiled, catalogue)
+    write_mo(compiled, catalogue(language))
     compiled.seek(0)
     return Translation(language, gettext.GNUTranslations(compiled))
+
+
+def catalogue(language: str) -> Catalog:
+    """Return all that is translated into a language, of all rooms. Raises ValueError for what two of them translate."""
+    whole = Catalog(locale=language)
+    for path in sorted((CATALOGUES / language).glob("*.po")):
+        with path.open("rb") as file:
+            for message in read_po(file, locale=language):
+                if message.id and message.id in whole:
+                    raise ValueError(f"{path.name} translates what another catalogue does: {message.id}")
+                whole[message.id] = message
+    return whole
 
 
 def translation_for(accept_language: str) -> Translation:

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from app.cli import cli
 from app.commands.terminal import plain
-from app.dashboard.first_steps import FIRST_STEPS, addressed_to
+from app.dashboard.set_up.first_steps import FIRST_STEPS, addressed_to
 from app.ledger.tables import Kind, MerchantAccount, State
 from app.payments.desk import Desk
 from tests.commands.books import ORDER, a_payment, event, notification, operation

@@ -22,6 +22,6 @@ def extracted(method: str, folder: Path, pattern: str, keyword: str) -> list[str
     options = {"trimmed": "false"}
     return [
         str(message)
-        for file in sorted(folder.glob(pattern))
+        for file in sorted(folder.rglob(pattern))
         for _, message, _, _ in extract_from_file(method, file, keywords={keyword: None}, options=options)
     ]

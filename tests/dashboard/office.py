@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 from fastapi import APIRouter, FastAPI
 
-from app.dashboard.parts import Parts
+from app.dashboard.parts import create_parts
 from app.dashboard.router import create_dashboard_router
 from app.ledger.accounts import AccountKeys, NewAccount
 from app.ledger.tables import MerchantAccount, Payment
@@ -30,7 +30,7 @@ class Office:
 
     shop: Shop
     key: SigningKey
-    parts: APIRouter
+    parts: tuple[APIRouter, ...]
     app: FastAPI
     http: httpx2.AsyncClient
 
@@ -75,10 +75,11 @@ async def open_office(shop: Shop, *, base: str = "") -> AsyncIterator[Office]:
     installations = shop.desk.installations
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(saleor.asgi)) as to_saleor:
         tokens = DashboardTokens(installations, Keyring(installations, to_saleor, shop.clock), shop.clock)
-        parts = Parts(shop.desk, app_name="Saleor Gateway", base=base).router(tokens)
+        parts = create_parts(shop.desk, tokens, app_name="Saleor Gateway", base=base)
         app = FastAPI(redirect_slashes=False)
         app.include_router(create_dashboard_router(app_name="Saleor Gateway", app_version="1", base=base))
-        app.include_router(parts)
+        for each in parts:
+            app.include_router(each)
         app.mount("/static", static_files())
         async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://app.test") as http:
             yield Office(shop, saleor.key, parts, app, http)

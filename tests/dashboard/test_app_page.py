@@ -9,9 +9,9 @@ from fastapi import FastAPI
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.dashboard.first_steps import FIRST_STEPS, addressed_to
 from app.dashboard.framing import ANY_DASHBOARD, frame_ancestors_directive
 from app.dashboard.router import create_dashboard_router
+from app.dashboard.set_up.first_steps import FIRST_STEPS, addressed_to
 
 SALEOR = "https://store.example.com/graphql/"
 

@@ -20,11 +20,12 @@ def routes(office: Office, order_id: str) -> list[Asked]:
     """Return every part as method and address."""
     found = [
         (method, route.path.replace("{order_id}", order_id))
-        for route in office.parts.routes
+        for router in office.parts
+        for route in router.routes
         if isinstance(route, APIRoute)
         for method in route.methods or ()
     ]
-    assert len(found) == len(office.parts.routes) == 6
+    assert len(found) == sum(len(router.routes) for router in office.parts) >= 6
     return found
 
 

@@ -7,7 +7,7 @@ from html import unescape
 import httpx2
 import pytest
 
-from app.dashboard.refund_choice import NotAnAmount, read_amounts
+from app.dashboard.payments.amounts import NotAnAmount, read_amounts
 from app.payments.split.choice import chosen_in
 from tests.commands.books import event, notification, operation
 from tests.commands.conftest import one_database

@@ -3,9 +3,8 @@
 from decimal import Decimal
 
 import pytest
-from babel.messages.pofile import read_po
 
-from app.dashboard.translation import CATALOGUES, LANGUAGES, translation, translation_for
+from app.dashboard.translation import LANGUAGES, catalogue, translation, translation_for
 from tests.dashboard.messages import messages
 
 OTHERS = [language for language in LANGUAGES if language != "en"]
@@ -13,14 +12,13 @@ OTHERS = [language for language in LANGUAGES if language != "en"]
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_every_message_has_a_translation_and_no_translation_is_left_over(language: str) -> None:
-    with (CATALOGUES / f"{language}.po").open("rb") as file:
-        catalogue = read_po(file, locale=language)
-    translated = {str(each.id): each for each in catalogue if each.id}
+    whole = catalogue(language)
+    translated = {str(each.id): each for each in whole if each.id}
     assert set(translated) == messages()
     for message in translated.values():
         assert message.string
         assert not message.fuzzy
-        assert list(message.check(catalogue)) == []
+        assert list(message.check(whole)) == []
 
 
 def test_the_messages_are_found() -> None:

@@ -1,0 +1,24 @@
+"""Where staff can go in the app's pages. Who may not enter a place is not shown the way."""
+
+from dataclasses import dataclass
+
+from app.dashboard.staff import HANDLE_PAYMENTS, Staff
+from app.dashboard.translation import marked
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in the navigation: its path below the app's, its name in English, and what one needs to enter it."""
+
+    path: str
+    name: str
+    permission: str
+
+
+PAYMENTS = Place("/payments", marked("Payments"), HANDLE_PAYMENTS)
+_PLACES = (PAYMENTS,)
+
+
+def places(staff: Staff) -> tuple[Place, ...]:
+    """Return where this person may go, in the order in which it is shown."""
+    return tuple(each for each in _PLACES if each.permission in staff.permissions)

@@ -1,0 +1,35 @@
+"""What parts of pages are written on: a template in the reader's language, with headers that let nobody keep it."""
+
+from dataclasses import dataclass
+
+from fastapi.responses import HTMLResponse
+
+from app.dashboard.navigation import Place, places
+from app.dashboard.rendering import render
+from app.dashboard.staff import Staff
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """How parts are written. ``base`` is the path below which browsers reach the app, without a slash at its end."""
+
+    app_name: str
+    base: str = ""
+
+    def part(self, template: str, staff: Staff, *, here: Place | None, **values: object) -> HTMLResponse:
+        """Return a part for somebody, ``here`` in the navigation. It is theirs alone: no cache keeps it."""
+        html = render(
+            template,
+            staff.translation,
+            base=self.base,
+            app_name=self.app_name,
+            places=places(staff),
+            place=here,
+            **values,
+        )
+        headers = {
+            "Content-Language": staff.translation.language,
+            "Cache-Control": "no-store",
+            "X-Content-Type-Options": "nosniff",
+        }
+        return HTMLResponse(html, headers=headers)

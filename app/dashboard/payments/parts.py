@@ -1,0 +1,112 @@
+"""The parts about payments: the list, each one's page, and what staff do there for one store.
+
+A page at `/payments/7` fetches `/parts/payments/7`. Whatever changes something is a POST.
+"""
+
+from decimal import Decimal
+
+import structlog
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+
+from app.dashboard.navigation import PAYMENTS
+from app.dashboard.paper import Paper
+from app.dashboard.payments.amounts import NotAnAmount, read_amounts
+from app.dashboard.payments.listing import Filter, read_list
+from app.dashboard.payments.page import PaymentPage, read_page
+from app.dashboard.staff import AnyStaff, Staff, refused
+from app.dashboard.translation import marked
+from app.ledger.sheets import load_by_order
+from app.ledger.tables import MerchantAccount
+from app.payments.ask import ask_now
+from app.payments.desk import Desk
+from app.payments.refusal import Refusal
+from app.payments.split.choice import choose, leave_it_to_the_rules
+from app.payments.split.rules import names_of
+
+log = structlog.get_logger(__name__)
+
+_NO_PAYMENT = marked("This store has no such payment.")
+_NOT_ASKED = marked("The gateway could not be asked. Try again in a minute.")
+_NOT_AN_AMOUNT = marked("Write amounts like 1234.50.")
+_LOOKED_UP = marked("The gateway was asked: this is how it stands now.")
+_CHOSEN = marked("The choice is kept for the next refund.")
+_REMOVED = marked("The choice is removed: the next refund goes by the rules.")
+
+
+class PaymentParts:
+    """The parts about payments, written on ``paper``."""
+
+    def __init__(self, desk: Desk, paper: Paper) -> None:
+        self._desk = desk
+        self._paper = paper
+
+    def add_to(self, router: APIRouter) -> None:
+        """Add the routes to a router, whose guard lets in only whoever may handle payments."""
+        router.add_api_route("/payments", self.list, methods=["GET"])
+        router.add_api_route("/payments/{order_id}", self._payment, methods=["GET"])
+        router.add_api_route("/payments/{order_id}/look", self._look_up, methods=["POST"])
+        router.add_api_route("/payments/{order_id}/next-refund", self._choose, methods=["POST"])
+        router.add_api_route("/payments/{order_id}/next-refund/leave-to-rules", self._leave, methods=["POST"])
+
+    async def list(self, request: Request, staff: AnyStaff) -> HTMLResponse:
+        """Return a page of the list, as the address says."""
+        shown = await read_list(self._desk, staff.installation.id, Filter.of(request.query_params))
+        return self._paper.part("payments/list.html", staff, here=PAYMENTS, **vars(shown))
+
+    async def _payment(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
+        return await self._shown(staff, order_id)
+
+    async def _look_up(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
+        payment = (await self._page(staff, order_id)).payment
+        try:
+            error = await ask_now(self._desk, payment.order_id)
+        except Refusal as refusal:
+            raise refused(409, refusal.code, staff.translation, refusal.message) from refusal
+        if error is not None:
+            log.warning("look-up for staff failed", order_id=payment.order_id, error=str(error))
+            raise refused(502, "GATEWAY", staff.translation, _NOT_ASKED)
+        return await self._shown(staff, order_id, _LOOKED_UP)
+
+    async def _choose(self, request: Request, order_id: str, staff: AnyStaff) -> HTMLResponse:
+        async with request.form(max_files=0, max_fields=1000) as form:
+            said = [(name, text) for name, text in form.multi_items() if isinstance(text, str)]
+        try:
+            amounts = read_amounts(said)
+        except NotAnAmount as typed:
+            raise refused(422, "INVALID_AMOUNT", staff.translation, _NOT_AN_AMOUNT) from typed
+        await self._decide(staff, order_id, amounts)
+        return await self._shown(staff, order_id, _CHOSEN)
+
+    async def _leave(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
+        await self._decide(staff, order_id, None)
+        return await self._shown(staff, order_id, _REMOVED)
+
+    async def _decide(self, staff: Staff, order_id: str, amounts: dict[str, Decimal] | None) -> None:
+        """Store from whom the next refund is taken; None: leave it to the rules."""
+        desk = self._desk
+        async with desk.database.transaction() as session:
+            sheet = await load_by_order(session, order_id, installation_id=staff.installation.id)
+            if sheet is None:
+                raise refused(404, "UNKNOWN_PAYMENT", staff.translation, _NO_PAYMENT)
+            account = await session.get_one(MerchantAccount, sheet.payment.account_id)
+            try:
+                if amounts is None:
+                    leave_it_to_the_rules(sheet, desk.now())
+                else:
+                    choose(sheet, amounts, desk.now(), names_of(account.split_rules))
+            except Refusal as refusal:
+                raise refused(422, refusal.code, staff.translation, refusal.message) from refusal
+        what = "next refund chosen" if amounts is not None else "next refund left to the rules"
+        log.info(what, order_id=sheet.payment.order_id, staff=staff.id)
+
+    async def _shown(self, staff: Staff, order_id: str, news: str | None = None) -> HTMLResponse:
+        page = await self._page(staff, order_id)
+        address = f"{self._paper.base}/payments/{page.payment.order_id}"
+        return self._paper.part("payments/page.html", staff, here=PAYMENTS, address=address, news=news, **vars(page))
+
+    async def _page(self, staff: Staff, order_id: str) -> PaymentPage:
+        page = await read_page(self._desk, staff.installation.id, order_id)
+        if page is None:
+            raise refused(404, "UNKNOWN_PAYMENT", staff.translation, _NO_PAYMENT)
+        return page

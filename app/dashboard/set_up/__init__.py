@@ -1,0 +1,1 @@
+"""From the installation to the first payment."""
