@@ -176,7 +176,8 @@ def _mount(app: FastAPI, settings: Settings, desk: Desk, http: httpx2.AsyncClien
             frame_ancestors=settings.dashboard_origins or ANY_DASHBOARD,
         )
     )
-    app.include_router(create_parts_router(desk, saleor.dashboard_tokens, app_name=info.name, base=settings.base_path))
+    for parts in create_parts(desk, saleor.dashboard_tokens, app_name=info.name, base=settings.base_path):
+        app.include_router(parts)
     app.mount("/static", static_files())
 
     @app.post("/api/webhooks/gateway/{account_id}", include_in_schema=False)
