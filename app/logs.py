@@ -11,7 +11,10 @@ import structlog
 _SECRET_NAMES = re.compile(
     r"token|secret|password|authorization|api_?key|endpoints_?key|cvv|cc_number|card_number", re.IGNORECASE
 )
-_CARD_NUMBER = re.compile(r"(?<!\d)(?:\d[ -]?){12,18}\d(?!\d)")
+# Our own names of things, a UUID with or without dashes, can be nearly all digits. Thirty-two are no card's.
+_NAME_OR_CARD_NUMBER = re.compile(
+    r"(?P<name>\b[0-9a-f]{8}(?P<dash>-?)(?:[0-9a-f]{4}(?P=dash)){3}[0-9a-f]{12}\b)|(?<!\d)(?:\d[ -]?){12,18}\d(?!\d)"
+)
 _REDACTED = "(redacted)"
 
 
@@ -24,7 +27,7 @@ def redact(_logger: Any, _method: str, entry: MutableMapping[str, Any]) -> Mutab
 
 def _clean(value: Any) -> Any:
     if isinstance(value, str):
-        return _CARD_NUMBER.sub(_REDACTED, value)
+        return _NAME_OR_CARD_NUMBER.sub(lambda found: found["name"] or _REDACTED, value)
     if isinstance(value, dict):
         return {name: _REDACTED if _SECRET_NAMES.search(str(name)) else _clean(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):

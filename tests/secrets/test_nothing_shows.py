@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
+from uuid import UUID
 
 import pydantic
 import pytest
 import structlog
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlmodel import select
 
 import app.gateway.models as gateway_models
@@ -26,7 +29,7 @@ from app.ledger.inbox import Kept
 from app.ledger.installations import OpenInstallation
 from app.ledger.tables import Payment
 from app.ledger.vault import KEY_BYTES, Vault, VaultError
-from app.logs import configure_logs
+from app.logs import configure_logs, redact
 from app.payments.cards.means import Means
 from app.payments.refusal import Refusal
 from app.payments.storefront import read_data
@@ -187,6 +190,25 @@ def test_a_log_hides_what_is_called_a_secret_and_what_looks_like_a_card(
         structlog.get_logger("ours").error("refused", exc_info=error)
     assert "told" in written.getvalue()
     assert finds([SECRET, CARD, CODE], {"log": written.getvalue().encode()}) == []
+
+
+@given(name=st.uuids(version=4), card=st.integers(13, 19).map(lambda digits: "5" * digits))
+def test_a_log_shows_which_payment_it_is_about_and_no_card_beside_it(name: UUID, card: str) -> None:
+    told = redact(None, "info", {"order_id": name.hex, "words": f"transaction {name}, card {card}, and {name.hex}"})
+    assert told == {"order_id": name.hex, "words": f"transaction {name}, card (redacted), and {name.hex}"}
+
+
+@pytest.mark.parametrize("digits", ["5" * 13, "5454-5454-5454-5454", "5454 5454 5454 5454 545", f"a{'5' * 16}b"])
+def test_a_log_shows_no_card_however_it_is_written(digits: str) -> None:
+    assert redact(None, "info", {"words": f"on {digits}."})["words"] in {"on (redacted).", "on a(redacted)b."}
+
+
+def test_a_name_of_digits_alone_is_shown_whole() -> None:
+    name = UUID("12345678-1234-4234-8234-123456789012")
+    assert redact(None, "info", {"order_id": name.hex, "words": str(name)}) == {
+        "order_id": name.hex,
+        "words": str(name),
+    }
 
 
 def test_no_cassette_holds_a_secret() -> None:
