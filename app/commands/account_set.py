@@ -1,60 +1,59 @@
 """``accounts set``: changes an account. What the gateway must agree to is tried out before it is kept."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import Annotated
 
 import typer
 
-from app.commands import account_choices as choices
-from app.commands import account_options as options
-from app.commands.account_check import try_credentials
+from app.commands import account_flags as flags
 from app.commands.account_keys import SecretsFile, read_new_keys
-from app.commands.account_view import AccountView, as_facts, view
+from app.commands.account_view import as_facts, to_json
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_account
 from app.commands.opening import at_desk
 from app.commands.terminal import AsJson, say, show, show_json
-from app.ledger.tables import MerchantAccount
+from app.ledger.accounts import GRACE
+from app.payments.accounts.keeping import LONGEST_GRACE, Change, NameTaken, NotTaken, change_account
+from app.payments.accounts.options import Given, OptionRefusedError
+from app.payments.accounts.overview import AccountView, view
+from app.payments.accounts.places import Place
 from app.payments.desk import Desk
 
+_HOUR = timedelta(hours=1)
 
+
+@flags.takes_options
 def change(
-    account: options.Account,
+    account: flags.Account,
     *,
-    name: options.Name = None,
-    gateway: options.Preset = None,
-    base_url: options.BaseUrl = None,
-    scheme_word: options.SchemeWord = None,
-    currency: options.CurrencyCodes = None,
-    storefront: options.Storefronts = None,
-    order_timeout: options.OrderTimeout = None,
-    names_required: Annotated[
-        bool | None,
-        typer.Option("--names-required/--names-optional", help="Whether shoppers must give first and last name."),
-    ] = None,
-    enabled: Annotated[
-        bool | None,
-        typer.Option("--enable/--disable", help="Whether payments are begun with it. Those begun are always finished."),
-    ] = None,
-    sector: choices.MerchantSector = None,
-    mcc: choices.Mcc = None,
-    description: choices.Description = None,
-    products: choices.ProductsTold = None,
-    receipt: choices.Receipt = None,
-    three_ds: choices.ThreeDSecure = None,
-    cancel_older: choices.CancelOlder = None,
-    direct_cards: choices.DirectCards = None,
-    balances_url: choices.BalancesUrl = None,
-    register_url: choices.RegisterUrl = None,
+    gateway: flags.Preset = None,
+    base_url: flags.BaseUrl = None,
+    scheme_word: flags.SchemeWord = None,
     rotate_secrets: Annotated[
         bool,
         typer.Option(
-            "--rotate-secrets", help="Replace secrets. The old API secret still verifies notifications on their way."
+            "--rotate-secrets",
+            help="Replace secrets. The old API secret still verifies notifications on their way, for a time.",
         ),
     ] = False,
+    grace: Annotated[
+        int,
+        typer.Option(
+            metavar="HOURS",
+            min=0,
+            max=LONGEST_GRACE // _HOUR,
+            help="For how many hours a replaced API secret still verifies notifications; 0 if it has leaked.",
+        ),
+    ] = GRACE // _HOUR,
+    end_grace: Annotated[
+        bool, typer.Option("--end-grace", help="Take nothing any more that the replaced API secret has signed.")
+    ] = False,
     secrets_file: SecretsFile = None,
-    no_check: options.NoCheck = False,
+    no_check: flags.NoCheck = False,
     as_json: AsJson = False,
+    given: Mapping[str, Given],
 ) -> None:
     """Change an account. Currencies and storefronts given here replace those it had.
 
@@ -62,66 +61,38 @@ def change(
     where `accounts add` takes them. They and a new address are tried out first: if the gateway does not take them,
     nothing is changed.
     """
-    columns: dict[str, object] = {
-        "name": None if name is None else options.account_name(name),
-        "currencies": options.currency_codes(currency) if currency else None,
-        "storefront_origins": options.storefront_origins(storefront) if storefront else None,
-        "order_timeout": order_timeout,
-        "names_required": names_required,
-        "enabled": enabled,
-    }
-    columns = {column: value for column, value in columns.items() if value is not None}
-    columns |= choices.read_columns(
-        sector=sector,
-        merchant_mcc=mcc,
-        description_template=description,
-        products=products,
-        receipt_delivery=receipt,
-        order_3ds_bypass=three_ds,
-        cancel_older=cancel_older,
-        pci_dss_confirmed=direct_cards,
-        balances_url=balances_url,
-        register_url=register_url,
-    )
-    place = options.place_of(gateway, base_url, scheme_word)
+    columns = flags.columns_of(given)
+    place = flags.place_given(gateway, base_url, scheme_word)
     keys = rotate_secrets or secrets_file is not None
-    if not columns and place is None and scheme_word is None and not keys:
+    if not columns and place is None and scheme_word is None and not keys and not end_grace:
         raise CommandFailed("say what to change: `saleor-gateway accounts set --help` lists it", status=2)
     meant = at_desk(lambda desk: find_account(desk, account))
     new_keys = read_new_keys(secrets_file) if keys else {}
 
     async def keep(desk: Desk) -> AccountView:
         row = await find_account(desk, meant.id)
-        await _name_is_free(desk, row, columns.get("name"))
-        if place is not None or scheme_word is not None or new_keys:
-            present = options.Place(row.name, row.base_url, row.scheme_word, row.balances_url, row.register_url)
-            there = (place or replace(present, scheme_word=scheme_word or present.scheme_word)).with_areas(columns)
-            checked = options.credentials(row.pos_id, there, replace(desk.accounts.keys(row), **new_keys))
-            wrong = None if no_check else await try_credentials(checked)
-            if wrong:
-                raise CommandFailed(f"nothing was changed: {wrong} (--no-check changes it nevertheless)")
-            columns.update(
-                base_url=checked.base_url,
-                scheme_word=checked.scheme_word,
-                balances_url=there.balances_url,
-                register_url=there.register_url,
-            )
-        if columns:
-            row = await desk.accounts.change(row.id, **columns)
-        if new_keys:
-            row = await desk.accounts.change_keys(row.id, **new_keys)
+        there = place
+        if place is None and scheme_word is not None:
+            there = replace(Place.of(row), scheme_word=scheme_word)
+        asked = Change(columns, there, new_keys, timedelta(hours=grace))
+        try:
+            row = await change_account(desk, row, asked, tried=not no_check)
+        except NotTaken as exc:
+            raise CommandFailed(f"nothing was changed: {exc} (--no-check changes it nevertheless)") from exc
+        except NameTaken as taken:
+            other = taken.other
+            raise CommandFailed(
+                f"another merchant account of this Saleor is named {other.name!r} ({other.id})"
+            ) from taken
+        except OptionRefusedError as exc:
+            raise flags.not_right(exc) from exc
+        if end_grace:
+            row = await desk.accounts.forget_previous_secret(row.id)
         return await view(desk, row)
 
     changed = at_desk(keep)
     if as_json:
-        show_json(changed.to_json())
+        show_json(to_json(changed))
         return
     say("The account is changed.", "bold")
     show(as_facts(changed))
-
-
-async def _name_is_free(desk: Desk, row: MerchantAccount, name: object) -> None:
-    for other in await desk.accounts.all():
-        same = isinstance(name, str) and other.name.casefold() == name.casefold()
-        if same and other.id != row.id and other.installation_id == row.installation_id:
-            raise CommandFailed(f"another merchant account of this Saleor is named {other.name!r} ({other.id})")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from app.commands import account_options as options
+from app.commands import account_flags as flags
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_account
 from app.commands.opening import at_desk
@@ -24,7 +24,7 @@ _WHO = {"default": "the default sub-merchant", "lines": "by the lines, in propor
 
 
 def split(
-    account: options.Account,
+    account: flags.Account,
     *,
     split_rules: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Split payments by the rules in this TOML or JSON file.")

@@ -1,14 +1,14 @@
-"""How an account is shown: everything but its secrets."""
+"""How an account is written in a terminal: everything but its secrets."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from rich.table import Table
 from rich.text import Text
 
 from app.commands.terminal import fact, fact_sheet, moment, plain, table
 from app.ledger.tables import MerchantAccount, ProductsForm
-from app.payments.desk import Desk
+from app.payments.accounts.check import Finding, Lack, facts_of
+from app.payments.accounts.overview import AccountView
 
 _PRODUCTS = {
     ProductsForm.NONE: "not told to the gateway",
@@ -17,65 +17,60 @@ _PRODUCTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class AccountView:
-    """An account with what belongs to it. ``saleor`` is an API address, ``channels`` are slugs."""
-
-    account: MerchantAccount
-    saleor: str
-    channels: tuple[str, ...]
-    notification_address: str
-
-    def to_json(self) -> dict[str, object]:
-        """Return it for scripts; ``order_timeout`` in seconds."""
-        account = self.account
-        return {
-            "id": account.id,
-            "name": account.name,
-            "saleor": self.saleor,
-            "pos_id": account.pos_id,
-            "base_url": account.base_url,
-            "scheme_word": account.scheme_word,
-            "currencies": account.currencies,
-            "storefronts": account.storefront_origins,
-            "channels": list(self.channels),
-            "order_timeout": account.order_timeout,
-            "names_required": account.names_required,
-            "sector": account.sector,
-            "merchant_mcc": account.merchant_mcc,
-            "description_template": account.description_template,
-            "products": account.products.value,
-            "receipt_delivery": account.receipt_delivery,
-            "order_3ds_bypass": account.order_3ds_bypass,
-            "cancel_older": account.cancel_older,
-            "pci_dss_confirmed_at": moment(account.pci_dss_confirmed_at) if account.pci_dss_confirmed_at else None,
-            "balances_url": account.balances_url or account.base_url,
-            "register_url": account.register_url or account.base_url,
-            "enabled": account.enabled,
-            "notification_address": self.notification_address,
-            "created_at": moment(account.created_at),
-            "updated_at": moment(account.updated_at),
-        }
+def to_json(each: AccountView) -> dict[str, object]:
+    """Return an account for scripts; ``order_timeout`` in seconds."""
+    account = each.account
+    return {
+        "id": account.id,
+        "name": account.name,
+        "saleor": each.saleor,
+        "pos_id": account.pos_id,
+        "base_url": account.base_url,
+        "scheme_word": account.scheme_word,
+        "test_project": account.test_project,
+        "currencies": account.currencies,
+        "storefronts": account.storefront_origins,
+        "channels": list(each.channels),
+        "order_timeout": account.order_timeout,
+        "names_required": account.names_required,
+        "sector": account.sector,
+        "merchant_mcc": account.merchant_mcc,
+        "description_template": account.description_template,
+        "products": account.products.value,
+        "receipt_delivery": account.receipt_delivery,
+        "order_3ds_bypass": account.order_3ds_bypass,
+        "cancel_older": account.cancel_older,
+        "pci_dss_confirmed_at": moment(account.pci_dss_confirmed_at),
+        "balances_url": account.balances_url or account.base_url,
+        "register_url": account.register_url or account.base_url,
+        "enabled": account.enabled,
+        "old_secret_until": moment(account.previous_api_secret_until),
+        "notification_address": each.notification_address,
+        "created_at": moment(account.created_at),
+        "updated_at": moment(account.updated_at),
+    }
 
 
-async def views(desk: Desk, accounts: Sequence[MerchantAccount] | None = None) -> list[AccountView]:
-    """Return the views of ``accounts``, of all by default."""
-    saleors = {each.id: each.saleor_api_url for each in await desk.installations.all()}
-    routes = await desk.accounts.routes()
-    return [
-        AccountView(
-            account=account,
-            saleor=saleors[account.installation_id],
-            channels=tuple(route.channel for route in routes if route.account_id == account.id),
-            notification_address=desk.addresses.notifications(account.id),
-        )
-        for account in (await desk.accounts.all() if accounts is None else accounts)
-    ]
+def finding_to_json(finding: Finding) -> dict[str, object]:
+    """Return what a check found, for scripts."""
+    account = finding.view.account
+    return {
+        "account": account.id,
+        "name": account.name,
+        "ok": finding.wrong is None,
+        "wrong": None if finding.wrong is None else str(finding.wrong),
+        "warnings": lacks_in_words(finding),
+    }
 
 
-async def view(desk: Desk, account: MerchantAccount) -> AccountView:
-    """Return the view of one account."""
-    return (await views(desk, [account]))[0]
+def lacks_in_words(finding: Finding) -> list[str]:
+    """Return what will be missed, each with the command that mends it, if one does."""
+    account, facts = finding.view.account, facts_of(finding.view)
+    commands = {
+        Lack.CHANNEL: f": run `saleor-gateway channels map CHANNEL {account.id}`",
+        Lack.STOREFRONT: f": run `saleor-gateway accounts set {account.id} --storefront ORIGIN`",
+    }
+    return [each.value % facts + commands.get(each, "") for each in finding.lacks]
 
 
 def as_table(shown: Iterable[AccountView]) -> Table:
@@ -102,6 +97,13 @@ def as_facts(each: AccountView) -> Table:
     facts = fact_sheet()
     fact(facts, "account", f"{account.name} ({account.id})", "bold")
     fact(facts, "state", "switched on" if account.enabled else "switched off")
+    fact(facts, "keys", "of a test project" if account.test_project else "of a live project")
+    if account.previous_api_secret_until is not None:
+        fact(
+            facts,
+            "old API secret",
+            f"verifies notifications until {account.previous_api_secret_until:%Y-%m-%d %H:%M} UTC",
+        )
     fact(facts, "Saleor", each.saleor)
     fact(facts, "channels", ", ".join(each.channels) or "none")
     fact(facts, "point of sale", account.pos_id)

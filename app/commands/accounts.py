@@ -4,16 +4,17 @@ from typing import Annotated
 
 import typer
 
-from app.commands import account_options as options
+from app.commands import account_flags as flags
 from app.commands.account_add import add
-from app.commands.account_check import Finding, check
 from app.commands.account_set import change
 from app.commands.account_split import split
-from app.commands.account_view import AccountView, as_facts, as_table, view, views
+from app.commands.account_view import as_facts, as_table, finding_to_json, lacks_in_words, to_json
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_account
 from app.commands.opening import at_desk
 from app.commands.terminal import AsJson, complain, confirm, require_somebody_to_ask, say, show, show_json, warn
+from app.payments.accounts.check import Finding, check
+from app.payments.accounts.overview import AccountView, view, views
 from app.payments.desk import Desk
 
 commands = typer.Typer(help="Merchant accounts: points of sale at the gateway, with their keys.", no_args_is_help=True)
@@ -27,7 +28,7 @@ def show_accounts(as_json: AsJson = False) -> None:
     """Show all merchant accounts."""
     found = at_desk(views)
     if as_json:
-        show_json([each.to_json() for each in found])
+        show_json([to_json(each) for each in found])
         return
     if not found:
         say("There is no merchant account yet: saleor-gateway accounts add --help")
@@ -39,7 +40,7 @@ def show_accounts(as_json: AsJson = False) -> None:
 
 
 @commands.command("show")
-def show_account(account: options.Account, as_json: AsJson = False) -> None:
+def show_account(account: flags.Account, as_json: AsJson = False) -> None:
     """Show everything about one account but its secrets."""
 
     async def find(desk: Desk) -> AccountView:
@@ -47,7 +48,7 @@ def show_account(account: options.Account, as_json: AsJson = False) -> None:
 
     found = at_desk(find)
     if as_json:
-        show_json(found.to_json())
+        show_json(to_json(found))
     else:
         show(as_facts(found))
 
@@ -74,7 +75,7 @@ def check_accounts(
     if not findings:
         raise CommandFailed("there is no merchant account that is switched on: saleor-gateway accounts add --help")
     if as_json:
-        show_json([each.to_json() for each in findings])
+        show_json([finding_to_json(each) for each in findings])
     else:
         for finding in findings:
             _tell(finding)
@@ -84,14 +85,14 @@ def check_accounts(
 
 @commands.command("remove")
 def remove(
-    account: options.Account,
+    account: flags.Account,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether you are sure.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Delete an account with its keys. One that payments refer to is kept for them, and switched off."""
 
     async def find(desk: Desk) -> AccountView:
-        return (await views(desk, [await find_account(desk, account)]))[0]
+        return await view(desk, await find_account(desk, account))
 
     found = at_desk(find)
     row = found.account
@@ -117,5 +118,5 @@ def _tell(finding: Finding) -> None:
         complain(f"{row.name} ({row.id}): {finding.wrong}")
     else:
         say(f"{row.name} ({row.id}): the gateway takes its keys", "green")
-    for words in finding.warnings:
+    for words in lacks_in_words(finding):
         warn(words)

@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from app.commands import account_options as options
-from app.commands.account_view import views
+from app.commands import account_flags as flags
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_account, find_installation
 from app.commands.opening import at_desk
 from app.commands.terminal import AsJson, plain, say, show, show_json, table, warn
+from app.payments.accounts.overview import views
 from app.payments.desk import Desk
 
 commands = typer.Typer(help="Which merchant account takes the money of which sales channel.", no_args_is_help=True)
@@ -45,7 +45,7 @@ class Route:
 
 
 @commands.command("map")
-def map_channel(channel: Channel, account: options.Account, as_json: AsJson = False) -> None:
+def map_channel(channel: Channel, account: flags.Account, as_json: AsJson = False) -> None:
     """Let an account take the money of a channel, instead of the one that did if there is one."""
     if not _SLUG.fullmatch(channel):
         raise typer.BadParameter(
@@ -90,7 +90,7 @@ def show_channels(as_json: AsJson = False) -> None:
 
 
 @commands.command("unmap")
-def unmap_channel(channel: Channel, saleor: options.Saleor = None, as_json: AsJson = False) -> None:
+def unmap_channel(channel: Channel, saleor: flags.Saleor = None, as_json: AsJson = False) -> None:
     """Offer payments in a channel no longer. Payments that were begun are finished."""
 
     async def do(desk: Desk) -> Route:

@@ -3,10 +3,10 @@
 import typer
 from rich.text import Text
 
-from app.commands.account_view import views
 from app.commands.opening import at_desk
 from app.commands.terminal import AsJson, plain, say, show, show_json, table
 from app.ledger.installations import OpenInstallation
+from app.payments.accounts.overview import views
 from app.payments.desk import Desk
 
 commands = typer.Typer(help="The Saleors that have installed the app.", no_args_is_help=True)

@@ -4,7 +4,7 @@ import secrets
 import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import exists, or_
 from sqlmodel import col, select
@@ -18,6 +18,9 @@ from app.ledger.vault import Vault
 
 _ID_ALPHABET = string.ascii_lowercase + string.digits
 _ID_LENGTH = 12
+
+GRACE = timedelta(hours=24)
+"""For how long a replaced API secret still verifies notifications, unless it is said otherwise."""
 
 
 class AccountError(Exception):
@@ -92,19 +95,26 @@ class AccountBook:
         query = select(MerchantAccount).where(MerchantAccount.id == account_id)
         return self._remembered.get(account_id) or await self._read(account_id, query)
 
-    async def all(self) -> Sequence[MerchantAccount]:
-        """Return every account, oldest first."""
+    async def all(self, installation_id: int | None = None) -> Sequence[MerchantAccount]:
+        """Return every account (of that Saleor, if one is named), oldest first."""
+        query = select(MerchantAccount).order_by(col(MerchantAccount.created_at))
+        if installation_id is not None:
+            query = query.where(MerchantAccount.installation_id == installation_id)
         async with self._database.transaction() as session:
-            return (await session.exec(select(MerchantAccount).order_by(col(MerchantAccount.created_at)))).all()
+            return (await session.exec(query)).all()
 
-    async def routes(self) -> Sequence[ChannelRoute]:
-        """Return every route from a channel to an account."""
+    async def routes(self, installation_id: int | None = None) -> Sequence[ChannelRoute]:
+        """Return every route from a channel (of that Saleor, if one is named) to an account."""
+        query = select(ChannelRoute).order_by(col(ChannelRoute.channel))
+        if installation_id is not None:
+            query = query.where(ChannelRoute.installation_id == installation_id)
         async with self._database.transaction() as session:
-            return (await session.exec(select(ChannelRoute).order_by(col(ChannelRoute.channel)))).all()
+            return (await session.exec(query)).all()
 
     def keys(self, account: MerchantAccount) -> AccountKeys:
-        """Return the account's opened secrets. Raises VaultError."""
-        previous = account.previous_api_secret_sealed
+        """Return the account's opened secrets; the previous one only while its grace lasts. Raises VaultError."""
+        until = account.previous_api_secret_until
+        previous = account.previous_api_secret_sealed if until is not None and self._now() < until else None
         return AccountKeys(
             api_key=self._open(account.api_key_sealed, account.id, "api_key"),
             api_secret=self._open(account.api_secret_sealed, account.id, "api_secret"),
@@ -129,20 +139,32 @@ class AccountBook:
         api_key: str | None = None,
         api_secret: str | None = None,
         endpoints_key: str | None = None,
+        grace: timedelta = GRACE,
+        columns: Mapping[str, object] | None = None,
     ) -> MerchantAccount:
-        """Replace secrets; the old API secret still verifies notifications on their way. Raises AccountError."""
+        """Replace secrets, and set plain ``columns`` in the same step. Raises AccountError.
+
+        For ``grace`` the old API secret still verifies notifications: those on their way were signed with it.
+        """
         async with self._database.transaction() as session:
             row = await _required(session, account_id)
+            for name, value in (columns or {}).items():
+                setattr(row, name, value)
             if api_key is not None:
                 row.api_key_sealed = self._seal(api_key, account_id, "api_key")
             if endpoints_key is not None:
                 row.endpoints_key_sealed = self._seal(endpoints_key, account_id, "endpoints_key")
             if api_secret is not None:
-                row.previous_api_secret_sealed = row.api_secret_sealed
+                row.previous_api_secret_sealed = row.api_secret_sealed if grace else None
+                row.previous_api_secret_until = self._now() + grace if grace else None
                 row.api_secret_sealed = self._seal(api_secret, account_id, "api_secret")
             row.updated_at = self._now()
         self._remembered.forget()
         return row
+
+    async def forget_previous_secret(self, account_id: str) -> MerchantAccount:
+        """Take no notification any more that the replaced API secret has signed. Raises AccountError."""
+        return await self.change(account_id, previous_api_secret_sealed=None, previous_api_secret_until=None)
 
     async def remove(self, account_id: str) -> bool:
         """Delete an account that nothing refers to (True), else disable it (False); its routes go in any case.

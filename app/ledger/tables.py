@@ -113,6 +113,7 @@ class MerchantAccount(SQLModel, table=True):
     api_key_sealed: str = Field(sa_type=Text)
     api_secret_sealed: str = Field(sa_type=Text)
     previous_api_secret_sealed: str | None = Field(default=None, sa_type=Text)
+    previous_api_secret_until: datetime | None = Field(default=None, sa_type=Moment)  # verifies nothing after that
     endpoints_key_sealed: str = Field(sa_type=Text)
     currencies: list[str] = Field(sa_type=JSON)
     storefront_origins: list[str] = Field(sa_type=JSON)
@@ -129,6 +130,7 @@ class MerchantAccount(SQLModel, table=True):
     balances_url: str | None = Field(default=None, max_length=500)  # None: where payments are
     register_url: str | None = Field(default=None, max_length=500)  # None: where payments are
     split_rules: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # None: nothing is split
+    test_project: bool = Field(default=False)  # as its owner says: the gateway does not tell
     enabled: bool = Field(default=True)
     created_at: datetime = Field(sa_type=Moment)
     updated_at: datetime = Field(sa_type=Moment)
@@ -284,6 +286,7 @@ class Notification(SQLModel, table=True):
             sqlite_where=text("next_attempt_at IS NOT NULL"),
             postgresql_where=text("next_attempt_at IS NOT NULL"),
         ),
+        Index("ix_notification_account_received", "account_id", "received_at"),
     )
 
     id: int | None = Field(default=None, primary_key=True)

@@ -60,6 +60,7 @@ async def test_everything_can_be_said_differently(shell: Shell, desk: Desk, gate
         "pos_id": POS_ID,
         "base_url": gateway.url,
         "scheme_word": "OPAY",
+        "test_project": False,
         "currencies": ["UAH", "EUR"],
         "storefronts": [STOREFRONT, "http://localhost:3000"],
         "channels": [],
@@ -76,6 +77,7 @@ async def test_everything_can_be_said_differently(shell: Shell, desk: Desk, gate
         "balances_url": gateway.url,
         "register_url": gateway.url,
         "enabled": True,
+        "old_secret_until": None,
         "notification_address": f"{APP}/api/webhooks/gateway/{account.id}",
         "created_at": None,
         "updated_at": None,
@@ -122,7 +124,10 @@ async def test_an_app_that_the_gateway_cannot_call_is_warned_of(shell: Shell, in
     ("words", "complaint"),
     [
         (("--gateway", "stripe"), "'stripe' is not one of tranzzo, finline"),
-        (("--gateway", "tranzzo", "--base-url", "https://a.example"), "give either this or --base-url"),
+        (
+            ("--gateway", "tranzzo", "--base-url", "https://a.example"),
+            "--gateway is not right: give either this or the address of",
+        ),
         ((), "say which gateway: --gateway tranzzo or finline, or --base-url"),
         (("--base-url", "http://gateway.example.com"), "--base-url is not right: https, unless"),
         (("--base-url", "https://user:pass-word@gateway.example.com"), "--base-url is not right: no query"),

@@ -1,5 +1,6 @@
 """``accounts set``, ``accounts remove``, ``accounts list``."""
 
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,29 @@ async def test_new_secrets_are_tried_out_before_they_are_kept(
     assert [keys.api_key, keys.api_secret, keys.endpoints_key] == list(NEW_KEYS.values())
     assert keys.previous_api_secret == KEYS["GATEWAY_API_SECRET"]
     assert (await shell("accounts", "check")).status == 0
+
+
+async def test_a_replaced_secret_ends_when_it_is_told_to(
+    shell: Shell, desk: Desk, account: MerchantAccount, gateway: Gateway
+) -> None:
+    gateway.keys = NEW_KEYS
+    rotated = await shell("accounts", "set", "Shop", "--rotate-secrets", "--grace", "2", "--json", **NEW_KEYS)
+    until = datetime.fromisoformat(rotated.json["old_secret_until"])
+    assert timedelta(hours=1, minutes=55) < until - desk.now() <= timedelta(hours=2)
+    assert "old API secret  verifies notifications until 20" in (await shell("accounts", "show", "Shop")).out
+
+    ended = await shell("accounts", "set", "Shop", "--end-grace", "--json")
+    assert ended.json["old_secret_until"] is None
+    changed = await row_of(desk, account.id)
+    assert changed is not None
+    assert desk.accounts.keys(changed).previous_api_secret is None
+    assert (await shell("accounts", "set", "Shop", "--rotate-secrets", "--grace", "721", **NEW_KEYS)).status == 2
+
+
+async def test_an_account_is_told_apart_as_test_or_live(shell: Shell, account: MerchantAccount) -> None:
+    assert (await shell("accounts", "set", "Shop", "--test", "--json")).json["test_project"] is True
+    assert "of a test project" in (await shell("accounts", "show", "Shop")).out
+    assert (await shell("accounts", "set", "Shop", "--live", "--json")).json["test_project"] is False
 
 
 async def test_one_secret_alone_can_be_replaced(

@@ -1,6 +1,7 @@
 """Merchant accounts and channel routes: keys sealed, changed, never lost while a payment needs them."""
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -58,6 +59,33 @@ async def test_after_a_change_of_the_secret_the_old_one_still_verifies(
     assert changed.updated_at == clock.now  # so that every process makes a new client
     again = await accounts.change_keys(account.id, api_key="k", endpoints_key="e")
     assert accounts.keys(again) == AccountKeys("k", "the-new-secret", "e", "the-api-secret")
+
+
+async def test_the_old_secret_verifies_nothing_after_its_grace(
+    accounts: AccountBook, account: MerchantAccount, clock: Clock
+) -> None:
+    changed = await accounts.change_keys(account.id, api_secret="second")
+    clock.forward(hours=24, microseconds=-1)
+    assert accounts.keys(changed).previous_api_secret == "the-api-secret"
+    clock.forward(microseconds=1)
+    assert accounts.keys(changed).previous_api_secret is None
+
+    changed = await accounts.change_keys(account.id, api_secret="third", grace=timedelta(hours=1))
+    assert accounts.keys(changed).previous_api_secret == "second"
+    clock.forward(hours=1)
+    assert accounts.keys(changed).previous_api_secret is None
+
+
+async def test_a_secret_that_has_leaked_is_given_no_grace(
+    database: Database, accounts: AccountBook, account: MerchantAccount
+) -> None:
+    changed = await accounts.change_keys(account.id, api_secret="second", grace=timedelta(0))
+    assert accounts.keys(changed).previous_api_secret is None
+    changed = await accounts.change_keys(account.id, api_secret="third")
+    assert accounts.keys(changed).previous_api_secret == "second"
+    changed = await accounts.forget_previous_secret(account.id)
+    assert accounts.keys(changed).previous_api_secret is None
+    assert await raw(database, "SELECT previous_api_secret_sealed FROM merchant_account") == [(None,)]
 
 
 async def test_plain_facts_are_changed(accounts: AccountBook, account: MerchantAccount, clock: Clock) -> None:

@@ -19,10 +19,10 @@ OLD_ROWS = """
 INSERT INTO installation (id, saleor_api_url, saleor_domain, created_at, updated_at)
 VALUES (1, 'https://s.example/graphql/', 's.example', :now, :now);
 INSERT INTO merchant_account (id, installation_id, name, pos_id, base_url, scheme_word, api_key_sealed,
-api_secret_sealed, endpoints_key_sealed, currencies, storefront_origins, order_timeout, order_3ds_bypass,
-names_required, enabled, created_at, updated_at)
-VALUES ('acc', 1, 'Shop', 'pos', 'https://g.example', 'CPAY', 'x', 'x', 'x', '[]', '[]', 3600, 'supported', :no, :no,
-:now, :now);
+api_secret_sealed, previous_api_secret_sealed, endpoints_key_sealed, currencies, storefront_origins, order_timeout,
+order_3ds_bypass, names_required, enabled, created_at, updated_at)
+VALUES ('acc', 1, 'Shop', 'pos', 'https://g.example', 'CPAY', 'x', 'x', 'old', 'x', '[]', '[]', 3600, 'supported', :no,
+:no, :now, :now);
 INSERT INTO payment (id, installation_id, account_id, transaction_id, order_id, flow, amount, currency, channel,
 source_id, language, created_at, updated_at)
 VALUES (1, 1, 'acc', 't', 'old1', 'CHARGE', 56950, 'UAH', 'ua', 's', 'uk', :now, :now);
@@ -68,4 +68,7 @@ async def test_a_ledger_of_the_first_version_is_carried_over_with_its_payments(
         assert (account.sector, account.products, account.cancel_older) == ("general", tables.ProductsForm.NONE, True)
         assert account.pci_dss_confirmed_at is None
         assert account.split_rules is None
+        assert account.previous_api_secret_until is not None
+        assert account.previous_api_secret_until > datetime.now(UTC)
+        assert account.test_project is False
         assert (payment.order_id, payment.amount, payment.mode) == ("old1", Decimal("569.50"), tables.Mode.HOSTED)

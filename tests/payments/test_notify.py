@@ -93,6 +93,13 @@ class TestAtTheDoor:
             form = signed(payment(waiting.order_id, payload=secret), secret)
             assert await receive(waiting.desk, waiting.account.id, form) is Receipt.KEPT
 
+    async def test_a_day_later_the_secret_that_was_changed_verifies_nothing(self, waiting: Shop) -> None:
+        await waiting.desk.accounts.change_keys(waiting.account.id, api_secret="the-new-secret")
+        waiting.clock.forward(hours=24)
+        kinds = {SECRET: Receipt.FORGED, "the-new-secret": Receipt.KEPT}
+        for secret, receipt in kinds.items():
+            assert await receive(waiting.desk, waiting.account.id, signed(payment(waiting.order_id), secret)) is receipt
+
 
 async def test_an_account_that_is_switched_off_still_hears_of_its_payments(waiting: Shop) -> None:
     await waiting.desk.accounts.change(waiting.account.id, enabled=False)

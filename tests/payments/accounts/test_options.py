@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.payments.account_options import MAY_BE_EMPTY, OptionRefusedError, read_option, read_options
+from app.payments.accounts.options import OPTIONS, Form, OptionRefusedError, read_option, read_options
 from app.payments.description import LONGEST, PLACEHOLDERS, TemplateError, check_template, describe
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -58,7 +58,7 @@ def test_what_cannot_be_chosen(name: str, text: str, words: str) -> None:
     assert "secret-1" not in str(refused.value)
 
 
-@pytest.mark.parametrize("name", sorted(MAY_BE_EMPTY))
+@pytest.mark.parametrize("name", [each.name for each in OPTIONS.values() if each.may_be_empty])
 def test_an_empty_text_gives_an_option_back(name: str) -> None:
     assert read_option(name, "  ") is None
 
@@ -102,3 +102,25 @@ def test_a_template_of_nothing_but_what_is_missing_is_the_usual_description() ->
 
 def test_what_a_value_holds_is_never_read_as_a_placeholder() -> None:
     assert describe("{order} {store}", {"order": "{store}", "store": "Shop"}, "") == "{store} Shop"
+
+
+def test_several_values_are_each_kept_once() -> None:
+    assert read_option("currencies", ["uah", " EUR", "UAH"]) == ["UAH", "EUR"]
+    assert read_option("storefront_origins", ["HTTPS://Shop.Example.com:443/"]) == ["https://shop.example.com"]
+    with pytest.raises(OptionRefusedError, match="more than an origin"):
+        read_option("storefront_origins", ["https://shop.example.com", "https://shop.example.com/uk"])
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "1.5", "", "١", "31622401", "1" * 20])
+def test_a_time_to_pay_is_a_number_of_seconds(text: str) -> None:
+    assert read_option("order_timeout", "31622400") == 31_622_400
+    with pytest.raises(OptionRefusedError):
+        read_option("order_timeout", text)
+
+
+def test_each_option_that_can_be_refused_says_what_it_can_be() -> None:
+    for option in OPTIONS.values():
+        assert option.rule or option.form is Form.SWITCH, option.name
+        assert option.help.endswith("."), option.name
+        for value in option.choices:
+            assert option.read(value) == value

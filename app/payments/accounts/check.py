@@ -1,0 +1,136 @@
+"""Tries an account out: one harmless call to the gateway (the look-up of an order that does not exist), then words."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from urllib.parse import urlsplit
+
+import httpx2
+
+from app.gateway.client import GatewayClient
+from app.gateway.credentials import Credentials
+from app.gateway.errors import BadCredentials, GatewayError, NotSent, OutcomeUnknown, RateLimited, Refused
+from app.gateway.hosts import reachable_by_webhook
+from app.payments.accounts.overview import AccountView
+
+_SECONDS = 10.0
+
+
+class Trouble(StrEnum):
+    """Why no payment can be made, in words for somebody who sets an account up."""
+
+    KEYS_REFUSED = (
+        "the gateway at %(host)s refuses these keys%(code)s: compare the point of sale, the API key, the API secret "
+        "and the endpoints key with the merchant portal"
+    )
+    BUSY = "the gateway at %(host)s is busy, so nothing is known of the keys%(code)s: try again in a minute"
+    NO_CONNECTION = (
+        "no connection to %(host)s: check the address, its certificate, and that this machine may connect to it"
+    )
+    NO_ANSWER = "%(host)s takes the question and gives no answer: the gateway is down, or this is not its address"
+    ELSEWHERE = "%(host)s sends callers elsewhere (%(http)s): this is not the address of the gateway's interface"
+    IN_TROUBLE = "the gateway at %(host)s is in trouble (%(http)s), so nothing is known of the keys: try again later"
+    REFUSES = "the gateway at %(host)s refuses to look an order up: %(said)s (%(http)s)%(code)s"
+    NOT_THE_GATEWAY = "what answers at %(host)s is not the gateway (%(http)s): check the address"
+
+
+class Lack(StrEnum):
+    """What will be missed of an account that works otherwise."""
+
+    NOTIFICATIONS = (
+        "the gateway cannot notify %(address)s%(nearby)s: it calls public https addresses on port 443 or 8443 only. "
+        "Set APP_BASE_URL to one; until then outcomes are known later, by looking payments up"
+    )
+    SWITCHED_ON = "the account is switched off: no payment is begun with it"
+    CHANNEL = "no channel uses the account"
+    STOREFRONT = "no storefront is named, so none can have its shoppers sent back"
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """Something that is wrong, with what its words tell of."""
+
+    what: Trouble
+    facts: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return self.what.value % self.facts
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check found. ``wrong``: why no payment can be made. ``lacks``: what will be missed otherwise."""
+
+    view: AccountView
+    wrong: Wrong | None
+    lacks: tuple[Lack, ...]
+
+
+async def check(client: GatewayClient, view: AccountView, *, new: bool = False) -> Finding:
+    """Try an account out and look at what surrounds it. That no channel uses a ``new`` one yet is no news."""
+    found = [each for each in lacks_of(view) if not (new and each is Lack.CHANNEL)]
+    return Finding(view, await try_out(client, view.account.base_url), tuple(found))
+
+
+def lacks_of(view: AccountView) -> list[Lack]:
+    """Return what will be missed, without asking anybody."""
+    account = view.account
+    missing = {
+        Lack.NOTIFICATIONS: not reachable_by_webhook(view.notification_address),
+        Lack.SWITCHED_ON: not account.enabled,
+        Lack.CHANNEL: not view.channels,
+        Lack.STOREFRONT: not account.storefront_origins,
+    }
+    return [each for each, is_missing in missing.items() if is_missing]
+
+
+def facts_of(view: AccountView) -> Mapping[str, str]:
+    """Return what the words of a ``Lack`` tell of."""
+    nearby = " (a gateway on this machine can)" if view.account.base_url.startswith("http:") else ""
+    return {"address": view.notification_address, "nearby": nearby}
+
+
+async def try_credentials(credentials: Credentials) -> Wrong | None:
+    """Try credentials out that are not kept yet; return what is wrong, or None."""
+    async with httpx2.AsyncClient(follow_redirects=False, trust_env=False) as http:
+        return await try_out(GatewayClient(http, credentials), credentials.base_url)
+
+
+async def try_out(client: GatewayClient, base_url: str) -> Wrong | None:
+    """Ask the gateway something harmless; return what is wrong, or None."""
+    try:
+        await client.check_credentials(timeout=_SECONDS)
+    except GatewayError as error:
+        return in_words(error, urlsplit(base_url).netloc)
+    return None
+
+
+def in_words(error: GatewayError, host: str) -> Wrong:
+    """Return what an error of the harmless call means for somebody who sets an account up."""
+    facts = {
+        "host": host,
+        "code": f" [{error.code}]" if error.code else "",
+        "http": f"HTTP {error.http_status}",
+        "said": error.message.rstrip("."),
+    }
+    return Wrong(_trouble(error), facts)
+
+
+def _trouble(error: GatewayError) -> Trouble:  # noqa: PLR0911 - one return for each thing that can be wrong
+    match error:
+        case BadCredentials():
+            return Trouble.KEYS_REFUSED
+        case RateLimited():
+            return Trouble.BUSY
+        case NotSent():
+            return Trouble.NO_CONNECTION
+        case OutcomeUnknown(http_status=None):
+            return Trouble.NO_ANSWER
+        case OutcomeUnknown(http_status=int(status)) if 300 <= status < 400:
+            return Trouble.ELSEWHERE
+        case OutcomeUnknown(http_status=int(status)) if status >= 500 or status == 408:
+            return Trouble.IN_TROUBLE
+        case Refused() if error.code or error.http_status not in {403, 404, 405, 410}:
+            return Trouble.REFUSES
+        case _:
+            return Trouble.NOT_THE_GATEWAY

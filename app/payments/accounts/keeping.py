@@ -1,0 +1,104 @@
+"""Accounts are added and changed. What the gateway must agree to is tried out before it is kept."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from app.gateway.credentials import Credentials
+from app.ledger.accounts import GRACE, AccountError, AccountKeys, NewAccount
+from app.ledger.tables import MerchantAccount
+from app.payments.accounts.check import Wrong, try_credentials
+from app.payments.accounts.options import DEFAULT_CURRENCIES
+from app.payments.accounts.places import Place, credentials
+from app.payments.desk import Desk
+
+LONGEST_GRACE = timedelta(days=30)
+
+
+class NameTaken(AccountError):  # noqa: N818 - named after what it is
+    """Another account of the same Saleor has that name."""
+
+    def __init__(self, other: MerchantAccount) -> None:
+        super().__init__(f"this Saleor has a merchant account {other.name!r} already ({other.id})")
+        self.other = other
+
+
+class NotTaken(AccountError):  # noqa: N818 - named after what it is
+    """The gateway does not take these keys, or is not there: nothing was kept."""
+
+    def __init__(self, wrong: Wrong) -> None:
+        super().__init__(str(wrong))
+        self.wrong = wrong
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is to become of an account. ``columns`` are of its row; ``place`` None: the gateway stays where it is.
+
+    ``keys`` are new secrets by their names in ``AccountKeys``. For ``grace`` a replaced API secret still verifies
+    notifications.
+    """
+
+    columns: Mapping[str, object] = field(default_factory=dict)
+    place: Place | None = None
+    keys: Mapping[str, str] = field(default_factory=dict)
+    grace: timedelta = GRACE
+
+
+async def require_free_name(desk: Desk, installation_id: int, name: object, *, but: str | None = None) -> None:
+    """Raise NameTaken when an account of that Saleor, ``but`` the one with that id, has the name already."""
+    for other in await desk.accounts.all(installation_id):
+        if isinstance(name, str) and other.name.casefold() == name.casefold() and other.id != but:
+            raise NameTaken(other)
+
+
+def new_account(
+    installation_id: int, pos_id: str, place: Place, keys: AccountKeys, columns: Mapping[str, object]
+) -> NewAccount:
+    """Return an account that can be kept; it is called as its gateway unless ``columns`` name it.
+
+    Raises OptionRefusedError for credentials that cannot work anywhere.
+    """
+    there = place.with_areas(columns)
+    checked = credentials(pos_id, there, keys)
+    usual = {"name": place.name, "currencies": list(DEFAULT_CURRENCIES), "storefront_origins": []}
+    kept: dict[str, Any] = usual | dict(columns) | there.columns | {"base_url": checked.base_url}
+    own = {each.name for each in fields(NewAccount)}
+    return NewAccount(
+        installation_id=installation_id,
+        pos_id=str(UUID(checked.pos_id)),
+        keys=keys,
+        options={name: value for name, value in kept.items() if name not in own},
+        **{name: value for name, value in kept.items() if name in own},
+    )
+
+
+async def add_account(desk: Desk, new: NewAccount) -> MerchantAccount:
+    """Keep an account that the gateway takes. Raises NameTaken and NotTaken: then nothing is kept."""
+    await require_free_name(desk, new.installation_id, new.name)
+    await _try_out(credentials(new.pos_id, Place(new.name, new.base_url, new.scheme_word), new.keys))
+    return await desk.accounts.add(new)
+
+
+async def change_account(desk: Desk, row: MerchantAccount, change: Change, *, tried: bool) -> MerchantAccount:
+    """Change an account in one step; new keys and a new address are ``tried`` out before.
+
+    Raises NameTaken, NotTaken and OptionRefusedError: then nothing is changed.
+    """
+    columns = dict(change.columns)
+    await require_free_name(desk, row.installation_id, columns.get("name"), but=row.id)
+    if change.place is not None or change.keys:
+        place = (change.place or Place.of(row)).with_areas(columns)
+        checked = credentials(row.pos_id, place, replace(desk.accounts.keys(row), **change.keys))
+        columns |= place.columns | {"base_url": checked.base_url}
+        if tried:
+            await _try_out(checked)
+    return await desk.accounts.change_keys(row.id, **change.keys, grace=change.grace, columns=columns)
+
+
+async def _try_out(untried: Credentials) -> None:
+    wrong = await try_credentials(untried)
+    if wrong is not None:
+        raise NotTaken(wrong)

@@ -1,0 +1,249 @@
+"""What a store can choose of a merchant account: each option defined once, for pages and the command line. Pure.
+
+What is refused is refused when it is chosen, never when somebody pays.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum, auto
+from types import MappingProxyType
+
+from app.gateway.models import ReceiptDelivery, Sector
+from app.ledger.tables import MerchantAccount, ProductsForm
+from app.payments.accounts import readers
+from app.payments.accounts.readers import ThreeDs
+from app.payments.description import LONGEST_TEMPLATE, PLACEHOLDERS
+
+DEFAULT_ORDER_TIMEOUT = 3600  # seconds
+DEFAULT_CURRENCIES = ("UAH",)
+PCI_DSS_CONFIRMED = "pci_dss_confirmed"
+
+
+class OptionRefusedError(ValueError):
+    """A value that an option cannot have. ``name`` is the option's, ``words`` tell what it can be."""
+
+    def __init__(self, name: str, words: str) -> None:
+        super().__init__(f"{name}: {words}")
+        self.name = name
+        self.words = words
+
+
+class Form(Enum):
+    """How an option is given: as a text, one of several, several texts, a number, or yes and no."""
+
+    TEXT = auto()
+    CHOICE = auto()
+    TEXTS = auto()
+    NUMBER = auto()
+    SWITCH = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """Something to be chosen. ``name`` is the column that holds it, ``help`` one line on what it does.
+
+    ``rule`` is what people are told of a value that it cannot have. ``read`` makes of one text what the column holds,
+    and raises ValueError. ``choices``: each value with what it is called. ``may_be_empty``: an empty text gives the
+    option back to its default.
+    """
+
+    name: str
+    title: str
+    help: str
+    form: Form = Form.TEXT
+    rule: str = ""
+    read: Callable[[str], object] = str
+    choices: Mapping[str, str] = field(default_factory=dict)
+    may_be_empty: bool = False
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """All that people read of it, in English."""
+        return tuple(each for each in (self.title, self.help, self.rule, *self.choices.values()) if each)
+
+    def of(self, account: MerchantAccount) -> object:
+        """Return how it stands."""
+        if self.name == PCI_DSS_CONFIRMED:
+            return account.pci_dss_confirmed_at is not None
+        return getattr(account, self.name)
+
+
+_ONE_OF = "Choose one of those that are offered."
+_AN_ADDRESS = (
+    "Write a whole https address without a query, like https://api.example.com. Plain http is for this machine and "
+    "private networks only."
+)
+
+OPTIONS: Mapping[str, Option] = MappingProxyType(
+    {
+        each.name: each
+        for each in (
+            Option(
+                "name",
+                "Name",
+                "What staff call the account.",
+                rule=f"A name has 1 to {readers.LONGEST_NAME} printable characters.",
+                read=readers.name,
+            ),
+            Option(
+                "test_project",
+                "Test project",
+                "Whether the keys are those of a test project, with which no real money moves.",
+                Form.SWITCH,
+            ),
+            Option(
+                "enabled",
+                "Switched on",
+                "Whether payments are begun with it. Those begun are always finished.",
+                Form.SWITCH,
+            ),
+            Option(
+                "currencies",
+                "Currencies",
+                "The currencies that the account takes.",
+                Form.TEXTS,
+                rule="Write currencies as three letters each, like UAH.",
+                read=readers.currency,
+            ),
+            Option(
+                "storefront_origins",
+                "Storefronts",
+                "The sites that shoppers may be sent back to, like https://example.com.",
+                Form.TEXTS,
+                rule="Write storefronts without a path, like https://shop.example.com.",
+                read=readers.origin,
+            ),
+            Option(
+                "order_timeout",
+                "Time to pay",
+                "How many seconds a shopper has to pay.",
+                Form.NUMBER,
+                rule="Write a number of seconds, from 1 to a year.",
+                read=readers.seconds,
+            ),
+            Option(
+                "names_required",
+                "Names are required",
+                "Whether shoppers must give first and last name.",
+                Form.SWITCH,
+            ),
+            Option(
+                "cancel_older",
+                "Older pages are closed",
+                "Whether a new attempt to pay closes older unpaid payment pages of the same checkout.",
+                Form.SWITCH,
+            ),
+            Option(
+                "sector",
+                "Sector",
+                "What the merchant sells, where the gateway asks more of shoppers.",
+                Form.CHOICE,
+                rule=_ONE_OF,
+                read=readers.one_of(Sector),
+                choices={"general": "General", "gambling": "Gambling", "microfinance": "Microfinance"},
+            ),
+            Option(
+                "merchant_mcc",
+                "Merchant category code",
+                "The four digits that are told with each payment; usually none.",
+                rule="A merchant category code is four digits, like 5411.",
+                read=readers.category,
+                may_be_empty=True,
+            ),
+            Option(
+                "description_template",
+                "Description",
+                "What payments are called at the gateway, with "
+                + ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
+                + " in it.",
+                rule=f"A description is one line of at most {LONGEST_TEMPLATE} characters. In braces only words can "
+                "stand that the help names.",
+                read=readers.template,
+                may_be_empty=True,
+            ),
+            Option(
+                "products",
+                "Products",
+                "Whether and how the gateway is told what is sold.",
+                Form.CHOICE,
+                rule=_ONE_OF,
+                read=readers.one_of(ProductsForm),
+                choices={"none": "Not told", "plain": "Told", "fiscal": "Told for fiscal receipts"},
+            ),
+            Option(
+                "receipt_delivery",
+                "Fiscal receipts",
+                "How shoppers get fiscal receipts.",
+                Form.CHOICE,
+                rule=_ONE_OF,
+                read=readers.one_of(ReceiptDelivery),
+                choices={"email": "By e-mail", "sms": "By text message", "viber": "By Viber", "none": "Not at all"},
+                may_be_empty=True,
+            ),
+            Option(
+                "order_3ds_bypass",
+                "3-D Secure",
+                "When the bank of the card is asked for 3-D Secure.",
+                Form.CHOICE,
+                rule=_ONE_OF,
+                read=readers.one_of(ThreeDs),
+                choices={"supported": "When the card’s bank can", "always": "Always", "never": "Never"},
+            ),
+            Option(
+                PCI_DSS_CONFIRMED,
+                "Cards in the storefront",
+                "Confirms that the store is PCI DSS certified to take cards in its storefront, or takes that back.",
+                Form.SWITCH,
+            ),
+            Option(
+                "balances_url",
+                "Address of balances",
+                "Where balances are asked for, when not where payments are made.",
+                rule=_AN_ADDRESS,
+                read=readers.address,
+                may_be_empty=True,
+            ),
+            Option(
+                "register_url",
+                "Address of registers",
+                "Where registers are asked for, when not where payments are made.",
+                rule=_AN_ADDRESS,
+                read=readers.address,
+                may_be_empty=True,
+            ),
+        )
+    }
+)
+
+
+Given = str | bool | Sequence[str] | None
+"""What somebody gave for an option: a text, several, yes or no; None for what stays as it is."""
+
+
+def read_option(name: str, given: Given) -> object:
+    """Return what the account's column ``name`` holds for what was given, which is not None.
+
+    An empty text gives an option back to its default, where ``None`` is one. Raises OptionRefusedError, and KeyError
+    when no option is called so.
+    """
+    option = OPTIONS[name]
+    if isinstance(given, bool):
+        return given
+    try:
+        if isinstance(given, str):
+            return None if not given.strip() and option.may_be_empty else option.read(given.strip())
+        return list(dict.fromkeys(option.read(each.strip()) for each in given or ()))
+    except ValueError as exc:
+        raise OptionRefusedError(name, str(exc)) from None
+
+
+def read_options(given: Mapping[str, Given], now: datetime) -> dict[str, object]:
+    """Return the columns to be set, by name; what is ``None`` is left as it is. Raises OptionRefusedError.
+
+    The confirmation of PCI DSS is kept as the moment of it, or as none when it is taken back.
+    """
+    columns = {name: read_option(name, value) for name, value in given.items() if value is not None}
+    if PCI_DSS_CONFIRMED in columns:
+        columns["pci_dss_confirmed_at"] = now if columns.pop(PCI_DSS_CONFIRMED) else None
+    return columns

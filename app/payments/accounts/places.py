@@ -1,0 +1,86 @@
+"""Where an account's gateway is, and credentials that could work there. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from app.gateway.credentials import Credentials
+from app.gateway.errors import InvalidRequest
+from app.gateway.hosts import PRESETS
+from app.ledger.accounts import AccountKeys
+from app.ledger.tables import MerchantAccount
+from app.payments.accounts.options import OptionRefusedError
+from app.payments.storefront import origin_of
+
+DEFAULT_SCHEME_WORD = "CPAY"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a gateway is; ``balances_url`` and ``register_url`` are None where payments are made."""
+
+    name: str
+    base_url: str
+    scheme_word: str
+    balances_url: str | None = None
+    register_url: str | None = None
+
+    @classmethod
+    def of(cls, account: MerchantAccount) -> "Place":
+        """Return where an account's gateway is."""
+        return cls(account.name, account.base_url, account.scheme_word, account.balances_url, account.register_url)
+
+    @property
+    def columns(self) -> dict[str, object]:
+        """The columns of an account there."""
+        return {
+            "base_url": self.base_url,
+            "scheme_word": self.scheme_word,
+            "balances_url": self.balances_url,
+            "register_url": self.register_url,
+        }
+
+    def with_areas(self, columns: Mapping[str, object]) -> "Place":
+        """Return it with the addresses among an account's ``columns`` instead of its own."""
+        balances = columns.get("balances_url", self.balances_url)
+        register = columns.get("register_url", self.register_url)
+        return replace(
+            self,
+            balances_url=None if balances is None else str(balances),
+            register_url=None if register is None else str(register),
+        )
+
+
+def place_of(preset: str | None, base_url: str | None, scheme_word: str | None) -> Place | None:
+    """Return the gateway that is meant; None when neither preset nor address is given. Raises OptionRefusedError."""
+    if preset is not None and base_url is not None:
+        raise OptionRefusedError("gateway", "give either this or the address of another")
+    if preset is not None:
+        known = PRESETS.get(preset.lower())
+        if known is None:
+            raise OptionRefusedError(
+                "gateway", f"{preset!r} is not one of {', '.join(PRESETS)}; any other is named by its address"
+            )
+        return Place(
+            known.name, known.base_url, scheme_word or known.scheme_word, known.balances_url, known.register_url
+        )
+    if base_url is not None:
+        origin = origin_of(base_url) or base_url
+        return Place(origin.partition("://")[2], base_url.rstrip("/"), scheme_word or DEFAULT_SCHEME_WORD)
+    return None
+
+
+def credentials(pos_id: str, place: Place, keys: AccountKeys) -> Credentials:
+    """Return credentials that could work. Raises OptionRefusedError, which names what is not right and no secret."""
+    try:
+        return Credentials(
+            pos_id=pos_id.strip().lower(),
+            api_key=keys.api_key,
+            api_secret=keys.api_secret,
+            endpoints_key=keys.endpoints_key,
+            base_url=place.base_url,
+            scheme_word=place.scheme_word,
+            balances_url=place.balances_url,
+            register_url=place.register_url,
+        )
+    except InvalidRequest as exc:
+        raise OptionRefusedError(exc.field, f"{exc.limit}; given: {exc.given}") from exc

@@ -1,0 +1,87 @@
+"""How the text of an option is read: what the account's row holds for it, or ValueError with the reason. Pure."""
+
+import re
+from collections.abc import Callable
+from enum import StrEnum
+
+from app.gateway.errors import InvalidRequest
+from app.gateway.hosts import safe_base_url
+from app.payments.description import check_template
+from app.payments.storefront import origin_of
+
+LONGEST_NAME = 100
+_LONGEST_TIMEOUT = 366 * 24 * 3600  # seconds; no gateway keeps a page for longer
+
+
+class ThreeDs(StrEnum):
+    """When the bank of the card is asked for 3-D Secure (gateway facts, 5: order_3ds_bypass)."""
+
+    SUPPORTED = "supported"  # when the card's bank can
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+def name(text: str) -> str:
+    """Read what staff call an account."""
+    if not 1 <= len(text) <= LONGEST_NAME or not text.isprintable():
+        raise ValueError(f"a name has 1 to {LONGEST_NAME} printable characters")
+    return text
+
+
+def currency(text: str) -> str:
+    """Read the code of a currency, in capitals."""
+    code = text.upper()
+    if not re.fullmatch(r"[A-Z]{3}", code):
+        raise ValueError(f"{code!r} is not a currency: write three letters, like UAH")
+    return code
+
+
+def origin(text: str) -> str:
+    """Read an origin as browsers write it, and nothing more or less than that."""
+    found = origin_of(text)
+    if found is None:
+        raise ValueError(f"{text!r} is not an origin: write it like https://shop.example.com")
+    rest = text.partition("://")[2].partition("/")[2]
+    if rest or "?" in text or "#" in text:
+        raise ValueError(f"{text!r} is more than an origin: write {found}")
+    return found
+
+
+def seconds(text: str) -> int:
+    """Read a number of seconds, from one to a year."""
+    if not re.fullmatch(r"[0-9]{1,9}", text) or not 1 <= int(text) <= _LONGEST_TIMEOUT:
+        raise ValueError(f"{text!r} is not a number of seconds, from 1 to a year")
+    return int(text)
+
+
+def one_of(kind: type[StrEnum]) -> Callable[[str], str]:
+    """Return what reads one of several words."""
+
+    def read(text: str) -> str:
+        try:
+            return kind(text.lower())
+        except ValueError:
+            raise ValueError(f"{text!r} is not one of {', '.join(kind)}") from None
+
+    return read
+
+
+def category(text: str) -> str:
+    """Read a merchant category code."""
+    if not re.fullmatch(r"[0-9]{4}", text):
+        raise ValueError(f"{text!r} is not a merchant category code: write four digits, like 5411")
+    return text
+
+
+def template(text: str) -> str:
+    """Read what payments are called at the gateway."""
+    check_template(text)  # its TemplateError is a ValueError
+    return text
+
+
+def address(text: str) -> str:
+    """Read an address that keys may be sent to."""
+    try:
+        return safe_base_url("url", text)
+    except InvalidRequest as exc:
+        raise ValueError(f"{exc.limit}; given: {exc.given}") from None
