@@ -27,6 +27,7 @@ from app.payments.desk import Addresses, Desk, Gateways
 from app.payments.notify import Receipt, receive
 from app.payments.webhooks import define_webhooks
 from app.saleor.app import AppInfo, SaleorApp
+from app.saleor.bodies import read_at_most
 from app.saleor.documents import Documents
 from app.saleor.graphql import SaleorClient
 from app.settings import Settings
@@ -182,7 +183,7 @@ def _mount(app: FastAPI, settings: Settings, desk: Desk, http: httpx2.AsyncClien
 
     @app.post("/api/webhooks/gateway/{account_id}", include_in_schema=False)
     async def gateway_notifies(account_id: str, request: Request) -> Response:
-        form = await _read_at_most(_MOST_NOTIFICATION_BYTES, request)
+        form = await read_at_most(_MOST_NOTIFICATION_BYTES, request)
         if form is None:
             return Response(status_code=413)
         return Response(status_code=_RECEIPTS[await receive(desk, account_id, form)])
@@ -213,12 +214,3 @@ async def _running(worker: Worker, desk: Desk) -> AsyncIterator[None]:
 def _tls() -> ssl.SSLContext:
     """Return the process's one context: making it reads all trusted certificates."""
     return ssl.create_default_context()
-
-
-async def _read_at_most(limit: int, request: Request) -> bytes | None:
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > limit:
-            return None
-    return bytes(body)

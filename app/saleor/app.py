@@ -11,9 +11,11 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from app.saleor.addresses import AllowList
+from app.saleor.bodies import read_at_most
 from app.saleor.dashboard_token import DashboardTokens
 from app.saleor.documents import Documents
 from app.saleor.errors import RegistrationRefused
+from app.saleor.extension import Widget
 from app.saleor.graphql import SaleorClient
 from app.saleor.installation import InstallationStore
 from app.saleor.keyring import Keyring
@@ -66,6 +68,7 @@ class SaleorApp:
         self._subscriptions = Documents(manifest_folder / "subscriptions")
         self._addresses = Addresses(api=api_base_url.rstrip("/"), iframe=(iframe_base_url or api_base_url).rstrip("/"))
         self._webhooks: dict[str, WebhookDefinition] = {}
+        self._widgets: list[Widget] = []
         allow_list = AllowList(allowed)
         if allow_list.only_loopback:
             logger.warning(
@@ -110,6 +113,13 @@ class SaleorApp:
 
         return register
 
+    def show(self, widget: Widget) -> None:
+        """Let the Dashboard show a widget, whose route is the caller's. Raises ValueError for one that it could not."""
+        if lacking := set(widget.permissions) - set(self.info.permissions):
+            msg = f"{widget.path} needs permissions that the app does not ask for: {', '.join(sorted(lacking))}"
+            raise ValueError(msg)
+        self._widgets.append(widget)
+
     def router(self) -> APIRouter:
         """Return the routes for everything defined so far: manifest, registration, and one for each webhook."""
         router = APIRouter()
@@ -122,12 +132,19 @@ class SaleorApp:
     async def _manifest(self, request: Request) -> JSONResponse:
         version = read_version(request.headers.get("saleor-schema-version"))
         return JSONResponse(
-            build_manifest(self.info, self._webhooks.values(), self._subscriptions, self._addresses, version),
+            build_manifest(
+                self.info,
+                webhooks=self._webhooks.values(),
+                widgets=self._widgets,
+                subscriptions=self._subscriptions,
+                addresses=self._addresses,
+                version=version,
+            ),
             headers={"Vary": "Saleor-Schema-Version"},
         )
 
     async def _register(self, request: Request) -> JSONResponse:
-        body = await _read_at_most(MOST_REGISTRATION_BYTES, request)
+        body = await read_at_most(MOST_REGISTRATION_BYTES, request)
         try:
             # An over-long body is no token; the same refusal as for any other nonsense.
             await self._registrar.register(request.headers, body or b"")
@@ -143,18 +160,8 @@ class SaleorApp:
 
     def _route(self, webhook: WebhookDefinition) -> Callable[[Request], Awaitable[Response]]:
         async def receive(request: Request) -> Response:
-            body = await _read_at_most(MOST_BODY_BYTES, request)
+            body = await read_at_most(MOST_BODY_BYTES, request)
             reply = await self._receiver.receive(webhook, request.headers, body)
             return Response(reply.body, reply.status, media_type="application/json")
 
         return receive
-
-
-async def _read_at_most(limit: int, request: Request) -> bytes | None:
-    """Return the raw body, or None as soon as it is longer than ``limit`` bytes."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > limit:
-            return None
-    return bytes(body)

@@ -77,13 +77,8 @@ class SaleorClient:
 
     async def report(self, installed: Installed, event: EventReport) -> ReportOutcome:
         """Report an event with the installation's proven token (``transactionEventReport``; Saleor contract, A.7)."""
-        if not installed.token:
-            msg = "no token has been proven for this installation yet"
-            raise SaleorNotAuthorised(msg)
         version = read_version(installed.schema_version)
-        data = await self._execute(
-            installed.saleor_api_url, installed.token, "transaction_event_report", event.variables(version), version
-        )
+        data = await self.ask(installed, "transaction_event_report", event.variables(version))
         report = data.get("transactionEventReport")
         if not isinstance(report, Mapping):
             msg = "Saleor answered a report with nothing"
@@ -92,6 +87,18 @@ class SaleorClient:
             raise _refusal(error)
         recorded = report.get("transactionEvent") or {}
         return ReportOutcome(already_processed=bool(report.get("alreadyProcessed")), event_id=recorded.get("id"))
+
+    async def ask(
+        self, installed: Installed, operation: str, variables: Mapping[str, Any], *, within: timedelta | None = None
+    ) -> dict[str, Any]:
+        """Execute a document with the installation's proven token; return its data. ``within``: another deadline."""
+        if not installed.token:
+            msg = "no token has been proven for this installation yet"
+            raise SaleorNotAuthorised(msg)
+        version = read_version(installed.schema_version)
+        return await self._execute(
+            installed.saleor_api_url, installed.token, operation, variables, version, within=within
+        )
 
     async def _execute(
         self,

@@ -1,4 +1,4 @@
-"""The manifest, put together from the texts in the manifest folder and from the webhooks that are defined in code.
+"""The manifest, put together from the texts in the manifest folder, and the webhooks and widgets defined in code.
 
 Nothing in it is newer than the Saleor that asks: one unknown field in one subscription fails the whole installation
 (Saleor contract, A.1). The asking Saleor says its version in ``Saleor-Schema-Version``.
@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 from pydantic import ConfigDict, TypeAdapter
 
 from app.saleor.documents import Documents
+from app.saleor.extension import Widget
 from app.saleor.versions import WITH_WEBHOOK_IDENTIFIERS, Version
 from app.saleor.webhook_definition import WebhookDefinition
 
@@ -71,12 +72,15 @@ class Addresses:
 
 def build_manifest(
     info: AppInfo,
+    *,
     webhooks: Iterable[WebhookDefinition],
+    widgets: Iterable[Widget],
     subscriptions: Documents,
     addresses: Addresses,
     version: Version,
 ) -> dict[str, Any]:
     """Return the manifest for a Saleor of that version."""
+    extensions = (each.entry(addresses.for_people(each.path), version) for each in widgets)
     manifest: dict[str, Any] = {
         "id": info.id,
         "version": info.version,
@@ -88,7 +92,7 @@ def build_manifest(
         "appUrl": addresses.for_people(info.app_page),
         "tokenTargetUrl": addresses.for_servers("/api/register"),
         "brand": {"logo": {"default": addresses.for_servers(info.logo)}},
-        "extensions": [],
+        "extensions": [each for each in extensions if each is not None],
         "webhooks": [_webhook(webhook, subscriptions, addresses, version) for webhook in webhooks],
     }
     links = {"supportUrl": info.support_url, "dataPrivacyUrl": info.privacy_url, "homepageUrl": info.homepage_url}

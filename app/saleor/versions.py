@@ -5,8 +5,10 @@ import re
 Version = tuple[int, int]
 
 OLDEST_SUPPORTED: Version = (3, 21)
-# From here on transactions know how they were paid, and the manifest may name its webhooks.
+# From here on transactions know how they were paid, the Dashboard has widgets (an older Saleor refuses a manifest that
+# names one), and the manifest may name its webhooks.
 WITH_PAYMENT_METHODS: Version = (3, 22)
+WITH_WIDGETS: Version = (3, 22)
 WITH_WEBHOOK_IDENTIFIERS: Version = (3, 23)
 
 

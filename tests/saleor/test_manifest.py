@@ -1,6 +1,7 @@
 """What Saleor reads about the app."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from pydantic import ValidationError
 from app.saleor.answers import ActionAnswer
 from app.saleor.app import AppInfo, SaleorApp
 from app.saleor.events import TransactionChargeRequested, TransactionRefundRequested
+from app.saleor.extension import Widget
 from app.saleor.webhook_definition import WebhookContext
 from tests.conftest import Clock
 from tests.saleor.doorway import BASE_URL, MANIFEST, make_app, served
@@ -80,6 +82,33 @@ async def test_nothing_in_it_is_newer_than_the_saleor_that_asks(
 ) -> None:
     said = await manifest_for(version, app)
     assert all(("identifier" in webhook) is known for webhook in said["webhooks"])
+
+
+WIDGET = Widget(label="Payments", mount="ORDER_DETAILS_WIDGETS", path="/widget", permissions=("HANDLE_PAYMENTS",))
+
+
+@pytest.mark.parametrize(
+    ("version", "told"), [("3.21", False), ("3.22", True), ("3.23", True), ("3.24", True), (None, False)]
+)
+async def test_a_widget_is_told_to_a_saleor_that_has_widgets(
+    store: Memory, http: httpx2.AsyncClient, clock: Clock, version: str | None, *, told: bool
+) -> None:
+    app = make_app(store, http, clock, iframe_base_url="https://staff.example.com/")
+    app.show(WIDGET)
+    entry = {
+        "label": "Payments",
+        "mount": "ORDER_DETAILS_WIDGETS",
+        "target": "WIDGET",
+        "url": "https://staff.example.com/widget",
+        "permissions": ["HANDLE_PAYMENTS"],
+        "options": {"widgetTarget": {"method": "POST"}},
+    }
+    assert (await manifest_for(version, app))["extensions"] == ([entry] if told else [])
+
+
+def test_a_widget_cannot_need_more_than_the_app_has(app: SaleorApp) -> None:
+    with pytest.raises(ValueError, match="MANAGE_ORDERS"):
+        app.show(replace(WIDGET, permissions=("HANDLE_PAYMENTS", "MANAGE_ORDERS")))
 
 
 async def test_people_and_servers_may_come_by_different_roads(

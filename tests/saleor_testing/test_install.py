@@ -228,3 +228,33 @@ async def test_stopped_app_is_not_asked(saleor: FakeSaleor, installed: Stub) -> 
     await saleor.deactivate()
     checkout = await saleor.new_checkout()
     assert [error.code for error in (await saleor.initialize(checkout.id)).errors] == ["NOT_FOUND"]
+
+
+WIDGET = {
+    "label": "Payments",
+    "mount": "ORDER_DETAILS_WIDGETS",
+    "target": "WIDGET",
+    "url": "https://app.example/widget",
+    "permissions": ["HANDLE_PAYMENTS"],
+    "options": {"widgetTarget": {"method": "POST"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("version", "changed", "refused"),
+    [
+        ("3.23.28", {}, None),
+        ("3.22.67", {}, None),
+        ("3.21.69", {}, "mount or target"),
+        ("3.23.28", {"permissions": ["MANAGE_STAFF"]}, "permission"),
+        ("3.23.28", {"url": "widget"}, "url"),
+    ],
+)
+async def test_a_widget_must_fit_this_saleor_and_the_app(
+    version: str, changed: dict[str, Any], refused: str | None, stub: Stub
+) -> None:
+    stub.manifest["extensions"] = [WIDGET | changed]
+    async with serving(SaleorSettings(version=version)) as running:
+        done = await running.saleor.install(stub.manifest_url)
+    assert (done.status == "INSTALLED") is (refused is None)
+    assert (refused or "") in (done.message or "")

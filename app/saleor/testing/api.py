@@ -1,7 +1,7 @@
 """``POST /graphql/``: what an app may ask and tell (Saleor contract, A.7)."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -11,7 +11,7 @@ from graphql import (
     ExecutionResult,
     GraphQLError,
     GraphQLResolveInfo,
-    execute_sync,
+    execute,
     get_operation_ast,
     parse,
     validate,
@@ -20,12 +20,14 @@ from graphql.execution import get_variable_values
 
 from app.saleor.testing import payload
 from app.saleor.testing.ids import InvalidId, global_id, key_of
+from app.saleor.testing.rules.answers import SaleorCrashed
 from app.saleor.testing.rules.booking import offer
 from app.saleor.testing.rules.reports import Report, ReportRefused, book_report
 from app.saleor.testing.schema import schema
 from app.saleor.testing.selection import FieldFailed
 from app.saleor.testing.settings import Nuisances
 from app.saleor.testing.state import App, Transaction
+from app.saleor.testing.storefront import Storefront
 from app.saleor.testing.views import ErrorView
 from app.saleor.testing.vocabulary import HANDLE_PAYMENTS, EventType
 from app.saleor.testing.world import ArrivedReport, NotFound, World
@@ -45,14 +47,17 @@ class PermissionDenied(Exception):  # noqa: N818 - the name is shown to the app 
 class Api:
     """Executes documents for whoever holds a token."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, storefront: Storefront) -> None:
         self._world = world
+        self._storefront = storefront
         self._root: dict[str, Any] = {
             "app": self._app,
             "shop": self._shop,
             "transaction": self._transaction_by,
+            "order": self._order,
             "transactionEventReport": self._report,
             "transactionUpdate": self._update,
+            "transactionInitialize": self._initialize,
             "appProblemCreate": self._problem,
             "appProblemDismiss": self._dismiss,
         }
@@ -66,9 +71,11 @@ class Api:
             return 200, {"errors": [error], "data": None}
         if not isinstance(request, Mapping) or not isinstance(request.get("query"), str):
             return 400, {"errors": [_shown(GraphQLError("Must provide a query string."))]}
-        return self._execute(request["query"], request.get("variables") or {}, request.get("operationName"), token)
+        return await self._execute(
+            request["query"], request.get("variables") or {}, request.get("operationName"), token
+        )
 
-    def _execute(
+    async def _execute(
         self, query: str, variables: dict[str, Any], operation_name: str | None, token: str | None
     ) -> tuple[int, dict[str, Any]]:
         known = schema(self._world.settings.minor)
@@ -82,7 +89,7 @@ class Api:
             errors = values if isinstance(values, list) else []
         if errors or operation is None:
             return 400, {"errors": [_shown(error) for error in errors or [GraphQLError("Unknown operation.")]]}
-        result = execute_sync(
+        done = execute(
             known,
             document,
             root_value=self._root,
@@ -90,7 +97,7 @@ class Api:
             variable_values=variables,
             operation_name=operation_name,
         )
-        return 200, _body(result)
+        return 200, _body(await done if isinstance(done, Awaitable) else done)
 
     def _authenticated(self, info: Info) -> App:
         app = self._world.app_by_token(info.context)
@@ -119,6 +126,46 @@ class Api:
             return payload.transaction(self._found(arguments))
         except NotFound:
             return None
+
+    def _order(self, _info: Info, **arguments: Any) -> payload.Payload | None:
+        """Whoever knows the id may look; only the transactions need a permission."""
+        key_of("Order", arguments.get("id") or "")
+        try:
+            order = self._world.order(arguments["id"])
+        except NotFound:
+            return None
+
+        def transactions(info: Info) -> list[payload.Payload]:
+            self._allowed(info)
+            return [payload.transaction(each) for each in order.transactions]
+
+        return {**payload.source(order), "transactions": transactions}
+
+    async def _initialize(self, _info: Info, **arguments: Any) -> payload.Payload:
+        gateway = arguments["paymentGateway"]
+        try:
+            session = await self._storefront.initialize(
+                arguments["id"],
+                amount=arguments.get("amount"),
+                idempotency_key=arguments.get("idempotencyKey"),
+                data=gateway.get("data"),
+                gateway=gateway["id"],
+            )
+        except NotFound as exc:
+            error = {"field": "id", "code": "NOT_FOUND", "message": str(exc)}
+            return {"transaction": None, "transactionEvent": None, "data": None, "errors": [error]}
+        if session.internal_error:
+            raise SaleorCrashed(session.internal_error)
+        begun = event = None
+        if session.transaction and session.event:
+            begun = self._world.transaction(session.transaction.id)
+            event = next(each for each in begun.events if each.id == session.event.id)
+        return {
+            "transaction": payload.transaction(begun) if begun else None,
+            "transactionEvent": payload.event(event, begun.currency) if begun and event else None,
+            "data": session.data,
+            "errors": [each.model_dump() for each in session.errors],
+        }
 
     def _found(self, arguments: Mapping[str, Any]) -> Transaction:
         """Return the transaction of ``id`` or ``token``; raise InvalidId or NotFound."""

@@ -157,6 +157,14 @@ class FakeSaleor:
         """Ask for a cancelation of what is authorized, which may be nothing (an unpaid hosted payment)."""
         return await self._request(transaction_id, Action.CANCEL, amount)
 
+    async def new_order(self, wanted: NewCheckout | None = None) -> OrderView:
+        """Take an order, as staff do by telephone. Nobody has paid anything of it."""
+        return await self._act("/staff/order", OrderView, wanted or NewCheckout())
+
+    async def cancel_order(self, order_id: str) -> OrderView:
+        """Cancel an order."""
+        return await self._act("/staff/cancel-order", OrderView, {"order_id": order_id})
+
     async def grant_refund(
         self,
         order_id: str,

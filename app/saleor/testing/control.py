@@ -58,6 +58,8 @@ def control_routes() -> APIRouter:
         "/storefront/process": _process,
         "/storefront/complete": _complete,
         "/staff/action": _action,
+        "/staff/order": _new_order,
+        "/staff/cancel-order": _cancel_order,
         "/staff/grant": _grant,
         "/staff/refund-granted": _refund_granted,
         "/nuisances": _nuisances,
@@ -149,6 +151,14 @@ async def _action(
     saleor: Here, transaction_id: Text, action: Annotated[Action, Body()], amount: MaybeAmount = None
 ) -> ActionView:
     return saleor.staff.request_action(transaction_id, action, amount)
+
+
+async def _new_order(saleor: Here, wanted: NewCheckout) -> OrderView:
+    return saleor.staff.new_order(wanted)
+
+
+async def _cancel_order(saleor: Here, order_id: Annotated[str, Body(embed=True)]) -> OrderView:
+    return saleor.staff.cancel_order(order_id)
 
 
 async def _grant(

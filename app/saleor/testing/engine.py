@@ -28,4 +28,4 @@ class Saleor:
         self.apps = Apps(self.world, courier)
         self.storefront = Storefront(self.world, courier)
         self.staff = Staff(self.world, courier)
-        self.api = Api(self.world)
+        self.api = Api(self.world, self.storefront)

@@ -46,6 +46,8 @@ def check_manifest(manifest: Any, settings: SaleorSettings) -> tuple[Webhook, ..
     for name in ("tokenTargetUrl", "appUrl", "homepageUrl", "supportUrl", "dataPrivacyUrl"):
         if manifest.get(name) and not _is_absolute(manifest[name]):
             raise ManifestRefused((name, "INVALID_URL_FORMAT", "Incorrect format."))
+    for extension in manifest.get("extensions") or ():
+        _check_extension(extension, manifest, settings)
     return tuple(hook for raw in manifest.get("webhooks") or () for hook in _webhooks(raw, settings))
 
 
@@ -60,6 +62,18 @@ def check_version(manifest: Mapping[str, Any], settings: SaleorSettings) -> None
 def _is_absolute(url: Any) -> bool:
     parts = urlsplit(str(url))
     return parts.scheme in {"http", "https"} and bool(parts.hostname)
+
+
+def _check_extension(raw: Mapping[str, Any], manifest: Mapping[str, Any], settings: SaleorSettings) -> None:
+    if not set(raw.get("permissions") or ()) <= set(manifest.get("permissions") or ()):
+        message = "Extension permission must be listed in App's permissions."
+        raise ManifestRefused(("extensions", "OUT_OF_SCOPE_PERMISSION", message))
+    # Until 3.22 the core itself knew all places and targets; since then only the Dashboard does.
+    newer = raw.get("target") in {"WIDGET", "NEW_TAB"} or str(raw.get("mount")).endswith("_WIDGETS")
+    if newer and settings.minor < (3, 22):
+        raise ManifestRefused(("extensions", "INVALID", "Incorrect value for field: mount or target"))
+    if not _is_absolute(raw.get("url")) and not str(raw.get("url")).startswith("/"):
+        raise ManifestRefused(("extensions", "INVALID_URL_FORMAT", "Incorrect value for field: url."))
 
 
 def _webhooks(raw: Mapping[str, Any], settings: SaleorSettings) -> list[Webhook]:

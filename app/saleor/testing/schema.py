@@ -20,6 +20,7 @@ type Query {
   app(id: ID): App
   shop: Shop!
   transaction(id: ID, token: UUID): TransactionItem
+  order(id: ID): Order
 }
 
 type Mutation {
@@ -38,6 +39,12 @@ type Mutation {
     type: TransactionEventTypeEnum!
   ): TransactionEventReport
   transactionUpdate(id: ID, token: UUID, transaction: TransactionUpdateInput): TransactionUpdate
+  transactionInitialize(
+    amount: PositiveDecimal
+    id: ID!
+    idempotencyKey: String
+    paymentGateway: PaymentGatewayToInitialize!
+  ): TransactionInitialize
   %(problem_mutations)s
 }
 
@@ -109,9 +116,16 @@ type TransactionItem implements Node {
 }
 type Checkout implements Node { id: ID! token: UUID! email: String channel: Channel! }
 type Order implements Node {
-  id: ID! number: String! userEmail: String status: OrderStatus! channel: Channel!
+  id: ID!
+  number: String!
+  userEmail: String
+  status: OrderStatus!
+  channel: Channel!
+  total: TaxedMoney!
+  transactions: [TransactionItem!]!
 }
-enum OrderStatus { UNFULFILLED UNCONFIRMED FULFILLED CANCELED }
+type TaxedMoney { currency: String! gross: Money! net: Money! tax: Money! }
+enum OrderStatus { UNFULFILLED UNCONFIRMED FULFILLED CANCELED DRAFT EXPIRED }
 type Channel implements Node { id: ID! slug: String! name: String! currencyCode: String! }
 
 input MetadataInput { key: String! value: String! }
@@ -139,6 +153,16 @@ input TransactionUpdateInput {
 type TransactionUpdate { transaction: TransactionItem errors: [TransactionUpdateError!]! }
 type TransactionUpdateError { field: String message: String code: TransactionUpdateErrorCode! }
 enum TransactionUpdateErrorCode { INVALID GRAPHQL_ERROR NOT_FOUND REQUIRED }
+
+input PaymentGatewayToInitialize { id: String! data: JSON }
+type TransactionInitialize {
+  transaction: TransactionItem
+  transactionEvent: TransactionEvent
+  data: JSON
+  errors: [TransactionInitializeError!]!
+}
+type TransactionInitializeError { field: String message: String code: TransactionInitializeErrorCode! }
+enum TransactionInitializeErrorCode { GRAPHQL_ERROR INVALID NOT_FOUND UNIQUE CHECKOUT_COMPLETION_IN_PROGRESS }
 """
 
 _METHODS = """

@@ -11,9 +11,10 @@ from app.saleor.testing.courier import Courier
 from app.saleor.testing.ids import global_id
 from app.saleor.testing.rules.answers import SaleorCrashed
 from app.saleor.testing.rules.booking import book_action_answer, open_request, settle_granted_refund
-from app.saleor.testing.show import show_granted
-from app.saleor.testing.state import App, Event, GrantedRefund, Transaction, Webhook
-from app.saleor.testing.views import ActionView, ErrorView, GrantedLine
+from app.saleor.testing.show import show_granted, show_order
+from app.saleor.testing.state import App, Event, GrantedRefund, Order, Transaction, Webhook
+from app.saleor.testing.storefront import new_basket
+from app.saleor.testing.views import ActionView, ErrorView, GrantedLine, NewCheckout, OrderView
 from app.saleor.testing.vocabulary import ACTION_EVENTS, HANDLE_PAYMENTS, Action, GrantedRefundStatus
 from app.saleor.testing.world import Delivery, NotFound, World
 
@@ -45,6 +46,18 @@ class Staff:
     def request_action(self, transaction_id: str, action: Action, amount: Decimal | None = None) -> ActionView:
         """``transactionRequestAction``. The amount is clipped to what there is, which may be nothing."""
         return self._request(self._world.transaction(transaction_id), action, amount, None)
+
+    def new_order(self, wanted: NewCheckout | None = None) -> OrderView:
+        """``draftOrderComplete``: an order that staff took, by telephone say. Nobody has paid anything of it."""
+        order = Order(token=str(uuid4()), number=str(next(self._world.order_numbers)), basket=new_basket(wanted))
+        self._world.orders[order.id] = order
+        return show_order(order)
+
+    def cancel_order(self, order_id: str) -> OrderView:
+        """``orderCancel``."""
+        order = self._world.order(order_id)
+        order.status = "CANCELED"
+        return show_order(order)
 
     def grant_refund(
         self,

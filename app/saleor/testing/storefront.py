@@ -47,21 +47,7 @@ class Storefront:
 
     def new_checkout(self, wanted: NewCheckout | None = None) -> CheckoutView:
         """Fill a basket. Without a word: one bottle and shipping, 569.50 UAH."""
-        wanted = wanted or NewCheckout()
-        lines = [_line(line) for line in wanted.lines] if wanted.lines is not None else [defaults.line()]
-        basket = Basket(
-            currency=wanted.currency,
-            channel_slug=wanted.channel_slug,
-            email=wanted.email,
-            language_code=wanted.language_code,
-            lines=lines,
-            shipping_price=wanted.shipping_price,
-            address={**defaults.ADDRESS, **(wanted.address or {})},
-            user=wanted.user,
-            metadata=dict(wanted.metadata),
-            gift_cards=wanted.gift_cards,
-        )
-        checkout = Checkout(token=str(uuid4()), basket=basket)
+        checkout = Checkout(token=str(uuid4()), basket=new_basket(wanted))
         self._world.checkouts[checkout.id] = checkout
         return show_checkout(checkout)
 
@@ -196,6 +182,23 @@ class Storefront:
 def _session_json(delivery: Delivery) -> Any:
     """Only a 2xx answer counts in a session."""
     return delivery.json if delivery.status is not None and 200 <= delivery.status < 300 else None
+
+
+def new_basket(wanted: NewCheckout | None) -> Basket:
+    """Return what is bought, of which everything that is not wanted otherwise has a default."""
+    wanted = wanted or NewCheckout()
+    return Basket(
+        currency=wanted.currency,
+        channel_slug=wanted.channel_slug,
+        email=wanted.email,
+        language_code=wanted.language_code,
+        lines=[_line(line) for line in wanted.lines] if wanted.lines is not None else [defaults.line()],
+        shipping_price=wanted.shipping_price,
+        address={**defaults.ADDRESS, **(wanted.address or {})},
+        user=wanted.user,
+        metadata=dict(wanted.metadata),
+        gift_cards=wanted.gift_cards,
+    )
 
 
 def _line(wanted: NewLine) -> Line:

@@ -1,0 +1,138 @@
+"""An app looks at an order, and begins a transaction on it: the SDK's own calls, at a Saleor over HTTP."""
+
+from collections.abc import AsyncIterator
+from decimal import Decimal
+
+import httpx2
+import pytest
+
+from app.saleor.documents import Documents
+from app.saleor.errors import SaleorNotAuthorised, SaleorRefused, SaleorUnreachable
+from app.saleor.graphql import SaleorClient
+from app.saleor.orders import Begun, begin_transaction, order_to_pay
+from app.saleor.testing import FakeSaleor, SaleorSettings, serving
+from app.saleor.testing.vocabulary import WebhookEvent
+from tests.saleor.doorway import MANIFEST
+from tests.saleor.household import Row
+from tests.saleor_testing.stub import Stub, Told
+
+INITIALIZE = WebhookEvent.TRANSACTION_INITIALIZE_SESSION
+PAGE = {"result": "CHARGE_ACTION_REQUIRED", "pspReference": "p-1", "data": {"checkoutUrl": "https://pay.example/1"}}
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[SaleorClient]:
+    async with httpx2.AsyncClient() as http:
+        yield SaleorClient(http, Documents(MANIFEST / "operations"))
+
+
+@pytest.fixture
+async def store(saleor: FakeSaleor, installed: Stub) -> Row:
+    """The installation of an app that opens a page for whoever wants to pay."""
+    installed.answer(INITIALIZE, Told(PAGE))
+    (app,) = await saleor.apps()
+    return Row(saleor.api_url, schema_version="3.23", app_id=app.id, token=app.token)
+
+
+async def test_an_order_that_nobody_has_paid(client: SaleorClient, store: Row, saleor: FakeSaleor) -> None:
+    taken = await saleor.new_order()
+    order, gateway = await order_to_pay(client, store, taken.id)
+    assert order is not None
+    assert (order.id, order.number, order.channel.slug, order.status) == (taken.id, "1", "uah", "UNFULFILLED")
+    assert order.total is not None
+    assert order.total.gross.amount == Decimal("569.50")
+    assert order.transactions == ()
+    assert order.payable
+    assert gateway == (await saleor.apps())[0].identifier
+
+    await saleor.cancel_order(taken.id)
+    cancelled, _ = await order_to_pay(client, store, taken.id)
+    assert cancelled is not None
+    assert not cancelled.payable
+
+
+async def test_what_was_paid_on_the_checkout_is_paid_on_the_order(
+    client: SaleorClient, store: Row, saleor: FakeSaleor, installed: Stub
+) -> None:
+    installed.answer(INITIALIZE, Told({"result": "CHARGE_SUCCESS", "pspReference": "p-1", "actions": ["REFUND"]}))
+    checkout = await saleor.new_checkout()
+    paid = (await saleor.initialize(checkout.id)).paid_for
+    taken = (await saleor.complete(checkout.id)).order
+    assert taken is not None
+    installed.answer(
+        WebhookEvent.TRANSACTION_REFUND_REQUESTED, Told({"result": "REFUND_SUCCESS", "pspReference": "r-1"})
+    )
+    await saleor.refund(paid.id, Decimal(100))
+    await saleor.background_done()
+
+    order, _ = await order_to_pay(client, store, taken.id)
+    assert order is not None
+    (transaction,) = order.transactions
+    assert (transaction.id, transaction.covered) == (paid.id, Decimal("469.50"))
+    assert transaction.once_covered == Decimal("569.50")
+
+
+async def test_a_transaction_is_begun_and_the_same_key_begins_no_other(
+    client: SaleorClient, store: Row, saleor: FakeSaleor, installed: Stub
+) -> None:
+    taken = await saleor.new_order()
+    _, gateway = await order_to_pay(client, store, taken.id)
+    asked = {"order_id": taken.id, "amount": Decimal("100.5"), "gateway": gateway, "key": "key-1"}
+    begun = await begin_transaction(client, store, **asked)  # type: ignore[arg-type]
+    assert begun == Begun(begun.transaction_id, "", PAGE["data"])
+    assert (await saleor.order(taken.id)).transaction_ids == [begun.transaction_id]
+    told = installed.asked_for(INITIALIZE.value)[0].json
+    assert (told["action"]["amount"], told["idempotencyKey"]) == (100.5, "key-1")
+
+    assert await begin_transaction(client, store, **asked) == begun  # type: ignore[arg-type]
+    assert (await saleor.order(taken.id)).transaction_ids == [begun.transaction_id]
+    with pytest.raises(SaleorRefused, match="UNIQUE"):
+        await begin_transaction(client, store, **asked | {"amount": Decimal(100)})  # type: ignore[arg-type]
+
+
+async def test_what_the_app_refuses_is_told_with_its_reason(
+    client: SaleorClient, store: Row, saleor: FakeSaleor, installed: Stub
+) -> None:
+    why = {"errors": [{"code": "MISSING_PHONE", "message": "no phone number"}]}
+    refusal = {"result": "CHARGE_FAILURE", "pspReference": "refused-1", "message": "no phone number", "data": why}
+    installed.answer(INITIALIZE, Told(refusal))
+    taken = await saleor.new_order()
+    begun = await begin_transaction(
+        client, store, order_id=taken.id, amount=Decimal(1), gateway=installed.manifest["id"], key="key-1"
+    )
+    assert (begun.message, begun.data) == ("no phone number", why)
+
+
+async def test_what_is_not_there(client: SaleorClient, store: Row, saleor: FakeSaleor, installed: Stub) -> None:
+    taken = await saleor.new_order()
+    checkout = await saleor.new_checkout()
+    missing = taken.id.removesuffix(taken.id[-4:]) + "AAAA"
+    assert (await order_to_pay(client, store, missing))[0] is None
+    for garbage in ("garbage", checkout.id, ""):
+        with pytest.raises(SaleorRefused):
+            await order_to_pay(client, store, garbage)
+    with pytest.raises(SaleorRefused, match="NOT_FOUND"):
+        await begin_transaction(client, store, order_id=missing, amount=Decimal(1), gateway="x", key="1")
+    with pytest.raises(SaleorRefused, match="paymentGateway"):
+        await begin_transaction(client, store, order_id=taken.id, amount=Decimal(1), gateway="nobody", key="1")
+
+
+async def test_trouble_is_told_as_what_it_is(client: SaleorClient, store: Row, saleor: FakeSaleor) -> None:
+    taken = await saleor.new_order()
+    await saleor.go_wrong(refuse_token=True)
+    with pytest.raises(SaleorNotAuthorised):
+        await order_to_pay(client, store, taken.id)
+    await saleor.go_wrong(graphql_status=503)
+    with pytest.raises(SaleorUnreachable):
+        await order_to_pay(client, store, taken.id)
+    await saleor.go_wrong(graphql_internal_error=True)
+    with pytest.raises(SaleorUnreachable):
+        await begin_transaction(client, store, order_id=taken.id, amount=Decimal(1), gateway="x", key="1")
+
+
+async def test_an_app_without_the_permission_sees_no_transactions(client: SaleorClient, stub: Stub) -> None:
+    async with serving(SaleorSettings()) as running:
+        done = await running.saleor.install(stub.manifest_url, permissions=())
+        store = Row(running.saleor.api_url, schema_version="3.23", app_id=done.app_id, token=done.token or "")
+        with pytest.raises(SaleorNotAuthorised):
+            await order_to_pay(client, store, (await running.saleor.new_order()).id)
