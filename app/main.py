@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from app.dashboard.framing import ANY_DASHBOARD
 from app.dashboard.parts import create_parts
 from app.dashboard.router import create_dashboard_router
+from app.dashboard.way_in import way_in
 from app.ledger.accounts import AccountBook
 from app.ledger.card_keys import CardKeyBook
 from app.ledger.database import Database, create_engine
@@ -88,7 +89,7 @@ async def open_desk(
             inbox=Inbox(database, vault),
             card_keys=CardKeyBook(database, vault),
             gateways=Gateways(http, accounts),
-            addresses=Addresses(settings.base_url),
+            addresses=Addresses(settings.base_url, settings.iframe_base_url),
             now=now,
             schedule=settings.schedule,
         )
@@ -175,6 +176,7 @@ def _mount(app: FastAPI, settings: Settings, desk: Desk, http: httpx2.AsyncClien
             app_version=info.version,
             base=settings.base_path,
             frame_ancestors=settings.dashboard_origins or ANY_DASHBOARD,
+            way_in=partial(way_in, desk.installations),
         )
     )
     for parts in create_parts(desk, saleor.dashboard_tokens, app_name=info.name, base=settings.base_path):

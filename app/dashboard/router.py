@@ -4,8 +4,10 @@ They are the same for everybody and show nothing of any store, so nobody has to 
 Dashboard shows comes from `parts`.
 """
 
+from collections.abc import Awaitable, Callable
+
 from fastapi import APIRouter, Request
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from app.dashboard.framing import ANY_DASHBOARD, frame_ancestors_directive
 from app.dashboard.rendering import render
@@ -13,14 +15,23 @@ from app.dashboard.translation import translation, translation_for
 
 _THEMES = {"light", "dark"}
 
+WayIn = Callable[[str, str], Awaitable[str | None]]
+"""From a Saleor's GraphQL address and a page's path to the same page in that store's Dashboard; None: not known."""
+
 
 def create_dashboard_router(
-    *, app_name: str, app_version: str, base: str = "", frame_ancestors: tuple[str, ...] = ANY_DASHBOARD
+    *,
+    app_name: str,
+    app_version: str,
+    base: str = "",
+    frame_ancestors: tuple[str, ...] = ANY_DASHBOARD,
+    way_in: WayIn | None = None,
 ) -> APIRouter:
     """The pages without anybody's data.
 
     `base` is the path below which browsers reach the app, without a slash at its end. `frame_ancestors` are the origins
-    of Dashboards (see `frame_ancestors_directive`, which raises `ValueError` for what is no origin).
+    of Dashboards (see `frame_ancestors_directive`, which raises `ValueError` for what is no origin). Whoever opens a
+    page beside the Dashboard is led there if `way_in` knows where that is.
     """
     router = APIRouter(include_in_schema=False)
     headers = {
@@ -37,7 +48,12 @@ def create_dashboard_router(
     @router.get("/")
     @router.get("/payments")
     @router.get("/payments/{order_id}")
-    async def page(request: Request, theme: str | None = None) -> HTMLResponse:
+    async def page(request: Request, theme: str | None = None) -> Response:
+        # In a tab of its own, not in the Dashboard's frame.
+        if way_in is not None and request.headers.get("sec-fetch-dest") == "document":
+            there = await way_in(request.query_params.get("saleorApiUrl", ""), request.scope["path"])
+            if there is not None:
+                return RedirectResponse(there, 303, headers=headers)
         language = translation_for(request.headers.get("accept-language", ""))
         html = render("shell.html", language, base=base, theme=theme if theme in _THEMES else None, **about)
         return HTMLResponse(html, headers=headers)

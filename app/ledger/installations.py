@@ -27,6 +27,7 @@ class OpenInstallation:
     jwks: Mapping[str, Any] | None
     jwks_fetched_at: datetime | None
     schema_version: str | None
+    dashboard_url: str | None
 
     @property
     def verified(self) -> bool:
@@ -110,6 +111,14 @@ class InstallationBook:
                 row.jwks_fetched_at = fetched_at
         self._remembered.forget()
 
+    async def set_dashboard(self, installation_id: int, dashboard_url: str | None) -> None:
+        """Keep where that store's Dashboard is; None: forget it."""
+        async with self._database.transaction() as session:
+            row = await session.get_one(Installation, installation_id, with_for_update=True)
+            row.dashboard_url = dashboard_url
+            row.updated_at = self._now()
+        self._remembered.forget()
+
     async def _row_to_write(
         self,
         session: AsyncSession,
@@ -153,6 +162,7 @@ class InstallationBook:
             jwks=row.jwks,
             jwks_fetched_at=row.jwks_fetched_at,
             schema_version=row.schema_version,
+            dashboard_url=row.dashboard_url,
         )
 
 

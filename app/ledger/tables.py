@@ -88,6 +88,7 @@ class Installation(SQLModel, table=True):
     saleor_domain: str = Field(default="", max_length=255)
     schema_version: str | None = Field(default=None, max_length=20)
     app_id: str | None = Field(default=None, max_length=100)
+    dashboard_url: str | None = Field(default=None, max_length=500)  # as the operator says; None: not said
     token_sealed: str | None = Field(default=None, sa_type=Text)
     pending_token_sealed: str | None = Field(default=None, sa_type=Text)
     jwks: dict[str, Any] | None = Field(default=None, sa_type=JSON)

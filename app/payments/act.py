@@ -74,11 +74,14 @@ async def act(desk: Desk, event: RequestedAction, installation: OpenInstallation
     async with desk.database.transaction() as session:
         sheet = await load_by_transaction(session, installation.id, event.transaction.id)
         account = None if sheet is None else await session.get(MerchantAccount, sheet.payment.account_id)
+        page = None
+        if sheet is not None:
+            page = desk.addresses.payment_page(installation.saleor_api_url, sheet.payment.order_id)
         try:
             operation, fresh = _find_or_add(desk, session, sheet, event, account)
         except Refusal as refusal:
             reference = reference_of_refusal(event.request_key) if event.request_key else unique_reference()
-            return ActionAnswer.failure(event.kind, psp_reference=reference, message=refusal.message)
+            return ActionAnswer.failure(event.kind, psp_reference=reference, message=refusal.message, external_url=page)
         assert sheet is not None  # noqa: S101 - a missing sheet is refused
         assert account is not None  # noqa: S101 - an account with payments is never deleted
         if fresh:
@@ -86,9 +89,9 @@ async def act(desk: Desk, event: RequestedAction, installation: OpenInstallation
             await keep_shares(session, operation, sheet)
         if not fresh or operation.state is not State.INTENT:
             keep_reference(sheet.payment, operation)
-            return action_answer(sheet, operation, event.kind)
+            return action_answer(sheet, operation, event.kind, page)
     sheet = await send(desk, account, sheet, operation, deadline, answering=True)
-    return action_answer(sheet, sheet.by_id(operation.id), event.kind)
+    return action_answer(sheet, sheet.by_id(operation.id), event.kind, page)
 
 
 def _find_or_add(

@@ -61,8 +61,8 @@ def refused_session(flow: TransactionFlow, refusal: Refusal) -> SessionAnswer:
     )
 
 
-def session_answer(sheet: Sheet) -> SessionAnswer:
-    """Return where the payment stands, for the storefront and for Saleor."""
+def session_answer(sheet: Sheet, page: str | None) -> SessionAnswer:
+    """Return where the payment stands, for the storefront and for Saleor; ``page`` is where staff see it."""
     payment, create = sheet.payment, sheet.create
     flow = TransactionFlow(payment.flow.value)
     reference = create.psp_reference or payment.order_id
@@ -72,7 +72,12 @@ def session_answer(sheet: Sheet) -> SessionAnswer:
         case state if not state.final and disagrees(payment):
             errors = [error_data(UNDER_REVIEW, _words(_REVIEW_WORDS, payment.language))]
             return SessionAnswer.action_required(
-                flow, psp_reference=reference, amount=payment.amount, message=payment.problem, data={"errors": errors}
+                flow,
+                psp_reference=reference,
+                amount=payment.amount,
+                message=payment.problem,
+                data={"errors": errors},
+                external_url=page,
             )
         case State.SUCCESS:
             return SessionAnswer.success(
@@ -82,6 +87,7 @@ def session_answer(sheet: Sheet) -> SessionAnswer:
                 actions=actions,
                 message=create.message,
                 card=_paid_with(sheet),
+                external_url=page,
             )
         case State.FAILURE:
             words = create.shopper_message or _words(_DECLINED_WORDS, payment.language)
@@ -93,24 +99,43 @@ def session_answer(sheet: Sheet) -> SessionAnswer:
                 actions=actions,
                 message=create.message,
                 data={"errors": [error_data(create.status_code or DECLINED, words, retry_after=retry_after)]},
+                external_url=page,
             )
         # The call of a direct payment is over: whatever it comes to, its shopper has nothing left to do.
         case State.UNKNOWN if payment.mode is Mode.DIRECT:
             return SessionAnswer.request(
-                flow, psp_reference=reference, amount=payment.amount, actions=actions, message=create.message
+                flow,
+                psp_reference=reference,
+                amount=payment.amount,
+                actions=actions,
+                message=create.message,
+                external_url=page,
             )
         case State.PENDING if not create.waits_for_shopper:
             return SessionAnswer.request(
-                flow, psp_reference=reference, amount=payment.amount, actions=actions, message=create.message
+                flow,
+                psp_reference=reference,
+                amount=payment.amount,
+                actions=actions,
+                message=create.message,
+                external_url=page,
             )
         case _:
             return SessionAnswer.action_required(
-                flow, psp_reference=reference, amount=payment.amount, message=create.message, data=_next_step(sheet)
+                flow,
+                psp_reference=reference,
+                amount=payment.amount,
+                message=create.message,
+                data=_next_step(sheet),
+                external_url=page,
             )
 
 
-def action_answer(sheet: Sheet, operation: Operation, action: AvailableAction) -> ActionAnswer:
-    """Return what became of what staff asked; the operation's reference must be set while its outcome is open."""
+def action_answer(sheet: Sheet, operation: Operation, action: AvailableAction, page: str | None) -> ActionAnswer:
+    """Return what became of what staff asked, and the ``page`` that tells why.
+
+    The operation's reference must be set while its outcome is open.
+    """
     if operation.psp_reference is None:
         raise ValueError("an answer needs the reference that it will keep")
     match operation.state:
@@ -121,6 +146,7 @@ def action_answer(sheet: Sheet, operation: Operation, action: AvailableAction) -
                 amount=operation.amount,
                 actions=balance(sheet.payment.flow, sheet.operations).actions,
                 message=operation.message,
+                external_url=page,
             )
         case State.FAILURE:
             return ActionAnswer.failure(
@@ -129,6 +155,7 @@ def action_answer(sheet: Sheet, operation: Operation, action: AvailableAction) -
                 amount=operation.amount or None,
                 actions=balance(sheet.payment.flow, sheet.operations).actions,
                 message=operation.message,
+                external_url=page,
             )
         case _:
             return ActionAnswer.pending(action, psp_reference=operation.psp_reference)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from urllib.parse import quote
 
 import httpx2
 
@@ -16,15 +17,20 @@ from app.ledger.inbox import Inbox
 from app.ledger.installations import InstallationBook
 from app.ledger.tables import MerchantAccount
 from app.payments.schedule import Schedule
+from app.saleor.limits import usable_link
 
 _BETWEEN_COMPARISONS = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Where the outside finds us; ``base_url`` is the public address of the app, without a trailing slash."""
+    """Where the outside finds us, without a trailing slash: ``base_url`` for servers and shoppers.
+
+    ``iframe_base_url`` is for the browsers of staff; the same when None.
+    """
 
     base_url: str
+    iframe_base_url: str | None = None
 
     def notifications(self, account_id: str) -> str:
         """Return where the gateway notifies us of an account's payments."""
@@ -33,6 +39,15 @@ class Addresses:
     def return_page(self, order_id: str) -> str:
         """Return where the gateway sends the shopper back."""
         return f"{self.base_url}/pay/return/{order_id}"
+
+    def payment_page(self, saleor_api_url: str, order_id: str) -> str | None:
+        """Return where staff see a payment: Saleor's ``externalUrl``. None when Saleor would not take the address.
+
+        It names the store, so that somebody who opens it outside the Dashboard can be led there; where that makes it
+        too long for Saleor, it does not.
+        """
+        page = f"{self.iframe_base_url or self.base_url}/payments/{order_id}"
+        return usable_link(f"{page}?saleorApiUrl={quote(saleor_api_url, safe=':/')}") or usable_link(page)
 
 
 class Gateways:

@@ -49,8 +49,9 @@ async def pay_directly(
         desk, event, installation, plan.terms, plan.request, psp_reference=None, expires_at=None
     )
     if operation_id is None:
-        return await as_recorded(desk, installation.id, event.transaction.id)
-    return await _pay(desk, client, plan, operation_id, event, deadline=deadline)
+        return await as_recorded(desk, installation, event.transaction.id)
+    sheet = await _pay(desk, client, plan, operation_id, event, deadline=deadline)
+    return session_answer(sheet, desk.addresses.payment_page(installation.saleor_api_url, sheet.payment.order_id))
 
 
 async def _plan(
@@ -88,7 +89,7 @@ async def _pay(
     event: TransactionInitializeSession | TransactionProcessSession,
     *,
     deadline: Deadline,
-) -> SessionAnswer:
+) -> Sheet:
     """Ask the gateway, then commit what came of it."""
     outcome: PaymentRecord | GatewayError
     try:
@@ -114,8 +115,7 @@ async def _pay(
             close_replaced(attempts, sheet.payment, event.source, posting)
         keep_reference(sheet.payment, create)
         session.add_all([*sheet.operations, *sheet.events, *(each for one in attempts for each in one.operations)])
-        answer = session_answer(sheet)
     if not isinstance(outcome, GatewayError):
         await keys_accepted(desk, account.id, sheet)
     desk.wake()
-    return answer
+    return sheet

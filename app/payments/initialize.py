@@ -49,7 +49,7 @@ async def initialize(
         plan = plan_hosted(event, account, desk.addresses)
     except Refusal as refusal:
         # What was taken once stays taken, whatever the store has changed since.
-        known = await recorded_answer(desk, installation.id, event.transaction.id)
+        known = await recorded_answer(desk, installation, event.transaction.id)
         return known or refused_session(event.action.action_type, refusal)
     account = plan.terms.account
     client = desk.gateways.client(account)  # keys that do not open fail here, while nothing is recorded yet
@@ -66,16 +66,16 @@ async def initialize(
         expires_at=desk.now() + timedelta(seconds=account.order_timeout),
     )
     if operation_id is None:
-        return await as_recorded(desk, installation.id, event.transaction.id)
+        return await as_recorded(desk, installation, event.transaction.id)
     sheet = await _create(desk, client, plan, operation_id, event, deadline=deadline)
     while sheet is None:
         anew = await begin_anew(desk, account, plan.request, operation_id, deadline)
         if anew is None:
-            return await as_recorded(desk, installation.id, event.transaction.id)
+            return await as_recorded(desk, installation, event.transaction.id)
         request, operation_id = anew
         plan = replace(plan, request=request)
         sheet = await _create(desk, client, plan, operation_id, event, deadline=deadline)
-    return session_answer(sheet)
+    return session_answer(sheet, desk.addresses.payment_page(installation.saleor_api_url, sheet.payment.order_id))
 
 
 async def _create(

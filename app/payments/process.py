@@ -24,9 +24,9 @@ async def process(desk: Desk, event: TransactionProcessSession, installation: Op
         return await initialize(desk, event, installation)
     create = sheet.create
     if create.state.final or create.id is None or _being_created(desk, sheet):
-        return await as_recorded(desk, installation.id, event.transaction.id)
+        return await as_recorded(desk, installation, event.transaction.id)
     await look(desk, create.id, deadline, answering=True)
-    return await as_recorded(desk, installation.id, event.transaction.id)
+    return await as_recorded(desk, installation, event.transaction.id)
 
 
 def _being_created(desk: Desk, sheet: Sheet) -> bool:

@@ -29,20 +29,22 @@ def define_webhooks(saleor: SaleorApp, desk: Desk) -> None:
 
     async def session_as_recorded(event: SessionEvent, context: WebhookContext, error: Exception) -> SessionAnswer:
         """After an error of ours: what is recorded is still true, and a payment that exists has not failed."""
-        answer = await recorded_answer(desk, _installation(context).id, event.transaction.id)
+        answer = await recorded_answer(desk, _installation(context), event.transaction.id)
         if answer is None:
             raise error
         return answer
 
     async def action_as_recorded(event: RequestedAction, context: WebhookContext, error: Exception) -> ActionAnswer:
         """After an error of ours: an operation that was recorded is pending until it is settled, never failed."""
+        installation = _installation(context)
         async with desk.database.transaction() as session:
-            sheet = await load_by_transaction(session, _installation(context).id, event.transaction.id)
+            sheet = await load_by_transaction(session, installation.id, event.transaction.id)
             operation = sheet.by_key(event.request_key) if sheet and event.request_key else None
             if sheet is None or operation is None:
                 raise error
             keep_reference(sheet.payment, operation)
-        return action_answer(sheet, operation, event.kind)
+        page = desk.addresses.payment_page(installation.saleor_api_url, sheet.payment.order_id)
+        return action_answer(sheet, operation, event.kind, page)
 
     @saleor.webhook("PAYMENT_GATEWAY_INITIALIZE_SESSION", query="payment_gateway_initialize_session.graphql")
     async def offered(event: PaymentGatewayInitializeSession, context: WebhookContext) -> GatewayConfigAnswer:

@@ -43,8 +43,9 @@ async def deliver(desk: Desk, saleor: SaleorClient, event_id: int) -> None:
 
 async def _tell(desk: Desk, saleor: SaleorClient, payment: Payment, event: SaleorEvent) -> SaleorError | None:
     installation = await desk.installations.get(payment.installation_id)
+    page = desk.addresses.payment_page(installation.saleor_api_url, payment.order_id)
     try:
-        await saleor.report(installation, _report(payment, event))
+        await saleor.report(installation, _report(payment, event, page))
     except SaleorError as error:
         return error
     except ValidationError as error:  # Saleor would refuse it as well, now and tomorrow
@@ -62,7 +63,7 @@ def _says_what_is_possible(event: SaleorEvent) -> bool:
     return event.available_actions is not None
 
 
-def _report(payment: Payment, event: SaleorEvent) -> EventReport:
+def _report(payment: Payment, event: SaleorEvent, page: str | None) -> EventReport:
     actions = event.available_actions
     return EventReport(
         transaction_id=payment.transaction_id,
@@ -71,6 +72,7 @@ def _report(payment: Payment, event: SaleorEvent) -> EventReport:
         amount=event.amount,
         message=event.message,
         available_actions=None if actions is None else tuple(AvailableAction(each) for each in actions),
+        external_url=page,
         payment_method_details=from_kept(event.card),
     )
 

@@ -78,9 +78,11 @@ async def test_installations_are_listed_with_how_far_they_are(
     assert "activate the app" in said.out
     assert "not-proven" not in said.out
     assert (await shell("installations", "list", "--json")).json == [
-        {"saleor": SALEOR, "app_id": "QXBwOjE=", "saleor_version": "3.23", "verified": True, "pending": False,
+        {"saleor": SALEOR, "app_id": "QXBwOjE=", "saleor_version": "3.23", "verified": True,
+         "dashboard_url": None, "pending": False,
          "accounts": 1},
-        {"saleor": OTHER, "app_id": None, "saleor_version": "3.22", "verified": False, "pending": True, "accounts": 0},
+        {"saleor": OTHER, "app_id": None, "saleor_version": "3.22", "verified": False,
+         "dashboard_url": None, "pending": True, "accounts": 0},
     ]  # fmt: skip
 
     await desk.installations.save_pending(
@@ -93,3 +95,23 @@ async def test_installations_are_listed_with_how_far_they_are(
 async def test_before_the_first_installation_the_manifest_is_named(shell: Shell, desk: Desk) -> None:
     assert f"{APP}/api/manifest" in (await shell("installations", "list")).out
     assert (await shell("installations", "list", "--json")).json == []
+
+
+@one_database
+async def test_an_operator_says_where_the_dashboard_is(shell: Shell, desk: Desk, installed: int) -> None:
+    said = await shell("installations", "set", "--dashboard-url", "https://dashboard.example.com")
+    assert said.out == f"The Dashboard of {SALEOR} is at https://dashboard.example.com/.\n"
+    assert "https://dashboard.example.com/" in (await shell("installations", "list")).out
+    await install(desk)  # installed once more: what the operator has said stands
+    listed = (await shell("installations", "list", "--json")).json
+    assert [each["dashboard_url"] for each in listed] == ["https://dashboard.example.com/"]
+
+    await install(desk, OTHER)
+    (await shell("installations", "set", "--no-dashboard-url")).failed("say which with --saleor")
+    said = await shell("installations", "set", "--saleor", SALEOR, "--no-dashboard-url", "--json")
+    assert said.json["dashboard_url"] is None
+    assert (await shell("installations", "set", "--no-dashboard-url", "--saleor", SALEOR)).out == (
+        f"The Dashboard of {SALEOR} is at an address that is not known.\n"
+    )
+    (await shell("installations", "set", "--dashboard-url", "javascript:alert(1)")).failed("must be like", status=2)
+    (await shell("installations", "set")).failed("--dashboard-url", status=2)

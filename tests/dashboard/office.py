@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import httpx2
@@ -10,6 +11,7 @@ from fastapi import APIRouter, FastAPI
 
 from app.dashboard.parts import create_parts
 from app.dashboard.router import create_dashboard_router
+from app.dashboard.way_in import way_in
 from app.ledger.accounts import AccountKeys, NewAccount
 from app.ledger.tables import MerchantAccount, Payment
 from app.payments.desk import Desk
@@ -77,7 +79,11 @@ async def open_office(shop: Shop, *, base: str = "") -> AsyncIterator[Office]:
         tokens = DashboardTokens(installations, Keyring(installations, to_saleor, shop.clock), shop.clock)
         parts = create_parts(shop.desk, tokens, app_name="Saleor Gateway", base=base)
         app = FastAPI(redirect_slashes=False)
-        app.include_router(create_dashboard_router(app_name="Saleor Gateway", app_version="1", base=base))
+        app.include_router(
+            create_dashboard_router(
+                app_name="Saleor Gateway", app_version="1", base=base, way_in=partial(way_in, installations)
+            )
+        )
         for each in parts:
             app.include_router(each)
         app.mount("/static", static_files())

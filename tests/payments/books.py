@@ -75,6 +75,7 @@ class Books(SaleorClient):
             amount=event.amount,
             message=event.message,
             actions=actions,
+            external_url=event.external_url,
         )
         try:
             _, repeated = book_report(transaction, report, self.transactions.values(), self.scribe)

@@ -16,6 +16,8 @@ from app.saleor.testing.vocabulary import Action
 from app.saleor.wire import read_json, write_json
 from tests.payments.paper import HUNDRED, NOON, ORDER, a_sheet, an_operation
 
+PAGE = f"https://pay.example.com/payments/{ORDER}"
+
 
 @pytest.mark.parametrize(
     ("state", "waits", "result"),
@@ -33,10 +35,10 @@ from tests.payments.paper import HUNDRED, NOON, ORDER, a_sheet, an_operation
 def test_where_a_payment_stands(flow: Flow, state: State, waits: bool, result: str) -> None:
     sheet = a_sheet(flow, state)
     sheet.create.waits_for_shopper = waits
-    answer = session_answer(sheet)
+    answer = session_answer(sheet, PAGE)
     assert answer.result == f"{flow.value}_{result}"
-    assert (answer.psp_reference, answer.amount) == (ORDER, HUNDRED)
-    assert session_answer(sheet) == answer  # the same state, the same answer
+    assert (answer.psp_reference, answer.amount, answer.external_url) == (ORDER, HUNDRED, PAGE)
+    assert session_answer(sheet, PAGE) == answer  # the same state, the same answer
 
 
 @given(flow=st.sampled_from(list(Flow)), state=st.sampled_from(list(State)), waits=st.booleans(), link=st.booleans())
@@ -44,7 +46,7 @@ def test_saleor_takes_every_answer_about_a_session(flow: Flow, state: State, wai
     sheet = a_sheet(flow, state)
     sheet.create.waits_for_shopper = waits
     sheet.payment.checkout_url = "https://pay.example/form" if link else None
-    answer = read_session_answer(read_json(write_json(session_answer(sheet).dump())))
+    answer = read_session_answer(read_json(write_json(session_answer(sheet, PAGE).dump())))
     assert answer.psp_reference == ORDER
 
 
@@ -53,7 +55,7 @@ def test_saleor_takes_every_answer_about_an_action(kind: Kind, state: State) -> 
     operation = an_operation(kind, state, psp_reference="ours")
     sheet = a_sheet(Flow.AUTHORIZATION, State.SUCCESS, operation)
     action = AvailableAction.CHARGE if kind is Kind.CAPTURE else AvailableAction.REFUND
-    said = action_answer(sheet, operation, action).dump()
+    said = action_answer(sheet, operation, action, PAGE).dump()
     assert read_action_answer(read_json(write_json(said)), Action(action.value)).psp_reference == "ours"
     if not state.final:
         assert said == {"pspReference": "ours"}  # anything more would make the transaction unreadable
@@ -63,7 +65,7 @@ def test_a_link_with_its_time() -> None:
     sheet = a_sheet(Flow.CHARGE, State.INIT)
     sheet.payment.checkout_url = "https://pay.example/form"
     sheet.payment.expires_at = NOON + timedelta(hours=1)
-    assert session_answer(sheet).data == {
+    assert session_answer(sheet, PAGE).data == {
         "checkoutUrl": "https://pay.example/form",
         "expiresAt": "2026-11-21T13:00:00Z",
     }
@@ -73,7 +75,7 @@ def test_a_link_with_its_time() -> None:
 def test_without_a_link_the_storefront_reads_why_in_the_shoppers_language(language: str, word: str) -> None:
     sheet = a_sheet(Flow.CHARGE, State.UNKNOWN)
     sheet.payment.language = language
-    [error] = session_answer(sheet).data["errors"]
+    [error] = session_answer(sheet, PAGE).data["errors"]
     assert error["code"] == "CREATION_UNKNOWN"
     assert word in error["message"]
 
@@ -81,18 +83,18 @@ def test_without_a_link_the_storefront_reads_why_in_the_shoppers_language(langua
 def test_a_decline_has_the_gateways_code_and_words_for_the_shopper() -> None:
     sheet = a_sheet(Flow.CHARGE, State.FAILURE)
     sheet.create.status_code, sheet.create.shopper_message = "4009", "Not enough money."
-    assert session_answer(sheet).data == {"errors": [{"code": "4009", "message": "Not enough money."}]}
+    assert session_answer(sheet, PAGE).data == {"errors": [{"code": "4009", "message": "Not enough money."}]}
 
 
 def test_what_was_really_paid_is_answered_as_success() -> None:
     """Law 8."""
     sheet = a_sheet(Flow.CHARGE, State.SUCCESS)
     sheet.create.amount = Decimal("80.00")
-    assert session_answer(sheet).amount == Decimal("80.00")
+    assert session_answer(sheet, PAGE).amount == Decimal("80.00")
 
 
 def test_what_is_answered_as_success_says_what_is_possible_next() -> None:
-    assert session_answer(a_sheet(Flow.AUTHORIZATION, State.SUCCESS)).actions == (
+    assert session_answer(a_sheet(Flow.AUTHORIZATION, State.SUCCESS), PAGE).actions == (
         AvailableAction.CHARGE,
         AvailableAction.CANCEL,
     )
@@ -102,7 +104,7 @@ def test_an_open_operation_without_a_reference_cannot_be_answered() -> None:
     """Law 9: it would be answered under one name now and reported under another later."""
     operation = an_operation(Kind.REFUND, State.UNKNOWN)
     with pytest.raises(ValueError, match="reference"):
-        action_answer(a_sheet(Flow.CHARGE, State.SUCCESS, operation), operation, AvailableAction.REFUND)
+        action_answer(a_sheet(Flow.CHARGE, State.SUCCESS, operation), operation, AvailableAction.REFUND, PAGE)
 
 
 def test_a_refusal_is_a_failure_for_saleor_and_an_error_for_the_storefront() -> None:

@@ -1,0 +1,29 @@
+"""Where a store's Dashboard is, and where in it an app's page is (Saleor contract, B.2.6)."""
+
+import re
+from urllib.parse import quote, urlsplit
+
+_CLOUD = ".saleor.cloud"
+_DASHBOARD = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[A-Za-z0-9._~-]+)*/?")
+_LONGEST = 400
+
+
+def dashboard_beside(saleor_api_url: str) -> str | None:
+    """Return the Dashboard's address where it follows from the API's: in Saleor Cloud. None elsewhere."""
+    parts = urlsplit(saleor_api_url)
+    if parts.scheme == "https" and parts.netloc.endswith(_CLOUD) and parts.path == "/graphql/":
+        return f"https://{parts.netloc}/dashboard/"
+    return None
+
+
+def read_dashboard_address(text: str) -> str:
+    """Return an address that somebody has given, with a slash at its end. Raises ValueError for what is none."""
+    if len(text) > _LONGEST or not _DASHBOARD.fullmatch(text):
+        msg = "the Dashboard's address must be like https://dashboard.example.com/"
+        raise ValueError(msg)
+    return text.rstrip("/") + "/"
+
+
+def app_page_in(dashboard: str, app_id: str, path: str) -> str:
+    """Return where the Dashboard shows the app's page at ``path``, which begins with a slash."""
+    return f"{dashboard.rstrip('/')}/extensions/app/{quote(app_id, safe='')}{quote(path)}"

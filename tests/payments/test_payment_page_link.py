@@ -1,0 +1,66 @@
+"""Whatever Saleor shows of a payment leads to the payment's page (Saleor contract, A.4, A.7)."""
+
+import pytest
+
+from app.payments.desk import Addresses
+from app.saleor.limits import LINK_LENGTH
+from tests.payments.shop import SALEOR, TOTAL, Shop
+from tests.payments.till import Mute, operation, said
+
+# For what does not depend on the database.
+one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+def page(shop: Shop) -> str:
+    """Return where staff see the shop's payment."""
+    return f"https://pay.example.com/payments/{shop.order_id}?saleorApiUrl={SALEOR}"
+
+
+async def test_every_answer_and_every_report_names_it(shop: Shop) -> None:
+    shop.till.will(shop.till.page())
+    assert (await shop.begin()).external_url == page(shop)
+    assert (await shop.begin()).external_url == page(shop)  # the same question, from what is recorded
+    assert (await shop.come_back()).external_url == page(shop)
+    await shop.work()
+    assert {each.external_url for each in shop.books.reports} == {page(shop)}
+
+
+@one_database
+async def test_staff_are_told_where_to_see_why(paid: Shop) -> None:
+    refused = await paid.staff("REFUND", "1000.00", "too-much")
+    assert (refused.outcome, refused.external_url) == ("FAILURE", page(paid))
+    in_euro = await paid.staff("REFUND", "1.00", "in-euro", currency="EUR")
+    assert (in_euro.outcome, in_euro.external_url) == ("FAILURE", page(paid))
+    paid.till.will(said(operation("refund", paid.order_id, TOTAL)))
+    done = await paid.staff("REFUND", TOTAL, "all")
+    assert (done.outcome, done.external_url) == ("SUCCESS", page(paid))
+
+
+@one_database
+async def test_an_answer_that_is_only_a_reference_stays_that(paid: Shop) -> None:
+    paid.till.will(Mute.HANGS_UP)
+    answer = await paid.staff("REFUND", TOTAL)
+    assert set(answer.dump()) == {"pspReference"}
+
+
+@one_database
+async def test_a_session_that_is_refused_has_no_page(shop: Shop) -> None:
+    answer = await shop.begin(currency="XXX")
+    assert (answer.result, answer.external_url) == ("CHARGE_FAILURE", None)
+    assert await shop.recorded() is None
+
+
+def test_where_staff_come_by_another_way_the_page_is_there() -> None:
+    addresses = Addresses("http://app:3000", "https://apps.example.com/pay")
+    assert addresses.payment_page(SALEOR, "7") == f"https://apps.example.com/pay/payments/7?saleorApiUrl={SALEOR}"
+
+
+def test_an_address_that_saleor_would_choke_on_is_not_said() -> None:
+    """A charge is worth more than a link: an address that Saleor refuses would make a failure of a success."""
+    assert Addresses("http://app:3000").payment_page(SALEOR, "7") is None
+    long = "https://" + "a" * 60 + ".example.com"
+    with_store = Addresses(long).payment_page(SALEOR, "7" * 32)
+    assert with_store is not None
+    without = Addresses(long).payment_page(SALEOR.replace("shop", "s" * 60), "7" * 32)
+    assert without == f"{long}/payments/{'7' * 32}"
+    assert len(with_store) <= LINK_LENGTH
