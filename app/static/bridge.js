@@ -12,7 +12,7 @@ export const saleorApiUrl = new URLSearchParams(location.search).get("saleorApiU
 /** The Dashboard did not hand us a token in time. */
 export class NoToken extends Error {}
 
-/** Hears "locale" when the language has changed, and "redirect" with the path to go to. */
+/** Hears "locale" when the language has changed. */
 export const dashboardSays = new EventTarget();
 
 let origin = null; // of the Dashboard, pinned by the first token
@@ -71,11 +71,9 @@ function speak({ locale }) {
   dashboardSays.dispatchEvent(new Event("locale"));
 }
 
-function redirect({ path }) {
-  if (typeof path === "string") dashboardSays.dispatchEvent(new CustomEvent("redirect", { detail: path }));
-}
-
-const heard = { handshake: take, tokenRefresh: take, theme: dress, localeChanged: speak, redirect };
+// Not heard: "redirect". It follows the first handshake and says the Dashboard's own path, when the frame has long got
+// its address from that.
+const heard = { handshake: take, tokenRefresh: take, theme: dress, localeChanged: speak };
 
 window.addEventListener("message", ({ source, origin: from, data }) => {
   // Not compared with document.referrer's origin: after a navigation inside the frame that would be our own.

@@ -71,11 +71,11 @@ function fill(part, language, focus) {
   if (focus) (news ?? heading).focus();
 }
 
-function go(path, { replace = false, told = false } = {}) {
+function go(path) {
   const target = new URL(base + path, location.origin);
   target.searchParams.set("saleorApiUrl", saleorApiUrl);
-  history[replace ? "replaceState" : "pushState"](null, "", target);
-  if (!told) say("updateRouting", { newRoute: path });
+  history.pushState(null, "", target);
+  say("updateRouting", { newRoute: path });
   window.scrollTo(0, 0);
   show(path);
 }
@@ -102,9 +102,6 @@ content.addEventListener("submit", (event) => {
 
 window.addEventListener("popstate", () => show(inside(location.href)));
 dashboardSays.addEventListener("locale", () => show(inside(location.href), { focus: false }));
-dashboardSays.addEventListener("redirect", ({ detail }) => {
-  if (inside(base + detail) !== null) go(inside(base + detail), { replace: true, told: true });
-});
 
 if (framed) show(inside(location.href), { focus: false });
 else warn(root.dataset.outside);

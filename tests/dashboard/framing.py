@@ -1,38 +1,25 @@
-"""A page that plays the Dashboard: another origin, the iframe as the Dashboard makes it, and its messages."""
+"""The app's pages in the played Dashboard: another origin, the frame as Saleor's own makes it, and its messages."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from urllib.parse import urlencode
 
-from fastapi import FastAPI
-from fastapi.responses import HTMLResponse
 from playwright.async_api import ConsoleMessage, Error, FrameLocator, Page
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from app.saleor.testing import SaleorSettings
+from app.saleor.testing import serving as saleor_serving
+from app.saleor.testing.state import App
 from tests.browsing import chromium, serving
 from tests.payments.shop import SALEOR
+from tests.saleor.dashboard_tokens import APP_ID
 
-# Saleor contract, B.2.6: the sandbox, the address, and who says what when.
-_DASHBOARD = """<!doctype html><html lang="en"><title>Dashboard</title><link rel="icon" href="data:,"><script>
-const heard = [], tokens = [];
-const frame = () => document.querySelector("iframe").contentWindow;
-const say = (type, payload) => frame().postMessage({ type, payload }, "%(app)s");
-const shake = () => {
-  if (tokens.length) say("handshake", { token: tokens[0], version: 1, saleorVersion: "3.23.28" });
-};
-addEventListener("message", ({ data, source }) => {
-  if (source !== frame()) return;
-  heard.push(data);
-  if (data.type === "notifyReady") shake();
-  say("response", { actionId: data.payload.actionId, ok: true });
-});
-const refresh = (token) => { tokens[0] = token; say("tokenRefresh", { token }); };
-const dress = (theme) => say("theme", { theme });
-const speak = (locale) => say("localeChanged", { locale });
-</script>
-<body style="margin: 0"><iframe src="%(app)s%(path)s?%(query)s" onload="shake()" title="App"
-  style="width: 100%%; height: 100vh; border: 0"
-  sandbox="allow-same-origin allow-forms allow-scripts allow-downloads allow-popups"></iframe></html>"""
+# What tests have the Dashboard say, beside its own dress(theme) and speak(locale).
+_SHORT_FORMS = """() => Object.assign(window, {
+  frame: () => embedded[0].frame.contentWindow,
+  say: (type, payload) => embedded[0].say(type, payload),
+  refresh: (token) => { embedded[0].token = token; embedded[0].say("tokenRefresh", { token }); },
+})"""
 
 
 class Complaints(list[str]):
@@ -56,20 +43,32 @@ async def dashboard_of(
     app: ASGIApp, path: str = "/", *, width: int = 1000, complaints: Complaints | None = None
 ) -> AsyncIterator[tuple[Page, FrameLocator]]:
     """Give the Dashboard's page, and the frame in it that shows the app. Nobody is signed in yet: see ``sign_in``."""
-    dashboard = FastAPI()
-    async with serving(app) as here, serving(dashboard) as there, chromium() as browser:
-        query = urlencode({"domain": "shop.example.com", "saleorApiUrl": SALEOR, "id": "QXBwOjE=", "theme": "light"})
-        html = _DASHBOARD % {"app": here, "path": path, "query": query.replace("&", "&amp;")}
-
-        @dashboard.get("/")
-        async def show() -> HTMLResponse:
-            return HTMLResponse(html)
-
+    settings = SaleorSettings(public_url=SALEOR.removesuffix("/graphql/"))
+    async with serving(app) as here, saleor_serving(settings) as saleor, chromium() as browser:
+        world = saleor.engine.world
+        world.signed_in = None
+        world.apps["app"] = _installed(here)
         page = await browser.new_page(viewport={"width": width, "height": 900})
         if complaints is not None:
             complaints.of(page)
-        await page.goto(there)
+        await page.goto(f"{saleor.url}/dashboard/extensions/app/{APP_ID.replace('=', '%3D')}{path}")
+        await page.evaluate(_SHORT_FORMS)
         yield page, page.frame_locator("iframe")
+
+
+def _installed(app_url: str) -> App:
+    """What that Saleor knows of the app. The installation itself is of no interest here."""
+    return App(
+        id=APP_ID,
+        identifier="app",
+        name="App",
+        version="1",
+        token="",
+        permissions=("HANDLE_PAYMENTS",),
+        active=True,
+        webhooks=(),
+        manifest={"appUrl": app_url},
+    )
 
 
 def below(path: str, app: ASGIApp) -> ASGIApp:
@@ -86,10 +85,19 @@ def below(path: str, app: ASGIApp) -> ASGIApp:
 
 async def sign_in(page: Page, token: str) -> None:
     """Hand a token to the app, as at a handshake; the next ones get the same."""
-    await page.evaluate("token => { tokens[0] = token; shake(); }", token)
+    await page.evaluate("token => { embedded[0].token = token; embedded[0].shake(); }", token)
 
 
 async def heard(page: Page, kind: str) -> list[dict[str, str]]:
     """Return what the app has said of one kind."""
     said = await page.evaluate("kind => heard.filter(each => each.type === kind).map(each => each.payload)", kind)
     return list(said)
+
+
+async def heard_again(page: Page, kind: str, times: int) -> None:
+    """Wait until the app has said something of one kind so often."""
+    async with asyncio.timeout(20):
+        while True:
+            if len(await heard(page, kind)) >= times:
+                return
+            await asyncio.sleep(0.02)

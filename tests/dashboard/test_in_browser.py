@@ -1,6 +1,7 @@
 """The app's pages in a frame of another origin, as the Dashboard shows them."""
 
 import json
+import re
 from decimal import Decimal
 
 import pytest
@@ -11,7 +12,7 @@ from app.dashboard.router import create_dashboard_router
 from app.payments.split.choice import chosen_in
 from app.static import static_files
 from tests.commands.conftest import one_database
-from tests.dashboard.framing import Complaints, below, dashboard_of, heard, sign_in
+from tests.dashboard.framing import Complaints, below, dashboard_of, heard, heard_again, sign_in
 from tests.dashboard.office import Office, open_office
 from tests.payments.shop import Shop
 from tests.payments.split.market import becomes_a_market, bought
@@ -71,7 +72,7 @@ async def test_a_form_is_sent_again_when_the_token_was_over(market: Office) -> N
         # A laptop was shut for an hour: the Dashboard itself has only the old token at first.
         market.shop.clock.forward(hours=1)
         await frame.get_by_role("button", name="Choose so").click()
-        await page.wait_for_function("heard.filter(each => each.type === 'notifyReady').length > 1")
+        await heard_again(page, "notifyReady", 2)
         assert chosen_in(await market.shop.sheet()) is None
         await page.evaluate("token => refresh(token)", market.token())
         await expect(frame.get_by_role("status")).to_be_visible()
@@ -121,18 +122,29 @@ async def test_theme_and_language_are_the_dashboards(market: Office) -> None:
 
 
 @one_database
-async def test_the_dashboards_own_back_and_deep_links_lead_to_pages(market: Office) -> None:
-    async with dashboard_of(market.app, f"/payments/{market.shop.order_id}") as (page, frame):
+async def test_deep_links_and_the_way_back_lead_to_pages(market: Office) -> None:
+    async with dashboard_of(market.app, "/payments?problems=1") as (page, frame):
         await sign_in(page, market.token())
-        await expect(frame.get_by_role("heading", name="Payment of 569.50")).to_be_visible()
-        await page.evaluate("say('redirect', { path: '/payments?problems=1' })")
         await expect(frame.get_by_role("row")).to_have_count(2)
         await frame.get_by_role("link", name="Order 1002").click()
         await expect(frame.get_by_role("heading", name="Payment of 100.00")).to_be_visible()
-        await page.evaluate("history.back()")
+        await expect(page).to_have_url(re.compile(r"/extensions/app/[^/]+/payments/[^/]+$"))
+        # Each step is one of the frame's and one of the Dashboard's.
+        await page.evaluate("history.go(-2)")
         await expect(frame.get_by_role("row")).to_have_count(2)
-        await page.evaluate("say('redirect', { path: 'https://elsewhere.example/' })")
-        await expect(frame.get_by_role("row")).to_have_count(2)
+        await expect(page).to_have_url(re.compile(r"/payments\?problems=1$"))
+
+
+@one_database
+async def test_the_dashboard_says_its_own_path_and_nobody_minds(market: Office) -> None:
+    complaints = Complaints()
+    async with dashboard_of(market.app, "/payments", complaints=complaints) as (page, frame):
+        await sign_in(page, market.token())
+        await expect(frame.get_by_role("heading", name="Payments")).to_be_visible()
+        for path in ("/", "/dashboard/extensions/app/QXBwOjE%3D/payments/7", "https://elsewhere.example/"):
+            await page.evaluate("path => say('redirect', { path })", path)
+        await expect(frame.get_by_role("row")).to_have_count(4)
+        assert complaints == []
 
 
 @one_database

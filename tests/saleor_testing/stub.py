@@ -75,7 +75,7 @@ class Stub:
     def _told(self, asked: Asked) -> Told:
         if asked.path == "/manifest" and "/manifest" not in self.answers:
             return Told(self.manifest)
-        told = self.answers.get(asked.path, Told({"error": "unexpected"}, status=404))
+        told = self.answers.get(asked.path.partition("?")[0], Told({"error": "unexpected"}, status=404))
         if isinstance(told, list):
             return told.pop(0)
         return told if isinstance(told, Told) else told(asked)

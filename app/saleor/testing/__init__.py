@@ -6,6 +6,7 @@ measured on a running Saleor 3.23, takes the app's reports by GraphQL, and remem
 - ``create_saleor(SaleorSettings())``: the ASGI app (``app.saleor.testing.http``)
 - ``serving(...)``, ``serving_in_thread(...)``: the app on a real port (``app.saleor.testing.server``)
 - ``FakeSaleor(url)``: the person in front of it: ``await saleor.install(...)``, ``await saleor.pay(...)``
+- ``/dashboard/``: the Dashboard, for people and browsers: apps in their frames, orders with payments and widgets
 - ``python -m app.saleor.testing --port 8000``: the same as a process of its own
 
 It knows Saleor only. It shares no code with the SDK beside it, so that the two can prove each other wrong.

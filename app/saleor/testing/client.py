@@ -21,6 +21,7 @@ from app.saleor.testing.views import (
     GatewayView,
     GrantedLine,
     InstallationView,
+    MemberView,
     NewCheckout,
     OrderView,
     ReportView,
@@ -144,6 +145,11 @@ class FakeSaleor:
         return await self._act("/storefront/complete", CompletionView, {"checkout_id": checkout_id})
 
     # Staff
+
+    async def sign_in(self, email: str, permissions: Sequence[str] | None = None) -> MemberView:
+        """Let somebody use the Dashboard from now on, at ``/dashboard/``; ``permissions`` change or make them."""
+        asked = {"email": email, "permissions": None if permissions is None else list(permissions)}
+        return await self._act("/staff/sign-in", MemberView, asked)
 
     async def charge(self, transaction_id: str, amount: Decimal | None = None) -> ActionView:
         """Ask for a charge; everything that is authorized if no amount is named."""

@@ -21,6 +21,7 @@ from app.saleor.testing.views import (
     GatewayView,
     GrantedLine,
     InstallationView,
+    MemberView,
     NewCheckout,
     OrderView,
     ReportView,
@@ -57,6 +58,7 @@ def control_routes() -> APIRouter:
         "/storefront/initialize": _initialize,
         "/storefront/process": _process,
         "/storefront/complete": _complete,
+        "/staff/sign-in": _sign_in,
         "/staff/action": _action,
         "/staff/order": _new_order,
         "/staff/cancel-order": _cancel_order,
@@ -145,6 +147,12 @@ async def _process(
 
 async def _complete(saleor: Here, checkout_id: Annotated[str, Body(embed=True)]) -> CompletionView:
     return saleor.storefront.complete(checkout_id)
+
+
+async def _sign_in(
+    saleor: Here, email: Text, permissions: Annotated[tuple[str, ...] | None, Body()] = None
+) -> MemberView:
+    return MemberView.model_validate(saleor.world.sign_in(email, permissions))
 
 
 async def _action(

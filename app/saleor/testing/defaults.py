@@ -4,7 +4,8 @@ from decimal import Decimal
 from typing import Any
 from uuid import uuid4
 
-from app.saleor.testing.state import Basket, Line
+from app.saleor.testing.ids import global_id
+from app.saleor.testing.state import Basket, Line, Member
 
 ADDRESS: dict[str, Any] = {
     "firstName": "Тарас",
@@ -39,3 +40,17 @@ def basket() -> Basket:
         shipping_price=Decimal("70.00"),
         address=dict(ADDRESS),
     )
+
+
+def members() -> dict[str, Member]:
+    """Return the staff by e-mail address; the first is signed in."""
+    everything = ("HANDLE_PAYMENTS", "MANAGE_APPS", "MANAGE_CHANNELS", "MANAGE_CHECKOUTS", "MANAGE_ORDERS")
+    staff = (
+        ("Olena, the owner", "olena@example.com", everything),
+        ("Petro, for payments", "petro@example.com", ("HANDLE_PAYMENTS", "MANAGE_ORDERS")),
+        ("Iryna, for orders", "iryna@example.com", ("MANAGE_ORDERS",)),
+    )
+    return {
+        email: Member(global_id("User", number), name, email, permissions)
+        for number, (name, email, permissions) in enumerate(staff, 1)
+    }

@@ -1,4 +1,4 @@
-"""Saleor's door: GraphQL, keys, and the control API, as an ASGI app."""
+"""Saleor's door: GraphQL, keys, the Dashboard, and the control API, as an ASGI app."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.saleor.testing.client import certificates
 from app.saleor.testing.control import control_routes
+from app.saleor.testing.dashboard.pages import dashboard_routes
 from app.saleor.testing.engine import Saleor
 from app.saleor.testing.settings import Nuisances, SaleorSettings
 from app.saleor.testing.world import NotFound, World
@@ -43,6 +44,7 @@ def create_saleor(settings: SaleorSettings | None = None, clock: Callable[[], da
 
     app = FastAPI(title="Saleor", lifespan=open_shop, docs_url=None, redoc_url=None, openapi_url=None)
     app.include_router(control_routes())
+    app.include_router(dashboard_routes())
     app.add_exception_handler(NotFound, _not_found)
     app.add_api_route("/graphql/", _graphql, methods=["POST"])
     app.add_api_route("/.well-known/jwks.json", _jwks, methods=["GET"])

@@ -115,7 +115,7 @@ def serving_in_thread(
 def serve_forever(settings: SaleorSettings | None = None, *, port: int = 8000) -> None:
     """Serve a Saleor until the process is interrupted."""
     with _listening(port) as (listener, url):
-        chosen = (settings or SaleorSettings()).model_copy(update={"public_url": url})
+        chosen = (settings or SaleorSettings()).served_at(url)
         # For whoever started the process and waits for it: with port 0 nobody else knows.
         typer.echo(f"Saleor on {url}")
         config = uvicorn.Config(create_saleor(chosen), log_level="warning", timeout_graceful_shutdown=1)
@@ -134,7 +134,7 @@ def _listening(port: int) -> Iterator[tuple[socket.socket, str]]:
 
 
 def _server(settings: SaleorSettings | None, url: str, clock: Callable[[], datetime] | None) -> tuple[_Server, FastAPI]:
-    chosen = (settings or SaleorSettings()).model_copy(update={"public_url": url})
+    chosen = (settings or SaleorSettings()).served_at(url)
     app = create_saleor(chosen, clock)
     config = uvicorn.Config(app, log_level="error", lifespan="on", timeout_graceful_shutdown=1)
     return _Server(config), app

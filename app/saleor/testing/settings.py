@@ -1,6 +1,7 @@
 """How this Saleor is set up."""
 
 from pathlib import Path
+from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -12,11 +13,14 @@ class SaleorSettings(BaseModel):
 
     version: str = "3.23.28"
     public_url: str = "http://127.0.0.1:8000"
-    """Where apps reach this Saleor; the runners fill in the port that they got."""
+    """Where apps reach this Saleor; the runners fill in the port that they got, unless something was chosen."""
 
     connect_timeout: float = 2
     read_timeout: float = 18
     """How long an app may take to answer a webhook, the manifest or the token."""
+
+    token_lifetime: int = 300
+    """How long the token of an app's page is good for; the Dashboard hands over the next one 30 s earlier."""
 
     retry_delays: tuple[float, ...] = (10, 20, 40, 80, 160)
     """Between the deliveries of an action webhook that is answered by HTTP 5xx."""
@@ -36,6 +40,10 @@ class SaleorSettings(BaseModel):
         """Major and minor as numbers, to compare."""
         major, minor = self.schema_version.split(".")
         return int(major), int(minor)
+
+    def served_at(self, url: str) -> Self:
+        """Return the same settings with this address as the public one, if none was chosen."""
+        return self if "public_url" in self.model_fields_set else self.model_copy(update={"public_url": url})
 
     @property
     def api_url(self) -> str:

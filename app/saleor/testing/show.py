@@ -30,6 +30,7 @@ def show_transaction(item: Transaction) -> TransactionView:
         name=item.name,
         currency=item.currency,
         psp_reference=item.psp_reference,
+        external_url=item.external_url,
         actions=list(item.actions),
         readable=not item.poisoned,
         amounts=AmountsView.model_validate(item.amounts),

@@ -1,8 +1,9 @@
-"""Saleor's signature: a detached JWS over the raw body (Saleor contract, A.2)."""
+"""Saleor's signatures: detached ones over raw bodies, and tokens (Saleor contract, A.2 and B.2.7)."""
 
 import base64
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from cryptography.hazmat.primitives import hashes
@@ -13,6 +14,10 @@ KEY_BITS = 2048
 
 def _base64url(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def _json(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
 
 
 def _base64url_number(number: int) -> str:
@@ -38,6 +43,13 @@ class SigningKey:
     def sign(self, body: bytes) -> str:
         """Return the ``Saleor-Signature`` of these bytes: header, nothing, signature, with dots between."""
         fields = {"alg": "RS256", "b64": False, "crit": ["b64"], "kid": self.kid, "typ": "JWT"}
-        header = _base64url(json.dumps(fields, separators=(",", ":")).encode())
-        signed = header.encode() + b"." + body
-        return f"{header}..{_base64url(self._private.sign(signed, padding.PKCS1v15(), hashes.SHA256()))}"
+        header = _base64url(_json(fields))
+        return f"{header}..{self._signature(header.encode() + b'.' + body)}"
+
+    def token(self, claims: Mapping[str, Any]) -> str:
+        """Return a JWT with these claims, signed by this key."""
+        signed = f"{_base64url(_json({'alg': 'RS256', 'typ': 'JWT', 'kid': self.kid}))}.{_base64url(_json(claims))}"
+        return f"{signed}.{self._signature(signed.encode())}"
+
+    def _signature(self, signed: bytes) -> str:
+        return _base64url(self._private.sign(signed, padding.PKCS1v15(), hashes.SHA256()))

@@ -231,3 +231,13 @@ class App:
     webhooks: tuple[Webhook, ...]
     manifest: Mapping[str, Any]
     problems: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Member:
+    """Somebody of the store's staff."""
+
+    id: str
+    name: str
+    email: str
+    permissions: tuple[str, ...]

@@ -58,6 +58,7 @@ class TransactionView(View):
     name: str
     currency: str
     psp_reference: str | None
+    external_url: str
     actions: list[str]
     readable: bool
     amounts: AmountsView
@@ -220,6 +221,15 @@ class AppView(View):
     permissions: list[str]
     token: str
     problems: list[dict[str, Any]]
+
+
+class MemberView(View):
+    """Somebody of the store's staff."""
+
+    id: str
+    name: str
+    email: str
+    permissions: list[str]
 
 
 class NewLine(View):

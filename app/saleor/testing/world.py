@@ -2,15 +2,17 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any, TypeVar
 
+from app.saleor.testing.defaults import members
+from app.saleor.testing.ids import global_id
 from app.saleor.testing.settings import Nuisances, SaleorSettings
 from app.saleor.testing.signing import SigningKey
-from app.saleor.testing.state import App, Checkout, Event, Order, Scribe, Transaction
+from app.saleor.testing.state import App, Checkout, Event, Member, Order, Scribe, Transaction
 from app.saleor.testing.views import ErrorView
 
 _Item = TypeVar("_Item")
@@ -73,6 +75,8 @@ class World:
         self.key = SigningKey()
         self.nuisances = Nuisances()
         self.apps: dict[str, App] = {}
+        self.members = members()
+        self.signed_in: Member | None = next(iter(self.members.values()))
         self.checkouts: dict[str, Checkout] = {}
         self.orders: dict[str, Order] = {}
         self.transactions: dict[str, Transaction] = {}
@@ -92,6 +96,10 @@ class World:
         if identifier is None and len(self.apps) == 1:
             return next(iter(self.apps.values()))
         return self._find(self.apps, identifier or "", "app")
+
+    def app_by_id(self, app_id: str) -> App:
+        """Return an installed app by its global id; raise NotFound."""
+        return self._find({app.id: app for app in self.apps.values()}, app_id, "app")
 
     def app_by_token(self, token: str | None) -> App | None:
         """Return the active app with that token."""
@@ -124,6 +132,16 @@ class World:
             return among[key]
         except KeyError as exc:
             raise NotFound(_no(what, key)) from exc
+
+    def sign_in(self, email: str, permissions: Sequence[str] | None = None) -> Member:
+        """Let somebody use the Dashboard from now on; ``permissions`` change or make them. Raises NotFound."""
+        if permissions is not None:
+            known = self.members.get(email)
+            number = len(self.members) + 1
+            hired = known or Member(global_id("User", number), email.partition("@")[0].capitalize(), email, ())
+            self.members[email] = replace(hired, permissions=tuple(permissions))
+        self.signed_in = self._find(self.members, email, "member of staff")
+        return self.signed_in
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Let work go on after the caller has his answer."""

@@ -1,0 +1,163 @@
+"""The pages: extensions and orders, an app in its frame, an order with its payments."""
+
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form, HTTPException, Request
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from app.saleor.testing.dashboard.mounts import order_widgets
+from app.saleor.testing.dashboard.tokens import access_token
+from app.saleor.testing.engine import Saleor
+from app.saleor.testing.show import show_order, show_transaction
+from app.saleor.testing.state import Member
+from app.saleor.testing.views import ErrorView
+from app.saleor.testing.vocabulary import Action
+
+_HERE = Path(__file__).parent
+_STATIC = {"dashboard.css": "text/css", "dashboard.js": "text/javascript"}
+# Apps are anywhere, and so are the forms that are posted into their widgets.
+_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+        "frame-src http: https:; form-action http: https:; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "Cache-Control": "no-store",
+}
+_DEEDS = {Action.CHARGE: "Charge", Action.REFUND: "Refund", Action.CANCEL: "Cancel"}
+_Field = Annotated[str, Form()]
+
+
+def dashboard_routes() -> APIRouter:
+    """Return the routes of the Dashboard."""
+    routes = APIRouter(prefix="/dashboard", include_in_schema=False)
+    pages = _Pages()
+    for path, show in (
+        ("", _to_the_front),
+        ("/", pages.front),
+        ("/extensions/app/{app_id}", pages.app),
+        ("/extensions/app/{app_id}/{path:path}", pages.app),
+        ("/orders/{order_id}", pages.order),
+        ("/apps/{app_id}/token", _token),
+        ("/static/{name}", _static),
+    ):
+        routes.add_api_route(path, show, methods=["GET"])
+    routes.add_api_route("/orders/{order_id}", pages.act, methods=["POST"])
+    routes.add_api_route("/sign-in", _sign_in, methods=["POST"])
+    return routes
+
+
+class _Pages:
+    def __init__(self) -> None:
+        self._templates = Environment(
+            loader=FileSystemLoader(_HERE / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+
+    async def front(self, request: Request) -> Response:
+        """Show the installed apps with their problems, and the orders, newest first."""
+        saleor = _saleor(request)
+        orders = [show_order(order) for order in reversed(saleor.world.orders.values())]
+        return self._page(request, "front.html", title="Home", orders=orders)
+
+    async def app(self, request: Request, app_id: str) -> Response:
+        """Show an app in its frame."""
+        app = _saleor(request).world.app_by_id(app_id)
+        if not app.manifest.get("appUrl"):
+            raise HTTPException(404, f"{app.name} has no page")
+        return self._page(request, "app.html", title=app.name, app=app)
+
+    async def order(self, request: Request, order_id: str) -> Response:
+        """Show an order with its payments, and what apps have to say about it."""
+        return self._order(request, order_id)
+
+    async def act(
+        self, request: Request, order_id: str, transaction: _Field, action: _Field, amount: _Field = ""
+    ) -> Response:
+        """Charge, refund or cancel; shown when the app has answered."""
+        saleor = _saleor(request)
+        try:
+            wanted, sum_ = Action(action), _amount(amount)
+        except (ValueError, InvalidOperation):
+            error = ErrorView(field="amount", code="INVALID", message=f"{amount} is no amount.")
+            return self._order(request, order_id, error)
+        asked = saleor.staff.request_action(transaction, wanted, sum_)
+        await saleor.world.background_done()
+        if asked.errors:
+            return self._order(request, order_id, *asked.errors)
+        return RedirectResponse(f"/dashboard/orders/{order_id}#{saleor.world.transaction(transaction).token}", 303)
+
+    def _order(self, request: Request, order_id: str, *errors: ErrorView) -> Response:
+        world = _saleor(request).world
+        order = world.order(order_id)
+        member = world.signed_in
+        return self._page(
+            request,
+            "order.html",
+            422 if errors else 200,
+            title=f"Order {order.number}",
+            order=show_order(order),
+            transactions=[show_transaction(each) for each in reversed(order.transactions)],
+            widgets=order_widgets(world, member, order) if member else [],
+            deeds={action.value: label for action, label in _DEEDS.items()},
+            errors=errors,
+        )
+
+    def _page(self, request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+        world = _saleor(request).world
+        html = self._templates.get_template(template).render(
+            settings=world.settings,
+            members=list(world.members.values()),
+            member=world.signed_in,
+            apps=list(world.apps.values()),
+            **values,
+        )
+        return HTMLResponse(html, status, headers=_HEADERS)
+
+
+async def _to_the_front() -> Response:
+    return RedirectResponse("/dashboard/")
+
+
+async def _sign_in(request: Request, email: _Field, back: _Field = "/dashboard/") -> Response:
+    _saleor(request).world.sign_in(email)
+    return RedirectResponse(back if back.startswith("/dashboard/") else "/dashboard/", 303)
+
+
+async def _token(request: Request, app_id: str, extension: str | None = None) -> Response:
+    """``app(id) {accessToken}``, or an extension's."""
+    world = _saleor(request).world
+    token = access_token(world, world.app_by_id(app_id), _signed_in(world.signed_in), extension)
+    return JSONResponse({"token": token}, headers={"Cache-Control": "no-store"})
+
+
+async def _static(name: str) -> Response:
+    if name not in _STATIC:
+        raise HTTPException(404)
+    return FileResponse(_HERE / "static" / name, media_type=_STATIC[name], headers={"Cache-Control": "no-cache"})
+
+
+def _signed_in(member: Member | None) -> Member:
+    if member is None:
+        raise HTTPException(403, "Nobody is signed in.")
+    return member
+
+
+def _saleor(request: Request) -> Saleor:
+    saleor: Saleor = request.app.state.saleor
+    return saleor
+
+
+def _amount(text: str) -> Decimal | None:
+    """Return what was typed; None for everything there is. Raises InvalidOperation or ValueError."""
+    if not text.strip():
+        return None
+    amount = Decimal(text.strip().replace(",", "."))
+    if not amount.is_finite() or amount <= 0:
+        raise ValueError(text)
+    return amount

@@ -1,0 +1,30 @@
+"""The tokens that the Dashboard hands to an app's page (Saleor contract, B.2.7)."""
+
+import secrets
+from typing import Any
+
+from app.saleor.testing.state import App, Member
+from app.saleor.testing.world import World
+
+
+def access_token(world: World, app: App, member: Member, extension: str | None = None) -> str:
+    """Return what ``app.accessToken`` gives a member of staff now: who they are and what they may do.
+
+    ``extension`` is the id of one of the app's extensions; its own token names it.
+    """
+    issued = int(world.scribe.now().timestamp())
+    claims: dict[str, Any] = {
+        "iat": issued,
+        "exp": issued + world.settings.token_lifetime,
+        "owner": "saleor",
+        "iss": world.settings.api_url,
+        "type": "thirdparty",
+        "token": secrets.token_urlsafe(9),
+        "email": member.email,
+        "user_id": member.id,
+        "is_staff": True,
+        "app": app.id,
+        "permissions": sorted({*app.permissions} & {*member.permissions}),
+        "user_permissions": sorted(member.permissions),
+    }
+    return world.key.token(claims if extension is None else claims | {"app_extension": extension})
