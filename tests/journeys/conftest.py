@@ -1,10 +1,12 @@
 """A town with a shop that is ready to sell."""
 
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.journeys.nursery import Mortal, Nursery, a_nursery
 from tests.journeys.town import Town, a_town, the_neighbours
 
 
@@ -15,10 +17,18 @@ def neighbours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, 
         yield neighbours
 
 
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[Nursery]:
+    """What starts the apps of this test process quickly. That a terminal starts one too, tests/commands show."""
+    with a_nursery() as nursery:
+        yield nursery
+
+
 @pytest.fixture
-async def town(database_url: str, tmp_path: Path, neighbours: tuple[str, str]) -> AsyncIterator[Town]:
+async def town(database_url: str, tmp_path: Path, neighbours: tuple[str, str], nursery: Nursery) -> AsyncIterator[Town]:
     """The three processes; nothing is installed yet."""
-    async with a_town(database_url, tmp_path, neighbours) as town:
+    resident = partial(Mortal, nursery=nursery)
+    async with a_town(database_url, tmp_path, neighbours, resident=resident) as town:
         yield town
 
 

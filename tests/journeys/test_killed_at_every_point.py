@@ -4,7 +4,7 @@ The people go on as people do (they try again where nothing happened), and then:
 the same story, nothing was done twice, nothing waits, and Saleor heard of each outcome once.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import pytest
 
 from tests.journeys.audit import three_books_agree
 from tests.journeys.crash_points import Point
-from tests.journeys.nursery import Mortal, Nursery, a_nursery
+from tests.journeys.nursery import Mortal, Nursery
 from tests.journeys.town import Town, a_town, eventually
 from tests.journeys.wishes import WISHES
 
@@ -50,12 +50,6 @@ CASES = [
 
 def test_every_point_is_met() -> None:
     assert {point for _, point in CASES} == set(Point)
-
-
-@pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery]:
-    with a_nursery() as nursery:
-        yield nursery
 
 
 @pytest.fixture
