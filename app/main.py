@@ -104,9 +104,15 @@ async def open_worker(
     """Give a worker and the desk that it works at, without the web app. Raises SettingsError."""
     async with AsyncExitStack() as stack:
         desk = await stack.enter_async_context(open_desk(settings, now, connections))
-        http = await stack.enter_async_context(connections())
-        worker = Worker(SaleorClient(http, Documents(MANIFEST / "operations")))
+        worker = Worker(await stack.enter_async_context(open_saleor(connections)))
         yield worker, replace(desk, wake=worker.wake)
+
+
+@asynccontextmanager
+async def open_saleor(connections: Callable[[], httpx2.AsyncClient] = new_connections) -> AsyncIterator[SaleorClient]:
+    """Give what asks Saleors, with connections of its own."""
+    async with connections() as http:
+        yield SaleorClient(http, Documents(MANIFEST / "operations"))
 
 
 def create_app(

@@ -1,6 +1,5 @@
 """``channels``: which merchant account takes the money of which sales channel."""
 
-import re
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -11,6 +10,8 @@ from app.commands.failure import CommandFailed
 from app.commands.finding import find_account, find_installation
 from app.commands.opening import at_desk
 from app.commands.terminal import AsJson, plain, say, show, show_json, table, warn
+from app.main import open_saleor
+from app.payments.accounts.channels import ChannelMap, ChannelStanding, is_slug, read_channels
 from app.payments.accounts.overview import views
 from app.payments.desk import Desk
 
@@ -20,7 +21,6 @@ Channel = Annotated[
     str,
     typer.Argument(metavar="CHANNEL", help="The channel's slug, as the Saleor Dashboard shows it.", show_default=False),
 ]
-_SLUG = re.compile(r"[-a-zA-Z0-9_]{1,255}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Route:
 @commands.command("map")
 def map_channel(channel: Channel, account: flags.Account, as_json: AsJson = False) -> None:
     """Let an account take the money of a channel, instead of the one that did if there is one."""
-    if not _SLUG.fullmatch(channel):
+    if not is_slug(channel):
         raise typer.BadParameter(
             f"{channel!r} is no slug of a channel: letters, digits, hyphens and underscores, like default-channel",
             param_hint="CHANNEL",
@@ -89,6 +89,30 @@ def show_channels(as_json: AsJson = False) -> None:
     show(shown)
 
 
+@commands.command("check")
+def check_channels(saleor: flags.Saleor = None, as_json: AsJson = False) -> None:
+    """Ask a Saleor for its channels, and show what each lacks. The exit status is 1 when shoppers can pay in none."""
+
+    async def look(desk: Desk) -> ChannelMap:
+        installation = await find_installation(desk, saleor)
+        async with open_saleor() as client:
+            return await read_channels(desk, client, installation)
+
+    found = at_desk(look)
+    if as_json:
+        show_json({"unreachable": found.unreachable, "channels": [_standing_to_json(each) for each in found.channels]})
+    else:
+        if found.unreachable:
+            warn("Saleor does not tell of its channels now: only those with an account are shown")
+        shown = table("Channel", "Currency", "Account", "Lacks")
+        for each in found.channels:
+            account = plain(each.account.name) if each.account else ""
+            shown.add_row(each.slug, each.currency or "", account, "\n".join(each.missing) or "nothing")
+        show(shown)
+    if not any(each.works for each in found.channels):
+        raise typer.Exit(1)
+
+
 @commands.command("unmap")
 def unmap_channel(channel: Channel, saleor: flags.Saleor = None, as_json: AsJson = False) -> None:
     """Offer payments in a channel no longer. Payments that were begun are finished."""
@@ -112,6 +136,17 @@ def unmap_channel(channel: Channel, saleor: flags.Saleor = None, as_json: AsJson
         show_json(unmapped.to_json())
         return
     say(f"The channel {unmapped.channel} ({unmapped.saleor}) has no merchant account any more.")
+
+
+def _standing_to_json(each: ChannelStanding) -> dict[str, object]:
+    return {
+        "channel": each.slug,
+        "name": each.name,
+        "currency": each.currency,
+        "account": each.account.id if each.account else None,
+        "works": each.works,
+        "missing": [lack.name.lower() for lack in each.missing],
+    }
 
 
 async def _routes(desk: Desk) -> list[Route]:

@@ -132,14 +132,14 @@ async def row_of(desk: Desk, account_id: str) -> MerchantAccount | None:
         return await session.get(MerchantAccount, account_id)
 
 
-async def install(desk: Desk, saleor: str = SALEOR) -> int:
+async def install(desk: Desk, saleor: str = SALEOR, token: str = "a-token-of-saleor") -> int:  # noqa: S107 - made up
     """Install the app in a Saleor; return the installation's row id."""
     await desk.installations.save(
         saleor_api_url=saleor,
         saleor_domain="shop.example.com",
         schema_version="3.23",
         app_id="QXBwOjE=",
-        token="a-token-of-saleor",
+        token=token,
         jwks=None,
     )
     installed = await desk.installations.find(saleor)

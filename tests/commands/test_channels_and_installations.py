@@ -2,7 +2,9 @@
 
 from app.ledger.tables import MerchantAccount
 from app.payments.desk import Desk
-from tests.commands.conftest import APP, SALEOR, Shell, add_account, install, one_database
+from app.saleor.testing import ChannelSettings, SaleorSettings, serving
+from tests.commands.conftest import APP, SALEOR, Gateway, Shell, add_account, install, one_database
+from tests.saleor_testing.stub import a_stub
 
 OTHER = "https://other.example.com/graphql/"
 
@@ -115,3 +117,31 @@ async def test_an_operator_says_where_the_dashboard_is(shell: Shell, desk: Desk,
     )
     (await shell("installations", "set", "--dashboard-url", "javascript:alert(1)")).failed("must be like", status=2)
     (await shell("installations", "set")).failed("--dashboard-url", status=2)
+
+
+@one_database
+async def test_what_channels_lack_is_told_by_their_saleor(shell: Shell, desk: Desk, gateway: Gateway) -> None:
+    listed = (
+        ChannelSettings(slug="uah", name="Україна", currency="UAH"),
+        ChannelSettings(slug="pl", name="Polska", currency="PLN"),
+    )
+    async with serving(SaleorSettings(channels=listed)) as running, a_stub() as stub:
+        token = (await running.saleor.install(stub.manifest_url)).token
+        assert token is not None
+        installation = await install(desk, running.saleor.api_url, token)
+        account = await add_account(desk, installation, storefront_origins=[])
+        assert (await shell("channels", "check")).status == 1
+        await desk.accounts.map_channel("uah", account.id)
+
+        said = await shell("channels", "check")
+        assert said.status == 0, said.err
+        assert "names no storefront" in " ".join(said.out.split())
+        told = (await shell("channels", "check", "--json")).json
+        assert not told["unreachable"]
+        assert [(each["channel"], each["works"], each["missing"]) for each in told["channels"]] == [
+            ("pl", False, ["account"]),
+            ("uah", True, ["storefront"]),
+        ]
+    said = await shell("channels", "check")
+    assert "Saleor does not tell of its channels now" in said.err
+    assert "uah" in said.out

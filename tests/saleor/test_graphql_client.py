@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from app.saleor.channels import Channel, channels
 from app.saleor.documents import Documents
 from app.saleor.graphql import (
     AppIdentity,
@@ -305,3 +306,24 @@ def test_saleor_finds_some_amounts_out_by_itself(kind: str) -> None:
 def test_a_long_message_is_cut() -> None:
     report = EventReport(transaction_id="x", type=EventType.INFO, psp_reference="x", message="я" * 600)
     assert report.message == "я" * 512
+
+
+async def test_the_channels_of_a_store(client: SaleorClient, api: Api, here: Row) -> None:
+    known = [
+        {"slug": "pl", "name": "Polska", "currencyCode": "PLN", "isActive": False},
+        {"slug": "default-channel", "name": "", "currencyCode": "UAH", "isActive": True},
+    ]
+    api.says = said({"data": {"channels": known}})
+    assert await channels(client, here) == [
+        Channel("default-channel", "default-channel", "UAH", active=True),
+        Channel("pl", "Polska", "PLN", active=False),
+    ]
+    assert api.headers[-1]["authorization"] == "Bearer the-token"
+
+    nonsense: Any
+    for nonsense in ({"channels": None}, {"channels": [{}]}, {}):
+        api.says = said({"data": nonsense})
+        with pytest.raises(SaleorUnreachable):
+            await channels(client, here)
+    with pytest.raises(SaleorNotAuthorised):
+        await channels(client, replace(here, token=""))

@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.saleor.testing import FakeSaleor, SaleorSettings, serving
+from app.saleor.testing import ChannelSettings, FakeSaleor, SaleorSettings, serving
 from app.saleor.testing.vocabulary import WebhookEvent
 from tests.saleor_testing.recordings import recording
 from tests.saleor_testing.stub import Stub, Told
@@ -251,3 +251,23 @@ async def test_keys_are_not_to_be_had(saleor: FakeSaleor) -> None:
     await saleor.go_wrong(jwks_status=500)
     async with httpx2.AsyncClient() as http:
         assert (await http.get(f"{saleor.url}/.well-known/jwks.json")).status_code == 500
+
+
+async def test_any_app_may_ask_for_the_channels(stub: Stub) -> None:
+    listed = (
+        ChannelSettings(slug="uah", name="Україна", currency="UAH"),
+        ChannelSettings(slug="pl", name="Polska", currency="PLN", active=False),
+    )
+    asked = {"query": "{ channels { id slug name currencyCode isActive } }"}
+    async with serving(SaleorSettings(channels=listed)) as running, httpx2.AsyncClient() as http:
+        installed = await running.saleor.install(stub.manifest_url, permissions=[])
+        headers = {"Authorization": f"Bearer {installed.token}"}
+        answer = await http.post(running.saleor.api_url, json=asked, headers=headers)
+        assert [
+            (each["slug"], each["currencyCode"], each["isActive"]) for each in answer.json()["data"]["channels"]
+        ] == [
+            ("uah", "UAH", True),
+            ("pl", "PLN", False),
+        ]
+        stranger = await http.post(running.saleor.api_url, json=asked)
+        assert stranger.json()["data"] == {"channels": None}

@@ -53,6 +53,7 @@ class Api:
         self._root: dict[str, Any] = {
             "app": self._app,
             "shop": self._shop,
+            "channels": self._channels,
             "transaction": self._transaction_by,
             "order": self._order,
             "transactionEventReport": self._report,
@@ -119,6 +120,19 @@ class Api:
         self._authenticated(info)
         domain = {"host": settings.domain, "url": settings.public_url}
         return {"version": settings.version, "schemaVersion": settings.schema_version, "name": "Shop", "domain": domain}
+
+    def _channels(self, info: Info) -> list[payload.Payload]:
+        self._authenticated(info)
+        return [
+            {
+                "id": global_id("Channel", number),
+                "slug": each.slug,
+                "name": each.name,
+                "currencyCode": each.currency,
+                "isActive": each.active,
+            }
+            for number, each in enumerate(self._world.settings.channels, 1)
+        ]
 
     def _transaction_by(self, info: Info, **arguments: Any) -> payload.Payload | None:
         self._allowed(info)

@@ -18,6 +18,7 @@ interface Node { id: ID! }
 
 type Query {
   app(id: ID): App
+  channels: [Channel!]
   shop: Shop!
   transaction(id: ID, token: UUID): TransactionItem
   order(id: ID): Order
@@ -126,7 +127,9 @@ type Order implements Node {
 }
 type TaxedMoney { currency: String! gross: Money! net: Money! tax: Money! }
 enum OrderStatus { UNFULFILLED UNCONFIRMED FULFILLED CANCELED DRAFT EXPIRED }
-type Channel implements Node { id: ID! slug: String! name: String! currencyCode: String! }
+type Channel implements Node {
+  id: ID! slug: String! name: String! currencyCode: String! isActive: Boolean!
+}
 
 input MetadataInput { key: String! value: String! }
 

@@ -6,6 +6,17 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict
 
 
+class ChannelSettings(BaseModel):
+    """A sales channel."""
+
+    model_config = ConfigDict(frozen=True)
+
+    slug: str
+    name: str
+    currency: str
+    active: bool = True
+
+
 class SaleorSettings(BaseModel):
     """What a test or the demo may choose. Times are in seconds."""
 
@@ -26,6 +37,9 @@ class SaleorSettings(BaseModel):
     """Between the deliveries of an action webhook that is answered by HTTP 5xx."""
     delay_factor: float = 1
     """Multiplies ``retry_delays``: 0 lets tests go through the whole misery at once."""
+
+    channels: tuple[ChannelSettings, ...] = (ChannelSettings(slug="uah", name="Україна", currency="UAH"),)
+    """What ``channels`` answers. Checkouts can be in any channel, also in one that is not listed."""
 
     schema_path: Path | None = None
     """Saleor's GraphQL schema (SDL). With it, every subscription of a manifest must validate against it."""

@@ -1,0 +1,36 @@
+"""The sales channels of a store. Any app may ask (Saleor's schema: ``Query.channels``, AUTHENTICATED_APP)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from app.saleor.errors import SaleorUnreachable
+from app.saleor.graphql import SaleorClient
+from app.saleor.installation import Installed
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """A sales channel of a Saleor, with the code of its currency."""
+
+    slug: str
+    name: str
+    currency: str
+    active: bool
+
+
+async def channels(client: SaleorClient, installed: Installed, *, within: timedelta | None = None) -> list[Channel]:
+    """Return the store's channels, by name. Raises what ``graphql`` raises."""
+    said = (await client.ask(installed, "channels", {}, within=within)).get("channels")
+    if not isinstance(said, list) or not all(isinstance(each, Mapping) and each.get("slug") for each in said):
+        raise SaleorUnreachable("Saleor answered the question for its channels with something else")
+    found = [
+        Channel(
+            slug=str(each["slug"]),
+            name=str(each.get("name") or each["slug"]),
+            currency=str(each.get("currencyCode") or ""),
+            active=each.get("isActive") is True,
+        )
+        for each in said
+    ]
+    return sorted(found, key=lambda each: (each.name.casefold(), each.slug))

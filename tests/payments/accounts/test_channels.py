@@ -1,0 +1,58 @@
+"""Saleor's channels beside the store's accounts: what is missing before shoppers can pay there."""
+
+from typing import Any
+
+import pytest
+
+from app.ledger.tables import MerchantAccount
+from app.payments.accounts.channels import Missing, is_slug, lay_beside
+from app.saleor.channels import Channel
+
+UAH = Channel("uah", "Україна", "UAH", active=True)
+
+
+def account(**different: Any) -> MerchantAccount:
+    usual: dict[str, Any] = {
+        "id": "a",
+        "enabled": True,
+        "currencies": ["UAH"],
+        "storefront_origins": ["https://shop.example.com"],
+    }
+    return MerchantAccount(**(usual | different))
+
+
+@pytest.mark.parametrize(
+    ("channel", "taken_by", "missing", "works"),
+    [
+        (UAH, account(), [], True),
+        (UAH, None, [Missing.ACCOUNT], False),
+        (UAH, account(enabled=False), [Missing.SWITCHED_ON], False),
+        (UAH, account(currencies=["EUR"]), [Missing.CURRENCY], False),
+        (UAH, account(storefront_origins=[]), [Missing.STOREFRONT], True),
+        (Channel("uah", "U", "UAH", active=False), account(), [Missing.ACTIVE], False),
+    ],
+)
+def test_what_is_missing(
+    channel: Channel, taken_by: MerchantAccount | None, missing: list[Missing], *, works: bool
+) -> None:
+    (standing,) = lay_beside([channel], {"uah": taken_by} if taken_by else {})
+    assert (list(standing.missing), standing.works) == (missing, works)
+
+
+def test_a_mapped_channel_that_saleor_has_no_more_is_shown_after_the_others() -> None:
+    standings = lay_beside([UAH], {"gone": account()})
+    assert [each.slug for each in standings] == ["uah", "gone"]
+    assert standings[1].missing == (Missing.CHANNEL,)
+    assert not standings[1].works
+
+
+def test_when_saleor_does_not_tell_nothing_is_said_to_be_missing_there() -> None:
+    (standing,) = lay_beside(None, {"uah": account()})
+    assert (standing.name, standing.currency, standing.missing, standing.works) == (None, None, (), True)
+
+
+def test_slugs() -> None:
+    assert is_slug("default-channel")
+    assert not is_slug("Default Channel")
+    assert not is_slug("")
+    assert not is_slug("канал")
