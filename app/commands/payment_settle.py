@@ -1,12 +1,12 @@
 """``payments settle`` and ``payments resend``: when staff cannot wait, or the gateway's word is not to be had."""
 
 import getpass
-from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from app.commands.amounts import read_amount
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_payment
 from app.commands.opening import at_desk
@@ -70,7 +70,7 @@ def settle_payment(
         state=State(outcome.value),
         by=(by or "").strip() or getpass.getuser(),
         reason=(reason or "").strip(),
-        amount=None if amount is None else _amount(amount),
+        amount=None if amount is None else read_amount(amount),
     )
     sheet, meant = at_desk(lambda desk: _meant(desk, payment, operation))
     if not yes:
@@ -159,13 +159,3 @@ def _tell(sheet: Sheet, *, as_json: bool) -> None:
 
 def _words(error: GatewayError | None) -> str | None:
     return None if error is None else error.message
-
-
-def _amount(text: str) -> Decimal:
-    try:
-        amount = Decimal(text)
-    except InvalidOperation:
-        raise CommandFailed(f"{text!r} is no amount", status=2) from None
-    if not amount.is_finite():
-        raise CommandFailed(f"{text!r} is no amount", status=2)
-    return amount

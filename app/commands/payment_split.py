@@ -1,10 +1,11 @@
 """``payments split``: from whom the next refund of a payment is taken, when staff want it otherwise than the rules."""
 
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Annotated
 
 import typer
 
+from app.commands.amounts import read_shares
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_payment
 from app.commands.opening import at_desk
@@ -56,9 +57,10 @@ def split(
             if not is_split(sheet):
                 raise CommandFailed("this payment is not split among sub-merchants")
             account = await session.get_one(MerchantAccount, sheet.payment.account_id)
+            names = names_of(account.split_rules)
             try:
                 if take:
-                    choose(sheet, _amounts(take, account), desk.now(), names_of(account.split_rules))
+                    choose(sheet, read_shares(take, names), desk.now(), names)
                 elif clear:
                     leave_it_to_the_rules(sheet, desk.now())
             except Refusal as refusal:
@@ -78,20 +80,3 @@ def split(
         show(share_words(chosen, names, sheet.payment.currency))
     else:
         say("The next refund goes by the refunded lines, else by what is left of each share.")
-
-
-def _amounts(given: list[str], account: MerchantAccount) -> dict[str, Decimal]:
-    """Return the amounts by sub-merchant. Raises CommandFailed."""
-    by_name = {name.casefold(): who for who, name in names_of(account.split_rules).items()}
-    amounts: dict[str, Decimal] = {}
-    for text in given:
-        who, _, number = text.rpartition("=")
-        try:
-            amount = Decimal(number.strip())
-        except InvalidOperation:
-            raise CommandFailed(f"{text!r} is not like SUB_MERCHANT=AMOUNT", status=2) from None
-        who = by_name.get(who.strip().casefold(), who.strip())
-        if not who or not amount.is_finite() or who in amounts:
-            raise CommandFailed(f"{text!r} is not like SUB_MERCHANT=AMOUNT, once for each", status=2)
-        amounts[who] = amount
-    return amounts

@@ -7,6 +7,7 @@ import typer
 
 from app.commands.finding import find_account, find_payment
 from app.commands.opening import at_desk
+from app.commands.payment_act import cancel, capture, refund, void
 from app.commands.payment_settle import resend, settle_payment
 from app.commands.payment_show import show_payment
 from app.commands.payment_split import split
@@ -19,6 +20,10 @@ from app.payments.desk import Desk
 
 commands = typer.Typer(help="What became of each payment, and why.", no_args_is_help=True)
 commands.command("show")(show_payment)
+commands.command("capture")(capture)
+commands.command("void")(void)
+commands.command("refund")(refund)
+commands.command("cancel")(cancel)
 commands.command("settle")(settle_payment)
 commands.command("resend")(resend)
 commands.command("split")(split)

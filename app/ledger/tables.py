@@ -220,6 +220,7 @@ class Operation(SQLModel, table=True):
     currency: str = Field(max_length=3)
     request: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)  # everything that the call says; no secrets
     asked_by_saleor: bool = Field(default=True)
+    asked_by: str | None = Field(default=None, max_length=200)  # who of the staff asked, if at our own door
     psp_reference: str | None = Field(default=None, max_length=512)
     operation_id: str | None = Field(default=None, max_length=100, index=True)
     status_code: str | None = Field(default=None, max_length=40)

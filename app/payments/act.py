@@ -1,27 +1,34 @@
-"""Staff, or Saleor itself, ask to charge, refund or cancel: planned under the payment's lock, recorded, then sent."""
+"""Staff ask to charge, refund or cancel: planned under the payment's lock, recorded, then sent.
 
+There are two doors at which they ask, Saleor's (``requested``) and our own (``by_staff``), and one way from there.
+"""
+
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.ledger.installations import OpenInstallation
-from app.ledger.sheets import Sheet, load_by_transaction
+from app.ledger.sheets import Sheet
 from app.ledger.tables import Kind, MerchantAccount, Operation, State
-from app.payments.answers import action_answer
+from app.payments.apply import Posting, note
+from app.payments.asked import Asked, wish
 from app.payments.balance import ZERO, Balance, balance
+from app.payments.closing import BY_STAFF
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
 from app.payments.fiscal import said_again
-from app.payments.impossible import why_not
+from app.payments.impossible import why_not, why_not_strictly
 from app.payments.plan import check_amount
-from app.payments.references import keep_reference, reference_of_refusal
+from app.payments.references import keep_reference, reference_of_wish
 from app.payments.refusal import Refusal, RefusalCode
 from app.payments.send import send
 from app.payments.split.planning import keep_shares, split_of_step
-from app.saleor.answers import ActionAnswer, AvailableAction, unique_reference
-from app.saleor.events import RequestedAction, TransactionRefundRequested
+from app.saleor.answers import AvailableAction
+
+Find: TypeAlias = Callable[[AsyncSession], Awaitable[Sheet | None]]
+"""Finds the sheet that is asked about, and locks it."""
 
 _KINDS = {
     AvailableAction.CHARGE: Kind.CAPTURE,
@@ -38,14 +45,14 @@ class Step:
     amount: Decimal
 
 
-def step_for(action: AvailableAction, amount: Decimal, now: Balance) -> Step:
-    """Return what to do at the gateway. Raises Refusal, in words for staff. Pure.
+def step_for(action: AvailableAction, amount: Decimal, now: Balance, *, strictly: Kind | None = None) -> Step:
+    """Return what to do at the gateway, ``strictly`` of that kind. Raises Refusal, in words for staff. Pure.
 
     Rules: gateway interface, States and transitions; a reservation is taken once and voided only as a whole (gateway
     facts, 6).
     """
     if action is AvailableAction.CANCEL:
-        return _cancellation(now)
+        return _cancellation(now, strictly)
     possible = now.capturable if action is AvailableAction.CHARGE else now.refundable
     if amount <= 0:  # Saleor asks so when it believes that nothing is left (Saleor contract, A.2)
         words = f"The amount is zero: for Saleor nothing is left to {action.lower()}." if possible else None
@@ -56,87 +63,82 @@ def step_for(action: AvailableAction, amount: Decimal, now: Balance) -> Step:
     return Step(_KINDS[action], amount)
 
 
-def _cancellation(now: Balance) -> Step:
-    if now.capturable:
-        return Step(Kind.VOID, now.capturable)
-    if now.unpaid:
-        return Step(Kind.CANCEL, ZERO)
-    raise Refusal(RefusalCode.NOT_POSSIBLE, why_not(AvailableAction.CANCEL, ZERO, now))
+def _cancellation(now: Balance, strictly: Kind | None) -> Step:
+    if not now.capturable and not now.unpaid:
+        raise Refusal(RefusalCode.NOT_POSSIBLE, why_not(AvailableAction.CANCEL, ZERO, now))
+    step = Step(Kind.VOID, now.capturable) if now.capturable else Step(Kind.CANCEL, ZERO)
+    if strictly not in {None, step.kind}:
+        raise Refusal(RefusalCode.NOT_POSSIBLE, why_not_strictly(strictly, now))
+    return step
 
 
-async def act(desk: Desk, event: RequestedAction, installation: OpenInstallation) -> ActionAnswer:
-    """Answer a charge, refund or cancelation request.
+async def act(desk: Desk, asked: Asked, find: Find) -> tuple[Sheet, Operation]:
+    """Do what is asked; return the operation that came of it, with its sheet. Raises Refusal.
 
     The same question gets the same answer and calls nobody (laws of money, 4). While another operation of the payment
-    is open, this one is accepted, answered as pending, and sent when its turn comes (3).
+    is open, this one is accepted, and sent when its turn comes (3).
     """
     deadline = Deadline(desk.schedule.budget.total_seconds())
     async with desk.database.transaction() as session:
-        sheet = await load_by_transaction(session, installation.id, event.transaction.id)
+        sheet = await find(session)
         account = None if sheet is None else await session.get(MerchantAccount, sheet.payment.account_id)
-        page = None
-        if sheet is not None:
-            page = desk.addresses.payment_page(installation.saleor_api_url, sheet.payment.order_id)
-        try:
-            operation, fresh = _find_or_add(desk, session, sheet, event, account)
-        except Refusal as refusal:
-            reference = reference_of_refusal(event.request_key) if event.request_key else unique_reference()
-            return ActionAnswer.failure(event.kind, psp_reference=reference, message=refusal.message, external_url=page)
-        assert sheet is not None  # noqa: S101 - a missing sheet is refused
-        assert account is not None  # noqa: S101 - an account with payments is never deleted
+        if sheet is None or account is None:
+            raise Refusal(RefusalCode.UNKNOWN_PAYMENT, "This payment was not made with this app: nothing was done.")
+        operation, fresh = _find_or_add(desk, session, sheet, asked, account)
         if fresh:
             await session.flush()
             await keep_shares(session, operation, sheet)
+            _tell_saleor(desk, session, sheet, operation)
         if not fresh or operation.state is not State.INTENT:
-            keep_reference(sheet.payment, operation)
-            return action_answer(sheet, operation, event.kind, page)
-    sheet = await send(desk, account, sheet, operation, deadline, answering=True)
-    return action_answer(sheet, sheet.by_id(operation.id), event.kind, page)
+            if asked.by is None:  # who is answered now is told the reference that the operation keeps
+                keep_reference(sheet.payment, operation)
+            return sheet, operation
+    sheet = await send(desk, account, sheet, operation, deadline, answering=asked.by is None)
+    return sheet, sheet.by_id(operation.id)
 
 
 def _find_or_add(
-    desk: Desk, session: AsyncSession, sheet: Sheet | None, event: RequestedAction, account: MerchantAccount | None
+    desk: Desk, session: AsyncSession, sheet: Sheet, asked: Asked, account: MerchantAccount
 ) -> tuple[Operation, bool]:
-    if sheet is None or account is None:
-        raise Refusal(RefusalCode.UNKNOWN_PAYMENT, "This payment was not made with this app: nothing was done.")
-    key = event.request_key
-    if key is None:
-        raise Refusal(RefusalCode.INVALID_DATA, "Saleor does not say which request this is: nothing was done.")
-    known = sheet.by_key(key)
+    known = sheet.by_key(asked.key)
+    if known is not None and not asked.is_repeated_by(known):
+        raise Refusal(RefusalCode.NOT_POSSIBLE, "This was sent before, and asked for something else then.")
     if known is not None:
         return known, False
-    if event.action.currency != sheet.payment.currency:
+    if asked.currency != sheet.payment.currency:
         raise Refusal(RefusalCode.CURRENCY_NOT_SUPPORTED, f"This payment is in {sheet.payment.currency}.")
-    operation = _added(desk, sheet, event, key, account)
+    operation = _added(desk, sheet, asked, account)
     session.add(operation)
     sheet.operations.append(operation)
     return operation, True
 
 
-def _added(desk: Desk, sheet: Sheet, event: RequestedAction, key: str, account: MerchantAccount) -> Operation:
+def _added(desk: Desk, sheet: Sheet, asked: Asked, account: MerchantAccount) -> Operation:
     """Return a new operation: the intent, one that has to wait, or one that is refused by how the payment stands.
 
-    Such a refusal is recorded too. When the same question comes again, the payment may stand otherwise; but Saleor has
-    been told that it failed, and staff may have acted on that.
+    Such a refusal is recorded too, if it is Saleor that asks. When the same question comes again, the payment may stand
+    otherwise; but Saleor has been told that it failed, and staff may have acted on that. To staff at our own door it is
+    only said.
     """
     now = desk.now()
-    granted = event.granted_refund if isinstance(event, TransactionRefundRequested) else None
     standing = balance(sheet.payment.flow, sheet.operations)
     state, message = (State.WAITING if standing.in_flight else State.INTENT), None
     more: dict[str, Any] = {}
     try:
-        step = step_for(event.kind, event.action.amount, standing)
-        more = split_of_step(sheet, step.kind, step.amount, event, account)
-        more = more or said_again(sheet, step.kind, step.amount, granted)
+        step = step_for(asked.action, asked.amount, standing, strictly=asked.strictly)
+        more = split_of_step(sheet, step.kind, step.amount, asked, account)
+        more = more or said_again(sheet, step.kind, step.amount, asked.granted)
     except Refusal as refusal:
-        if refusal.code is not RefusalCode.NOT_POSSIBLE:
+        if refusal.code is not RefusalCode.NOT_POSSIBLE or asked.by is not None:
             raise
-        amount = ZERO if event.kind is AvailableAction.CANCEL else event.action.amount
-        step, state, message = Step(_KINDS[event.kind], amount), State.FAILURE, refusal.message
+        amount = ZERO if asked.action is AvailableAction.CANCEL else asked.amount
+        step, state, message = Step(_KINDS[asked.action], amount), State.FAILURE, refusal.message
+    if asked.by is not None and step.kind is Kind.CANCEL:
+        more["why"] = BY_STAFF
     return Operation(
         payment_id=sheet.create.payment_id,
         kind=step.kind,
-        idempotency_key=key,
+        idempotency_key=asked.key,
         state=state,
         amount=step.amount,
         currency=sheet.payment.currency,
@@ -146,8 +148,20 @@ def _added(desk: Desk, sheet: Sheet, event: RequestedAction, key: str, account: 
             "order_id": sheet.payment.order_id,
             **more,
         },
+        asked_by_saleor=asked.by is None,
+        asked_by=asked.by,
         message=message,
         next_look_at=desk.schedule.after_intent(now) if state is State.INTENT else None,
         created_at=now,
         updated_at=now,
     )
+
+
+def _tell_saleor(desk: Desk, session: AsyncSession, sheet: Sheet, operation: Operation) -> None:
+    """Let Saleor know at once of what it has not asked for: it must not offer what is being done already."""
+    if operation.asked_by is None:
+        return
+    words = f"Staff asked in the app to {wish(operation)}"
+    posting = Posting(now=desk.now(), schedule=desk.schedule)
+    note(sheet, words, posting, reference=reference_of_wish(operation.idempotency_key))
+    session.add_all(sheet.events)

@@ -323,9 +323,12 @@ def _write(
 ) -> None:
     """Write an event of an operation, which keeps the reference that it is told under (laws of money, 9).
 
-    That we close an abandoned payment page is our own affair: Saleor hears what became of the payment.
+    That we close an abandoned payment page is our own affair: Saleor hears what became of the payment. What staff asked
+    for at our own door it hears of with the word that they did.
     """
-    if operation.kind is Kind.CANCEL and not operation.asked_by_saleor:
+    if operation.asked_by is not None:
+        message = f"Asked by staff in the app: {message}"
+    elif operation.kind is Kind.CANCEL and not operation.asked_by_saleor:
         return
     kept = keep_reference(sheet.payment, operation)
     answered = posting.answering is not None and posting.answering == operation.id and reference is None

@@ -15,6 +15,7 @@ from app.payments.schedule import Schedule
 CANCELLED = "6007"  # gateway interface, 7: what the gateway says of a payment that was cancelled before it was paid
 
 TIME_IS_OVER = "Nobody paid in time, and the payment page was closed"
+BY_STAFF = "Staff cancelled the payment in the app, and the payment page was closed"
 LINK_IS_LOST = "The address of the payment page got lost with the gateway's answer, so the page was closed unused"
 BEGIN_ANEW = "begin-anew-"  # the key of a closing after which the webhook that asks for it opens another page
 

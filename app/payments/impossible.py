@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from app.ledger.tables import State
+from app.ledger.tables import Kind, State
 from app.payments.balance import Balance
 from app.saleor.answers import AvailableAction
 
@@ -29,6 +29,13 @@ def why_not(action: AvailableAction, amount: Decimal, now: Balance) -> str:
             return _why_not_refunded(amount, now)
         case _:
             return _why_not_cancelled(now)
+
+
+def why_not_strictly(kind: Kind | None, now: Balance) -> str:
+    """Return why a payment cannot be cancelled in this way, though it can in the other: by a void, or by a cancel."""
+    if kind is Kind.VOID:
+        return "The shopper has not paid yet, and nothing is reserved: cancel the payment instead."
+    return f"The shopper has paid meanwhile: {now.words(now.capturable)} is reserved. Release it instead."
 
 
 def _why_not_charged(amount: Decimal, now: Balance) -> str:

@@ -55,6 +55,11 @@ def reference_of_refusal(key: str) -> str:
     return f"refused-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
 
 
+def reference_of_wish(key: str) -> str:
+    """Return the reference under which Saleor is told that staff asked for something at our own door."""
+    return f"asked-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+
+
 def reference_of_release(capture_reference: str) -> str:
     """Return the reference under which the rest of a reservation is told released by a partial capture."""
     return f"{capture_reference}-released"

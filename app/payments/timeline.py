@@ -158,6 +158,9 @@ def _of_operation(
     else:
         if operation.asked_by_saleor and operation.kind is not Kind.CREATE:
             yield entry(begun, Who.SALEOR, "requested", f"asks {asked}")
+        if operation.asked_by is not None:
+            words = f"asks in the app {asked} ({operation.asked_by})"
+            yield entry(begun, Who.STAFF, "requested", words, by=operation.asked_by)
         if operation.state is State.WAITING:
             words = "lets it wait until the operation before it is settled"
             yield entry(begun, Who.APP, "postponed", words, Tone.OPEN)

@@ -2,7 +2,6 @@
 
 from app.ledger.installations import OpenInstallation
 from app.ledger.sheets import load_by_transaction
-from app.payments.act import act
 from app.payments.answers import action_answer
 from app.payments.desk import Desk
 from app.payments.initialize import initialize
@@ -10,6 +9,7 @@ from app.payments.offer import offer
 from app.payments.process import process
 from app.payments.recorded import recorded_answer
 from app.payments.references import keep_reference
+from app.payments.requested import requested
 from app.saleor.answers import ActionAnswer, GatewayConfigAnswer, SessionAnswer
 from app.saleor.app import SaleorApp, WebhookContext
 from app.saleor.events import (
@@ -68,13 +68,13 @@ def define_webhooks(saleor: SaleorApp, desk: Desk) -> None:
         "TRANSACTION_CHARGE_REQUESTED", query="transaction_charge_requested.graphql", otherwise=action_as_recorded
     )
     async def charge_requested(event: TransactionChargeRequested, context: WebhookContext) -> ActionAnswer:
-        return await act(desk, event, _installation(context))
+        return await requested(desk, event, _installation(context))
 
     @saleor.webhook(
         "TRANSACTION_REFUND_REQUESTED", query="transaction_refund_requested.graphql", otherwise=action_as_recorded
     )
     async def refund_requested(event: TransactionRefundRequested, context: WebhookContext) -> ActionAnswer:
-        return await act(desk, event, _installation(context))
+        return await requested(desk, event, _installation(context))
 
     @saleor.webhook(
         "TRANSACTION_CANCELATION_REQUESTED",
@@ -82,7 +82,7 @@ def define_webhooks(saleor: SaleorApp, desk: Desk) -> None:
         otherwise=action_as_recorded,
     )
     async def cancelation_requested(event: TransactionCancelationRequested, context: WebhookContext) -> ActionAnswer:
-        return await act(desk, event, _installation(context))
+        return await requested(desk, event, _installation(context))
 
 
 def _installation(context: WebhookContext) -> OpenInstallation:

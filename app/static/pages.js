@@ -67,7 +67,7 @@ function fill(part, language, focus) {
     time.textContent = new Intl.DateTimeFormat(root.dataset.locale ?? root.lang, style).format(new Date(time.dateTime));
   }
   const news = content.querySelector("[role=status]");
-  if (news) say("notification", { status: "success", text: news.textContent.trim() });
+  if (news) say("notification", { status: news.dataset.status, text: news.textContent.trim() });
   if (focus) (news ?? heading).focus();
 }
 

@@ -119,10 +119,11 @@ def _operations_are_the_gateways(stage: Stage, sheet: Sheet, entries: list[Entry
     done = {str(entry.operation_id) for entry in entries if entry.status is Status.SUCCESS}
     ours = {each.operation_id for each in sheet.operations if each.kind in _SECONDARY and each.state is State.SUCCESS}
     assert done == ours, "operations of the gateway and ours differ"
-    strangers = [each for each in sheet.operations if each.kind in _SECONDARY and not each.asked_by_saleor]
+    secondary = [each for each in sheet.operations if each.kind in _SECONDARY]
+    asked = [each for each in secondary if each.asked_by_saleor or each.asked_by is not None]
+    strangers = [each for each in secondary if each not in asked]
     outside = [entry for entry in entries if entry.operation_id not in stage.gate.ours]
     assert len(strangers) <= len(outside), "something of ours was taken for somebody else's"
-    asked = [each for each in sheet.operations if each.kind in _SECONDARY and each.asked_by_saleor]
     assert len(entries) - len(outside) <= len(asked), "more was done than asked"
 
 

@@ -3,6 +3,9 @@
 import asyncio
 from decimal import Decimal
 
+from app.ledger.tables import Kind, State
+from app.main import open_desk
+from app.payments.by_staff import Wish, ask_for
 from app.saleor.testing.views import TransactionView
 from app.saleor.testing.vocabulary import Flow
 from app.sandbox.scripting import FaultRule
@@ -128,6 +131,38 @@ async def test_somebody_refunds_in_the_merchant_portal(shop: Town) -> None:
     await shop.gateway.portal(transaction.token.replace("-", ""), "refund", Decimal("69.50"))
     transaction = await told(shop, transaction.id, "REFUND_SUCCESS")
     assert transaction.amounts.refunded == Decimal("69.50")
+    await both_books_agree(shop, transaction.id)
+
+
+async def test_staff_refund_in_the_app_while_saleor_asks_for_the_same(shop: Town) -> None:
+    """Both are done, one after the other, and Saleor counts each once: what it asked for, and what it is told of."""
+    transaction = await paid(shop)
+    order_id, person = transaction.token.replace("-", ""), "VXNlcjox"
+    await shop.gateway.fault(
+        FaultRule(http_method="POST", path="/api/v1/refund", moment="after", effect="latency", seconds=1.0)
+    )
+    await shop.saleor.refund(transaction.id, Decimal("100.00"))
+
+    async def begun() -> bool:
+        return any(each.method == "refund" for each in (await shop.gateway.payment(order_id)).operations)
+
+    await eventually(begun)
+    async with open_desk(shop.settings) as desk:
+        wish = Wish(Kind.REFUND, by=person, key="form", amount=Decimal("100.00"))
+        _, ours = await ask_for(desk, order_id, wish)
+        _, again = await ask_for(desk, order_id, wish)
+    assert (ours.state, again.id) == (State.WAITING, ours.id)
+
+    async def both_done() -> bool:
+        return (await shop.saleor.transaction(transaction.id)).types().count("REFUND_SUCCESS") == 2
+
+    await eventually(both_done)
+    transaction = await quiet(shop, transaction.id)
+    assert transaction.amounts.refunded == Decimal("200.00")
+    assert transaction.amounts.refund_pending == ZERO
+    assert transaction.actions == ["REFUND"]
+    told_of = [each.message for each in transaction.events if each.message.startswith("Asked by staff in the app")]
+    assert len(told_of) == 1
     await both_books_agree(shop, transaction.id)
 
 

@@ -67,7 +67,11 @@ BREAKS = [
         what="what staff asked before is asked again",
         where="payments/act.py",
         old="    if known is not None:\n        return known, False\n",
-        new='    if known is not None:\n        key = f"{key}-{len(sheet.operations)}"\n',
+        new=(
+            "    if known is not None:\n"
+            "        from dataclasses import replace\n"
+            '        asked = replace(asked, key=f"{asked.key}-{len(sheet.operations)}")\n'
+        ),
     ),
     Break(
         law=5,

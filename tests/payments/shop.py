@@ -24,12 +24,12 @@ from app.ledger.installations import InstallationBook, OpenInstallation
 from app.ledger.sheets import Sheet, load_by_transaction
 from app.ledger.tables import Kind, MerchantAccount, Notification, Operation, SaleorEvent
 from app.ledger.vault import Vault
-from app.payments.act import act
 from app.payments.desk import Addresses, Desk, Gateways
 from app.payments.initialize import initialize
 from app.payments.notify import Receipt, receive
 from app.payments.process import process
 from app.payments.references import order_id_of
+from app.payments.requested import requested
 from app.saleor.answers import ActionAnswer, SessionAnswer
 from app.saleor.events import (
     RequestedAction,
@@ -184,7 +184,7 @@ class Shop:
         """Staff ask to charge, refund or cancel. ``booked`` False: the answer does not reach Saleor."""
         request = self.books.open(self.transaction, action, Decimal(str(amount)), key)
         event = action_event(self.transaction.id, action, amount, key, **said)
-        answer = await act(self.desk, event, self.installation)
+        answer = await requested(self.desk, event, self.installation)
         if booked:
             self.books.book_action(self.transaction, request, action, answer)
         return answer

@@ -6,7 +6,7 @@ import pytest
 from sqlmodel import select
 
 from app.ledger.tables import Kind, Operation, ProductsForm, State
-from app.payments.act import act
+from app.payments.requested import requested
 from tests.payments.baskets import line, taxed
 from tests.payments.books import amounts
 from tests.payments.shop import TOTAL, Shop, action_event, source
@@ -193,19 +193,21 @@ class TestRefusedBeforeAnything:
         )
         other = await books.find("https://other.example.com/graphql/")
         assert other is not None
-        answer = await act(paid.desk, action_event(paid.transaction.id, "REFUND", "1.00", "key-1"), other)
+        answer = await requested(paid.desk, action_event(paid.transaction.id, "REFUND", "1.00", "key-1"), other)
         assert answer.result == "REFUND_FAILURE"
         assert paid.till.heard == []
 
     async def test_a_request_that_saleor_does_not_name(self, paid: Shop) -> None:
         """Without its key a repetition could not be told from a second request."""
-        answer = await act(paid.desk, action_event(paid.transaction.id, "REFUND", "1.00", None), paid.installation)
+        answer = await requested(
+            paid.desk, action_event(paid.transaction.id, "REFUND", "1.00", None), paid.installation
+        )
         assert answer.result == "REFUND_FAILURE"
         assert paid.till.heard == []
 
     async def test_another_currency(self, paid: Shop) -> None:
         event = action_event(paid.transaction.id, "REFUND", "1.00", "key-1", currency="PLN")
-        answer = await act(paid.desk, event, paid.installation)
+        answer = await requested(paid.desk, event, paid.installation)
         assert answer.result == "REFUND_FAILURE"
         assert "in UAH" in (answer.message or "")
         assert paid.till.heard == []

@@ -6,7 +6,7 @@ import pytest
 from sqlmodel import select
 
 from app.ledger.tables import Operation, State
-from app.payments.act import act
+from app.payments.requested import requested
 from app.saleor.answers import ActionAnswer
 from tests.payments.books import amounts
 from tests.payments.shop import TOTAL, Shop, action_event, at_once
@@ -129,13 +129,13 @@ class TestSameQuestion:
     async def test_asked_again_while_the_first_is_on_its_way(self, paid: Shop) -> None:
         paid.till.will(said(operation("refund", paid.order_id, "100.00")))
         event = action_event(paid.transaction.id, "REFUND", "100.00", "key-1")
-        answers = await at_once(*(act(paid.desk, event, paid.installation) for _ in range(4)))
+        answers = await at_once(*(requested(paid.desk, event, paid.installation) for _ in range(4)))
         assert len({answer.psp_reference for answer in answers}) == 1
         results = {str(answer.result) for answer in answers}
         assert "REFUND_SUCCESS" in results
         assert results <= {"REFUND_SUCCESS", "None"}  # who asks while it is under way hears "pending"
         assert paid.till.calls == ["refund"]
-        again = await act(paid.desk, event, paid.installation)
+        again = await requested(paid.desk, event, paid.installation)
         assert again.result == "REFUND_SUCCESS"
         await paid.later(minutes=1)
         assert paid.books.told == ["REFUND_SUCCESS"]

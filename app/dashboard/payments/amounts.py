@@ -1,4 +1,4 @@
-"""Reads from a form whom the next refund is to be taken from. Pure; whether it can be is judged where it is stored."""
+"""Reads amounts from forms, alone or with whom they are taken from. Pure; what can be is judged where it is done."""
 
 import re
 from collections.abc import Iterable
@@ -18,10 +18,11 @@ class NotAnAmount(Exception):  # noqa: N818 - somebody mistyped; nothing went wr
 def read_amounts(fields: Iterable[tuple[str, str]]) -> dict[str, Decimal]:
     """Return the amounts by sub-merchant. Empty fields are of those who give nothing. Raises NotAnAmount."""
     typed = [(name.removeprefix(FIELD), text.strip()) for name, text in fields if name.startswith(FIELD)]
-    return {who: _amount(text) for who, text in typed if text}
+    return {who: read_amount(text) for who, text in typed if text}
 
 
-def _amount(text: str) -> Decimal:
+def read_amount(text: str) -> Decimal:
+    """Return an amount. Raises NotAnAmount."""
     # As amounts are shown, so may they be typed: "1 234,50 UAH" without its currency.
     found = _AMOUNT.fullmatch("".join(text.split()))
     if found is None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
+from app.dashboard.payments.actions import Offer, offers
 from app.ledger.sheets import Sheet, find_by_order, former_orders
 from app.ledger.tables import MerchantAccount, Payment
 from app.payments.balance import Balance, balance
@@ -29,6 +30,7 @@ class PaymentPage:
     standings: tuple[Standing, ...]
     problems: list[str]
     now: Balance
+    offers: list[Offer]
     said: Particulars
     receipts: list[str]
     split: list[OneOfThem]
@@ -51,11 +53,13 @@ async def read_page(desk: Desk, installation_id: int, order_id: str) -> PaymentP
     notifications = await desk.inbox.of_order(account.id, sheet.payment.order_id, *burnt)
     names = names_of(account.split_rules)
     split, chosen = is_split(sheet), chosen_in(sheet)
+    now = balance(sheet.payment.flow, sheet.operations)
     return PaymentPage(
         payment=sheet.payment,
         standings=standings(sheet),
         problems=list(open_problems(sheet.payment).values()),
-        now=balance(sheet.payment.flow, sheet.operations),
+        now=now,
+        offers=offers(now),
         said=Particulars.kept(sheet.create.particulars),
         receipts=_receipts(sheet),
         split=overview(sheet, names) if split else [],

@@ -3,6 +3,7 @@
 A page at `/payments/7` fetches `/parts/payments/7`. Whatever changes something is a POST.
 """
 
+from collections.abc import Awaitable, Callable, Sequence
 from decimal import Decimal
 
 import structlog
@@ -11,14 +12,16 @@ from fastapi.responses import HTMLResponse
 
 from app.dashboard.navigation import PAYMENTS
 from app.dashboard.paper import Paper
+from app.dashboard.payments.actions import KINDS, News, NotOurForm, news_of, read_wish
 from app.dashboard.payments.amounts import NotAnAmount, read_amounts
 from app.dashboard.payments.listing import Filter, read_list
 from app.dashboard.payments.page import PaymentPage, read_page
 from app.dashboard.staff import AnyStaff, Staff, refused
 from app.dashboard.translation import marked
 from app.ledger.sheets import load_by_order
-from app.ledger.tables import MerchantAccount
+from app.ledger.tables import Kind, MerchantAccount
 from app.payments.ask import ask_now
+from app.payments.by_staff import ask_for
 from app.payments.desk import Desk
 from app.payments.refusal import Refusal
 from app.payments.split.choice import choose, leave_it_to_the_rules
@@ -29,6 +32,7 @@ log = structlog.get_logger(__name__)
 _NO_PAYMENT = marked("This store has no such payment.")
 _NOT_ASKED = marked("The gateway could not be asked. Try again in a minute.")
 _NOT_AN_AMOUNT = marked("Write amounts like 1234.50.")
+_NOT_OUR_FORM = marked("Reload the page: this form cannot be sent.")
 _LOOKED_UP = marked("The gateway was asked: this is how it stands now.")
 _CHOSEN = marked("The choice is kept for the next refund.")
 _REMOVED = marked("The choice is removed: the next refund goes by the rules.")
@@ -46,6 +50,8 @@ class PaymentParts:
         router.add_api_route("/payments", self.list, methods=["GET"])
         router.add_api_route("/payments/{order_id}", self._payment, methods=["GET"])
         router.add_api_route("/payments/{order_id}/look", self._look_up, methods=["POST"])
+        for kind in KINDS:
+            router.add_api_route(f"/payments/{{order_id}}/{kind.value}", self._acting(kind), methods=["POST"])
         router.add_api_route("/payments/{order_id}/next-refund", self._choose, methods=["POST"])
         router.add_api_route("/payments/{order_id}/next-refund/leave-to-rules", self._leave, methods=["POST"])
 
@@ -66,21 +72,37 @@ class PaymentParts:
         if error is not None:
             log.warning("look-up for staff failed", order_id=payment.order_id, error=str(error))
             raise refused(502, "GATEWAY", staff.translation, _NOT_ASKED)
-        return await self._shown(staff, order_id, _LOOKED_UP)
+        return await self._shown(staff, order_id, News(_LOOKED_UP))
+
+    def _acting(self, kind: Kind) -> Callable[..., Awaitable[HTMLResponse]]:
+        async def act(request: Request, order_id: str, staff: AnyStaff) -> HTMLResponse:
+            payment = (await self._page(staff, order_id)).payment
+            try:
+                wish = read_wish(kind, staff.id, await _said(request))
+            except NotAnAmount as typed:
+                raise refused(422, "INVALID_AMOUNT", staff.translation, _NOT_AN_AMOUNT) from typed
+            except NotOurForm as strange:
+                raise refused(422, "INVALID_DATA", staff.translation, _NOT_OUR_FORM) from strange
+            log.info("staff act", order_id=payment.order_id, kind=kind.value, staff=staff.id)
+            try:
+                _, operation = await ask_for(self._desk, payment.order_id, wish, installation_id=staff.installation.id)
+            except Refusal as refusal:
+                raise refused(422, refusal.code, staff.translation, refusal.message) from refusal
+            return await self._shown(staff, order_id, news_of(operation))
+
+        return act
 
     async def _choose(self, request: Request, order_id: str, staff: AnyStaff) -> HTMLResponse:
-        async with request.form(max_files=0, max_fields=1000) as form:
-            said = [(name, text) for name, text in form.multi_items() if isinstance(text, str)]
         try:
-            amounts = read_amounts(said)
+            amounts = read_amounts(await _said(request))
         except NotAnAmount as typed:
             raise refused(422, "INVALID_AMOUNT", staff.translation, _NOT_AN_AMOUNT) from typed
         await self._decide(staff, order_id, amounts)
-        return await self._shown(staff, order_id, _CHOSEN)
+        return await self._shown(staff, order_id, News(_CHOSEN))
 
     async def _leave(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         await self._decide(staff, order_id, None)
-        return await self._shown(staff, order_id, _REMOVED)
+        return await self._shown(staff, order_id, News(_REMOVED))
 
     async def _decide(self, staff: Staff, order_id: str, amounts: dict[str, Decimal] | None) -> None:
         """Store from whom the next refund is taken; None: leave it to the rules."""
@@ -100,7 +122,7 @@ class PaymentParts:
         what = "next refund chosen" if amounts is not None else "next refund left to the rules"
         log.info(what, order_id=sheet.payment.order_id, staff=staff.id)
 
-    async def _shown(self, staff: Staff, order_id: str, news: str | None = None) -> HTMLResponse:
+    async def _shown(self, staff: Staff, order_id: str, news: News | None = None) -> HTMLResponse:
         page = await self._page(staff, order_id)
         address = f"{self._paper.base}/payments/{page.payment.order_id}"
         return self._paper.part("payments/page.html", staff, here=PAYMENTS, address=address, news=news, **vars(page))
@@ -110,3 +132,9 @@ class PaymentParts:
         if page is None:
             raise refused(404, "UNKNOWN_PAYMENT", staff.translation, _NO_PAYMENT)
         return page
+
+
+async def _said(request: Request) -> Sequence[tuple[str, str]]:
+    """Return the fields of a form."""
+    async with request.form(max_files=0, max_fields=1000) as form:
+        return [(name, text) for name, text in form.multi_items() if isinstance(text, str)]

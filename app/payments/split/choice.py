@@ -25,6 +25,15 @@ def choose(
     Raises Refusal, which calls the sub-merchants by the ``names`` that people use.
     """
     _must_be_split(sheet)
+    chosen = readable(taken_from)
+    check_choice(chosen, standing_of(sheet).at_most, sheet.payment.currency, names)
+    sheet.payment.next_refund_split = {who: str(amount) for who, amount in sorted(chosen.items())}
+    sheet.payment.updated_at = now
+    return chosen
+
+
+def readable(taken_from: Mapping[str, Decimal]) -> Shares:
+    """Return a choice with everybody by their UUID. Raises Refusal when it cannot be meant so. Pure."""
     chosen: dict[str, Decimal] = {}
     for text, amount in taken_from.items():
         check_amount(amount)
@@ -37,9 +46,6 @@ def choose(
         chosen[who] = amount.quantize(Decimal("0.01"))
     if not chosen:
         raise Refusal(RefusalCode.INVALID_DATA, "Nobody is chosen: say who gives back how much.")
-    check_choice(chosen, standing_of(sheet).at_most, sheet.payment.currency, names)
-    sheet.payment.next_refund_split = {who: str(amount) for who, amount in sorted(chosen.items())}
-    sheet.payment.updated_at = now
     return chosen
 
 

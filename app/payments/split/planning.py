@@ -16,6 +16,7 @@ from app.gateway.models.details import SplitItem
 from app.gateway.models.products import AnyProduct, Products
 from app.ledger.sheets import Sheet
 from app.ledger.tables import Kind, MerchantAccount, Operation, SplitShare
+from app.payments.asked import Asked
 from app.payments.fiscal import said_again
 from app.payments.refusal import Refusal, RefusalCode
 from app.payments.split.allocation import ZERO, allocate
@@ -23,9 +24,9 @@ from app.payments.split.basket import basket_of, granted_lines
 from app.payments.split.distribute import IndivisibleError, Shares, total_of
 from app.payments.split.goods import owners_in, owners_of, with_products
 from app.payments.split.remainder import captured, given_back, granted_worth
-from app.payments.split.rules import RulesError, SplitRules, read_rules
+from app.payments.split.rules import RulesError, SplitRules, names_of, read_rules
 from app.payments.split.standing import allocated, is_split, standing_of
-from app.saleor.events import GrantedRefund, RequestedAction, SessionEvent, TransactionRefundRequested
+from app.saleor.events import GrantedRefund, SessionEvent
 from app.saleor.source import Order
 
 _PRODUCTS = TypeAdapter(Products)
@@ -56,33 +57,32 @@ def split_of_payment(
     return with_products(shares, products, owners_of(rules, event.source))
 
 
-def split_of_step(
-    sheet: Sheet, kind: Kind, amount: Decimal, event: RequestedAction, account: MerchantAccount
-) -> dict[str, Any]:
+def split_of_step(sheet: Sheet, kind: Kind, amount: Decimal, asked: Asked, account: MerchantAccount) -> dict[str, Any]:
     """Return what the request of a capture or refund says of shares; nothing when the payment is not split.
 
-    A choice that staff made for the next refund is used here, and thereby used up. Raises Refusal.
+    A choice that staff made for the next refund is used here, and thereby used up: also where shares are said with the
+    refund itself, which take its place. Raises Refusal.
     """
     if kind not in {Kind.CAPTURE, Kind.REFUND} or not is_split(sheet):
         return {}
     said: dict[str, Any] = {}
-    granted = event.granted_refund if isinstance(event, TransactionRefundRequested) else None
     if kind is Kind.REFUND:
-        if sheet.payment.next_refund_split is not None:
-            said["chosen"] = sheet.payment.next_refund_split
-        elif granted is not None:
-            said["by_lines"] = _worth(rules_of(account), granted, event.transaction.order)
-    shares = _shares(sheet, kind, amount, said, None)
+        chosen = asked.chosen or sheet.payment.next_refund_split
+        if chosen is not None:
+            said["chosen"] = chosen
+        elif asked.granted is not None:
+            said["by_lines"] = _worth(rules_of(account), asked.granted, asked.order)
+    shares = _shares(sheet, kind, amount, said, names=names_of(account.split_rules))
     if "chosen" in said:
         sheet.payment.next_refund_split = None
-    products = _products(said_again(sheet, kind, amount, granted).get("products"))
+    products = _products(said_again(sheet, kind, amount, asked.granted).get("products"))
     return said | _on_the_wire(with_products(items(shares), products, owners_in(sheet.create.request)))
 
 
 def renew(sheet: Sheet, operation: Operation) -> None:
     """Compute the shares of an operation anew whose turn has come. Raises Refusal when that much is not left."""
     if operation.kind in {Kind.CAPTURE, Kind.REFUND} and is_split(sheet):
-        shares = _shares(sheet, operation.kind, operation.amount, operation.request, operation)
+        shares = _shares(sheet, operation.kind, operation.amount, operation.request, turn_of=operation)
         told = [product for item in split_in(operation) or () for product in item.products or ()]
         renewed = with_products(items(shares), told, owners_in(sheet.create.request))
         operation.request = operation.request | _on_the_wire(renewed)
@@ -128,13 +128,23 @@ def _products(said: object) -> tuple[AnyProduct, ...]:
     return _PRODUCTS.validate_python(said or ())
 
 
-def _shares(sheet: Sheet, kind: Kind, amount: Decimal, said: Mapping[str, Any], turn_of: Operation | None) -> Shares:
+def _shares(
+    sheet: Sheet,
+    kind: Kind,
+    amount: Decimal,
+    said: Mapping[str, Any],
+    *,
+    turn_of: Operation | None = None,
+    names: Mapping[str, str] | None = None,
+) -> Shares:
     currency = sheet.payment.currency
     if kind is Kind.CAPTURE:
         return captured(amount, allocated(sheet), currency)
     standing = standing_of(sheet, turn_of=turn_of)
     if chosen := said.get("chosen"):
-        return _as_chosen({who: Decimal(part) for who, part in chosen.items()}, amount, standing.at_most, currency)
+        return _as_chosen(
+            {who: Decimal(part) for who, part in chosen.items()}, amount, standing.at_most, currency, names
+        )
     worth = {who: Decimal(value) for who, value in said.get("by_lines", {}).items()}
     try:
         return given_back(amount, standing.left, currency, worth)
@@ -144,7 +154,9 @@ def _shares(sheet: Sheet, kind: Kind, amount: Decimal, said: Mapping[str, Any], 
         raise Refusal(RefusalCode.NOT_POSSIBLE, words, "amount") from None
 
 
-def _as_chosen(chosen: Shares, amount: Decimal, at_most: Mapping[str, Decimal], currency: str) -> Shares:
+def _as_chosen(
+    chosen: Shares, amount: Decimal, at_most: Mapping[str, Decimal], currency: str, names: Mapping[str, str] | None
+) -> Shares:
     total = total_of(chosen.values())
     if total != amount:
         raise Refusal(
@@ -153,7 +165,7 @@ def _as_chosen(chosen: Shares, amount: Decimal, at_most: Mapping[str, Decimal], 
             "refund that amount, or choose anew (`saleor-gateway payments split`).",
             "amount",
         )
-    check_choice(chosen, at_most, currency)
+    check_choice(chosen, at_most, currency, names)
     return chosen
 
 

@@ -1,0 +1,158 @@
+"""``payments capture``, ``void``, ``refund`` and ``cancel``: what staff can do on the payment's page, in a terminal."""
+
+import getpass
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Annotated, TypeAlias
+from uuid import uuid4
+
+import typer
+
+from app.commands.amounts import read_amount, read_shares
+from app.commands.failure import CommandFailed
+from app.commands.finding import find_payment
+from app.commands.opening import at_desk
+from app.commands.payment_view import AnyName, summary
+from app.commands.terminal import AsJson, confirm, require_somebody_to_ask, say, show_json
+from app.ledger.sheets import Sheet
+from app.ledger.tables import Kind, MerchantAccount, Operation, State
+from app.payments.act import Step
+from app.payments.asked import wish
+from app.payments.balance import Balance, balance
+from app.payments.by_staff import Wish, ask_for, at_most
+from app.payments.desk import Desk
+from app.payments.refusal import Refusal
+from app.payments.split.rules import names_of
+
+Amount: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="AMOUNT", help="How much. All that is possible by default.", show_default=False)
+]
+Yes: TypeAlias = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+Key: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT",
+        help="A name for this very request: given twice, it is done once. For scripts that try again.",
+        show_default=False,
+    ),
+]
+
+
+def capture(
+    payment: AnyName, amount: Amount = None, key: Key = None, yes: Yes = False, as_json: AsJson = False
+) -> None:
+    """Charge a reservation, or a part of it: the gateway takes it once, and releases the rest."""
+    _do(Kind.CAPTURE, payment, amount=amount, key=key, yes=yes, as_json=as_json)
+
+
+def void(payment: AnyName, key: Key = None, yes: Yes = False, as_json: AsJson = False) -> None:
+    """Release a reservation as a whole."""
+    _do(Kind.VOID, payment, key=key, yes=yes, as_json=as_json)
+
+
+def refund(
+    payment: AnyName,
+    *,
+    amount: Amount = None,
+    from_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--from",
+            metavar="SUB_MERCHANT=AMOUNT",
+            help="Of a split payment: take so much from that one (its UUID, or its name); may be repeated.",
+        ),
+    ] = None,
+    key: Key = None,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Give back what was charged, or a part of it."""
+    _do(Kind.REFUND, payment, amount=amount, taken_from=from_ or (), key=key, yes=yes, as_json=as_json)
+
+
+def cancel(payment: AnyName, key: Key = None, yes: Yes = False, as_json: AsJson = False) -> None:
+    """Cancel a payment that the shopper has not paid yet: its page is closed."""
+    _do(Kind.CANCEL, payment, key=key, yes=yes, as_json=as_json)
+
+
+def _do(
+    kind: Kind,
+    payment: str,
+    *,
+    amount: str | None = None,
+    taken_from: Sequence[str] = (),
+    key: str | None,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    sheet, account = at_desk(lambda desk: _found(desk, payment))
+    shares = read_shares(taken_from, names_of(account.split_rules)) or None
+    now = balance(sheet.payment.flow, sheet.operations)
+    step = _step(kind, None if amount is None else read_amount(amount), shares, now)
+    if not yes:
+        require_somebody_to_ask("confirm with --yes")
+        confirm(_question(step, now, sheet.payment.order_id))
+    moved = step.amount if kind in {Kind.CAPTURE, Kind.REFUND} else None
+    asked = Wish(kind, by=getpass.getuser(), key=key or uuid4().hex, amount=moved, taken_from=shares)
+
+    async def do(desk: Desk) -> tuple[Sheet, Operation]:
+        try:
+            return await ask_for(desk, sheet.payment.order_id, asked)
+        except Refusal as refusal:
+            raise CommandFailed(f"nothing was done: {refusal.message}") from refusal
+
+    _tell(*at_desk(do), as_json=as_json)
+
+
+def _step(kind: Kind, amount: Decimal | None, shares: Mapping[str, Decimal] | None, now: Balance) -> Step:
+    """Return what is meant; it is judged when it is done. Raises CommandFailed when it is clear that it is in vain."""
+    try:
+        whole = at_most(kind, now).amount if shares is None else sum(shares.values(), Decimal())
+    except Refusal as refusal:
+        raise CommandFailed(f"nothing was done: {refusal.message}") from refusal
+    return Step(kind, whole if amount is None else amount)
+
+
+def _question(step: Step, now: Balance, order_id: str) -> str:
+    sum_ = now.words(step.amount)
+    match step.kind:
+        case Kind.CAPTURE if step.amount < now.capturable:
+            rest = now.words(now.capturable - step.amount)
+            return f"Charge {sum_} of the reservation of payment {order_id}, and release the rest of {rest}?"
+        case Kind.CAPTURE:
+            return f"Charge the reservation of {sum_} of payment {order_id}?"
+        case Kind.VOID:
+            return f"Release the reservation of {sum_} of payment {order_id}?"
+        case Kind.REFUND:
+            return f"Refund {sum_} of payment {order_id}?"
+        case _:
+            return f"Cancel payment {order_id}, and close its payment page?"
+
+
+async def _found(desk: Desk, payment: str) -> tuple[Sheet, MerchantAccount]:
+    async with desk.database.transaction() as session:
+        sheet = await find_payment(session, payment)
+        return sheet, await session.get_one(MerchantAccount, sheet.payment.account_id)
+
+
+def _tell(sheet: Sheet, operation: Operation, *, as_json: bool) -> None:
+    done = {
+        "kind": operation.kind.value,
+        "amount": operation.amount,
+        "state": operation.state.value,
+        "message": operation.message,
+        "key": operation.idempotency_key.removeprefix("staff:"),
+        "operation_id": operation.operation_id,
+    }
+    if as_json:
+        show_json({**summary(sheet), "asked": done})
+    if operation.state is State.FAILURE:
+        raise CommandFailed(f"it was not done: {operation.message}")
+    if as_json:
+        return
+    if operation.state is State.SUCCESS:
+        say(f"Done: {wish(operation)}.")
+    elif operation.state is State.WAITING:
+        say("Accepted: it is sent when the operation before it is settled.")
+    else:
+        say("How it ends is not known yet: the app finds out, and tells Saleor.")

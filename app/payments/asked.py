@@ -1,0 +1,61 @@
+"""What somebody asks to be done with a payment: Saleor by a webhook, or staff at a door of our own."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from app.ledger.tables import Kind, Operation
+from app.saleor.answers import AvailableAction
+from app.saleor.events import GrantedRefund
+from app.saleor.source import Order
+
+_WISHES = {
+    Kind.CAPTURE: "charge {sum}",
+    Kind.VOID: "release the reservation of {sum}",
+    Kind.REFUND: "refund {sum}",
+    Kind.CANCEL: "cancel the payment",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question. ``key`` tells it from every other one (laws of money, 4).
+
+    ``by`` is who of the staff asks at our own door, as Saleor or the terminal names the person; None: Saleor asks. A
+    cancelation of Saleor means whatever can be cancelled; staff of ours mean ``strictly`` a void or a cancel.
+    ``granted`` and ``order`` are those of a granted refund, ``taken_from`` are the shares of a refund, if somebody has
+    said them.
+    """
+
+    action: AvailableAction
+    amount: Decimal
+    currency: str
+    key: str
+    by: str | None = None
+    strictly: Kind | None = None
+    granted: GrantedRefund | None = None
+    order: Order | None = None
+    taken_from: Mapping[str, Decimal] | None = None
+
+    @property
+    def chosen(self) -> dict[str, str] | None:
+        """The shares as they are kept; None when nobody has said any."""
+        return None if self.taken_from is None else {who: str(part) for who, part in sorted(self.taken_from.items())}
+
+    def is_repeated_by(self, recorded: Operation) -> bool:
+        """Return whether an operation with the same key was asked for in the same words.
+
+        Saleor gives each question a key of its own. A form of ours could have been filled in anew.
+        """
+        said: dict[str, Any] = recorded.request
+        return self.by is None or (
+            recorded.kind is self.strictly
+            and (self.action is AvailableAction.CANCEL or Decimal(said["amount"]) == self.amount)
+            and (self.chosen is None or self.chosen == said.get("chosen"))
+        )
+
+
+def wish(operation: Operation) -> str:
+    """Return in words what is asked for by an operation: "refund 100.00 UAH"."""
+    return _WISHES[operation.kind].format(sum=f"{operation.amount} {operation.currency}")
