@@ -15,11 +15,13 @@ _SECRET_NAMES = re.compile(
 _NAME_OR_CARD_NUMBER = re.compile(
     r"(?P<name>\b[0-9a-f]{8}(?P<dash>-?)(?:[0-9a-f]{4}(?P=dash)){3}[0-9a-f]{12}\b)|(?<!\d)(?:\d[ -]?){12,18}\d(?!\d)"
 )
+# As it is, and as addresses of pages have it. Begun only where a word begins, so that long texts are read once.
+_EMAIL = re.compile(r"(?<![\w.+%-])[\w.+-]+(?:@|%40)[\w-]+(?:\.[\w-]+)+", re.IGNORECASE)
 _REDACTED = "(redacted)"
 
 
 def redact(_logger: Any, _method: str, entry: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Hide values under names of secrets, and whatever looks like a card number, however deep."""
+    """Hide values under names of secrets, and whatever looks like a card number or an e-mail address, however deep."""
     for name, value in entry.items():
         entry[name] = _REDACTED if _SECRET_NAMES.search(name) and value is not None else _clean(value)
     return entry
@@ -27,7 +29,7 @@ def redact(_logger: Any, _method: str, entry: MutableMapping[str, Any]) -> Mutab
 
 def _clean(value: Any) -> Any:
     if isinstance(value, str):
-        return _NAME_OR_CARD_NUMBER.sub(lambda found: found["name"] or _REDACTED, value)
+        return _NAME_OR_CARD_NUMBER.sub(lambda found: found["name"] or _REDACTED, _EMAIL.sub(_REDACTED, value))
     if isinstance(value, dict):
         return {name: _REDACTED if _SECRET_NAMES.search(str(name)) else _clean(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):

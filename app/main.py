@@ -22,6 +22,7 @@ from app.dashboard.way_in import way_in
 from app.ledger.accounts import AccountBook
 from app.ledger.card_keys import CardKeyBook
 from app.ledger.database import Database, create_engine
+from app.ledger.emails import EmailDigests
 from app.ledger.inbox import Inbox
 from app.ledger.installations import InstallationBook
 from app.payments.desk import Addresses, Desk, Gateways
@@ -88,6 +89,7 @@ async def open_desk(
             accounts=accounts,
             inbox=Inbox(database, vault),
             card_keys=CardKeyBook(database, vault),
+            emails=EmailDigests(vault),
             gateways=Gateways(http, accounts),
             addresses=Addresses(settings.base_url, settings.iframe_base_url),
             now=now,

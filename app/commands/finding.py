@@ -5,10 +5,10 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from app.commands.failure import CommandFailed
 from app.ledger.installations import OpenInstallation
 from app.ledger.search import called
-from app.ledger.sheets import Sheet, find_by_order, sheets_of
+from app.ledger.sheets import Sheet, sheets_of
 from app.ledger.tables import MerchantAccount
 from app.payments.desk import Desk
-from app.payments.references import order_id_of
+from app.payments.typed_search import every_name
 
 
 async def find_installation(desk: Desk, saleor: str | None) -> OpenInstallation:
@@ -47,11 +47,7 @@ async def find_account(desk: Desk, given: str) -> MerchantAccount:
 
 async def find_payments(session: AsyncSession, given: str) -> list[Sheet]:
     """Return the sheets of the payments that are called so, the newest first. Raises CommandFailed if none is."""
-    name = given.strip()
-    exact = await find_by_order(session, name.lower()) or await find_by_order(session, order_id_of(name))
-    if exact is not None:
-        return [exact]
-    sheets = await sheets_of(session, await called(session, name))
+    sheets = await sheets_of(session, await called(session, every_name(given.strip())))
     if not sheets:
         raise CommandFailed(
             f"there is no payment {given!r}: give an order id, an order number, a transaction or a reference; "

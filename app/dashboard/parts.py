@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
 from app.dashboard.paper import Paper
+from app.dashboard.payments.list_parts import PaymentListParts
 from app.dashboard.payments.parts import PaymentParts
 from app.dashboard.set_up.first_steps import FIRST_STEPS, addressed_to
 from app.dashboard.staff import HANDLE_PAYMENTS, AnyStaff, guard
@@ -22,12 +23,12 @@ def create_parts(desk: Desk, tokens: DashboardTokens, *, app_name: str, base: st
     No part can be added that forgets its guard. ``base`` is the path below which browsers reach the app.
     """
     paper = Paper(app_name, base)
-    payments = PaymentParts(desk, paper)
+    payment_list, payment = PaymentListParts(desk, paper), PaymentParts(desk, paper)
 
     async def home(request: Request, staff: AnyStaff) -> HTMLResponse:
         routes = await desk.accounts.routes()
         if any(each.installation_id == staff.installation.id for each in routes):
-            return await payments.list(request, staff)
+            return await payment_list.list(request, staff)
         steps = addressed_to(staff.installation.saleor_api_url, FIRST_STEPS)
         return paper.part("set_up/first_steps.html", staff, here=None, steps=steps, gateways=", ".join(PRESETS))
 
@@ -36,5 +37,6 @@ def create_parts(desk: Desk, tokens: DashboardTokens, *, app_name: str, base: st
 
     handling_payments = for_those_who_may(HANDLE_PAYMENTS)
     handling_payments.add_api_route("/", home, methods=["GET"])
-    payments.add_to(handling_payments)
+    payment_list.add_to(handling_payments)
+    payment.add_to(handling_payments)
     return (handling_payments,)

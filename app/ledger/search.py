@@ -1,21 +1,46 @@
 """Finds payments by whatever people call them, and lists them page by page; for staff, who decide nothing by it alone.
 
 Lists are paged by key: a page begins after the last row of the one before, so nothing is left out or shown twice when
-new rows come in meanwhile.
+new rows come in meanwhile. Every way to look for payments has an index (``tables.Payment``): nothing here reads a table
+from end to end.
 """
 
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
-from uuid import UUID
 
-from sqlalchemy import ColumnElement, or_
+from sqlalchemy import Boolean, ColumnElement, CompoundSelect, exists, func, literal, literal_column, tuple_, union_all
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.ledger.tables import BurntOrder, EventState, Notification, Operation, Payment, SaleorEvent, State
+from app.ledger.columns import Moment
+from app.ledger.tables import (
+    BurntOrder,
+    EventState,
+    Installation,
+    Notification,
+    Operation,
+    Payment,
+    SaleorEvent,
+    State,
+)
+
+_TRUTH = Boolean()
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What somebody calls a payment.
+
+    ``exact`` are the gateway's order id (also one that was given up), Saleor's transaction, or a reference of an
+    operation, Saleor's or the gateway's; ``beginning`` is that of an order id, in ASCII.
+    """
+
+    exact: Collection[str] = ()
+    beginning: str | None = None
+    order_number: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +48,8 @@ class Wanted:
     """Which payments are wanted; what is None does not matter.
 
     ``installation_id``: those of one store. ``state``: one of the payment's operations is in it. ``since`` and
-    ``until``: when it was begun, the end excluded. ``search``: a part of the order id, the Saleor order number or the
-    transaction.
+    ``until``: when it was begun, the end excluded. ``names``: any of them. ``amount``: exactly that was to be paid.
+    ``email_digests``: the shopper's address is one of these (``emails``).
     """
 
     installation_id: int | None = None
@@ -34,45 +59,36 @@ class Wanted:
     account_id: str | None = None
     since: datetime | None = None
     until: datetime | None = None
-    search: str | None = None
+    names: Names | None = None
+    amount: Decimal | None = None
+    currency: str | None = None
+    email_digests: Collection[str] | None = None
 
 
-async def payments_page(session: AsyncSession, wanted: Wanted, *, most: int, after: int | None) -> Sequence[Payment]:
-    """Return the newest payments; with ``after``, those that are older than the payment of that row."""
-    query = select(Payment).where(*_conditions(wanted)).order_by(col(Payment.id).desc()).limit(most)
+async def payments_page(
+    session: AsyncSession, wanted: Wanted, *, most: int, after: Payment | None = None
+) -> Sequence[Payment]:
+    """Return the newest payments; with ``after``, those that come after that one in the list."""
+    begun, row = col(Payment.created_at), col(Payment.id)
+    query = select(Payment).where(*_conditions(wanted)).order_by(begun.desc(), row.desc()).limit(most)
     if after is not None:
-        query = query.where(col(Payment.id) < after)
+        query = query.where(tuple_(begun, row) < tuple_(literal(after.created_at, Moment), literal(after.id)))
     return (await session.exec(query)).all()
 
 
-async def called(session: AsyncSession, name: str, *, most: int = 20) -> Sequence[Payment]:
-    """Return the payments that somebody calls so, the newest first.
+async def called(session: AsyncSession, names: Names, *, most: int = 20) -> Sequence[Payment]:
+    """Return the payments that somebody calls so, the newest first. An order can have several payments."""
+    return await payments_page(session, Wanted(names=names), most=most)
 
-    It is the gateway's order id (also one that was given up), Saleor's transaction or order number, or any reference of
-    an operation, ours, Saleor's or the gateway's. An order can have several payments.
-    """
-    names = {name, name.lower()}
-    with suppress(ValueError):
-        names.add(UUID(name).hex)
-    of_operation = select(Operation.payment_id).where(
-        or_(col(Operation.psp_reference) == name, col(Operation.operation_id) == name)
-    )
-    of_event = select(SaleorEvent.payment_id).where(SaleorEvent.psp_reference == name)
-    burnt = select(BurntOrder.payment_id).where(col(BurntOrder.order_id).in_(names))
-    query = (
-        select(Payment)
-        .where(
-            or_(
-                col(Payment.order_id).in_(names),
-                col(Payment.transaction_id) == name,
-                col(Payment.order_number) == name.removeprefix("#"),
-                *(col(Payment.id).in_(each) for each in (of_operation, of_event, burnt)),
-            )
-        )
-        .order_by(col(Payment.id).desc())
-        .limit(most)
-    )
-    return (await session.exec(query)).all()
+
+async def channels_of(session: AsyncSession, installation_id: int) -> list[str]:
+    """Return the sales channels in which a store has had payments, by name; as many steps in the index as channels."""
+    own = col(Payment.installation_id) == installation_id
+    first = select(func.min(Payment.channel).label("channel")).where(own)
+    channel = first.cte("channel", recursive=True)
+    following = select(func.min(Payment.channel)).where(own, col(Payment.channel) > channel.c.channel)
+    found = channel.union_all(select(following.scalar_subquery()).where(channel.c.channel.is_not(None)))
+    return [each for each in (await session.exec(select(found.c.channel))).all() if each is not None]
 
 
 async def events_page(
@@ -112,8 +128,7 @@ def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
     if wanted.problems:
         found.append(col(Payment.problem).is_not(None))
     if wanted.state is not None:
-        in_state = select(Operation.payment_id).where(Operation.state == wanted.state)
-        found.append(col(Payment.id).in_(in_state))
+        found.append(_in_state(wanted.state))
     if wanted.channel is not None:
         found.append(col(Payment.channel) == wanted.channel)
     if wanted.account_id is not None:
@@ -122,7 +137,51 @@ def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
         found.append(col(Payment.created_at) >= wanted.since)
     if wanted.until is not None:
         found.append(col(Payment.created_at) < wanted.until)
-    if wanted.search is not None:
-        columns = (col(Payment.order_id), col(Payment.order_number), col(Payment.transaction_id))
-        found.append(or_(*(each.icontains(wanted.search, autoescape=True) for each in columns)))
+    if wanted.names is not None:
+        found.append(col(Payment.id).in_(_called(wanted.names, wanted.installation_id)))
+    if wanted.amount is not None:
+        found += [col(Payment.amount) == wanted.amount, _of_store(wanted.installation_id)]
+    if wanted.currency is not None:
+        found.append(col(Payment.currency) == wanted.currency)
+    if wanted.email_digests is not None:
+        found.append(col(Payment.email_digest).in_(wanted.email_digests))
     return found
+
+
+def _in_state(state: State) -> ColumnElement[bool]:
+    """Return that a payment has an operation in that state. The database is told which way is the shorter one."""
+    if state is State.SUCCESS:  # most have: looked for payment by payment
+        return exists().where(col(Operation.payment_id) == col(Payment.id), col(Operation.state) == state)
+    not_success = literal_column("operation.state <> 'success'", type_=_TRUTH)  # as the index has it, word for word
+    return col(Payment.id).in_(select(Operation.payment_id).where(col(Operation.state) == state, not_success))
+
+
+def _called(names: Names, installation_id: int | None) -> CompoundSelect[Any]:
+    """Return the rows of the payments that somebody calls so: one look into an index for each kind of name."""
+    ways: list[Any] = []
+    if names.exact:
+        ways += [
+            select(Payment.id).where(col(Payment.order_id).in_(names.exact)),
+            select(BurntOrder.payment_id).where(col(BurntOrder.order_id).in_(names.exact)),
+            select(Operation.payment_id).where(col(Operation.operation_id).in_(names.exact)),
+            select(Operation.payment_id).where(
+                col(Operation.psp_reference).in_(names.exact), literal_column("kind <> 'create'", type_=_TRUTH)
+            ),
+            select(Payment.id).where(_of_store(installation_id), col(Payment.transaction_id).in_(names.exact)),
+        ]
+    if names.beginning:
+        # The last of all strings that begin so, for the order of bytes: nothing in ASCII is greater than DEL.
+        first, last = names.beginning, f"{names.beginning}\x7f"
+        ways += [
+            select(Payment.id).where(col(Payment.order_id).between(first, last)),
+            select(BurntOrder.payment_id).where(col(BurntOrder.order_id).between(first, last)),
+        ]
+    if names.order_number:
+        ways.append(select(Payment.id).where(col(Payment.order_number) == names.order_number))
+    return union_all(*ways)
+
+
+def _of_store(installation_id: int | None) -> ColumnElement[bool]:
+    """Return that a payment is of that store, or of any, so that an index which begins with the store can be used."""
+    any_store: Any = select(Installation.id) if installation_id is None else [installation_id]
+    return col(Payment.installation_id).in_(any_store)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from sqlalchemy import JSON, Index, Text, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
-from app.ledger.columns import Amount, Moment, one_of
+from app.ledger.columns import Amount, Moment, OrderId, one_of
 
 
 class Flow(StrEnum):
@@ -76,6 +76,11 @@ class EventState(StrEnum):
     DELIVERED = "delivered"
     REFUSED = "refused"  # Saleor refused it for good: a problem for staff
     SUPERSEDED = "superseded"  # only informative, and the payment has moved on
+
+
+def _where(condition: str, name: str, *columns: str) -> Index:
+    """Return an index over those rows only of which a condition holds."""
+    return Index(name, *columns, sqlite_where=text(condition), postgresql_where=text(condition))
 
 
 class Installation(SQLModel, table=True):
@@ -153,24 +158,32 @@ class Payment(SQLModel, table=True):
     """One Saleor transaction, which is one order at the gateway.
 
     ``order_id`` is what the gateway calls it: at most 32 letters and digits, burnt by the first attempt, never reused.
+    ``email_digest`` is by which the payment is found when somebody knows the shopper's e-mail address (``emails``); it
+    is missing in payments that are older than the column.
+
+    The indexes are those of the list (``search``): each ends with what it is sorted by, so that a page of any filter is
+    read from its first row to its last, however many rows there are.
     """
 
     __tablename__: ClassVar[Any] = "payment"
     __table_args__ = (
         UniqueConstraint("installation_id", "transaction_id"),
-        Index(
-            "ix_payment_problem",
-            "account_id",
-            sqlite_where=text("problem IS NOT NULL"),
-            postgresql_where=text("problem IS NOT NULL"),
-        ),
+        Index("ix_payment_begun", "created_at", "id"),
+        Index("ix_payment_of_store", "installation_id", "created_at", "id"),
+        Index("ix_payment_of_account", "account_id", "created_at", "id"),
+        Index("ix_payment_of_channel", "installation_id", "channel", "created_at", "id"),
+        Index("ix_payment_of_amount", "installation_id", "amount", "created_at", "id", "currency"),
+        _where("email_digest IS NOT NULL", "ix_payment_of_shopper", "email_digest", "created_at", "id"),
+        _where("order_number IS NOT NULL", "ix_payment_order_number", "order_number"),
+        _where("problem IS NOT NULL", "ix_payment_problem", "account_id"),
+        _where("problem IS NOT NULL", "ix_payment_problem_of_store", "installation_id", "created_at", "id"),
     )
 
     id: int | None = Field(default=None, primary_key=True)
     installation_id: int = Field(foreign_key="installation.id")
-    account_id: str = Field(foreign_key="merchant_account.id", max_length=32, index=True)
+    account_id: str = Field(foreign_key="merchant_account.id", max_length=32)
     transaction_id: str = Field(max_length=100)
-    order_id: str = Field(unique=True, max_length=32)
+    order_id: str = Field(unique=True, sa_type=OrderId)
     flow: Flow = Field(sa_type=one_of(Flow))
     mode: Mode = Field(default=Mode.HOSTED, sa_type=one_of(Mode))
     amount: Decimal = Field(sa_type=Amount)
@@ -178,6 +191,7 @@ class Payment(SQLModel, table=True):
     channel: str = Field(max_length=255)
     source_id: str = Field(max_length=100)  # the checkout or order that is paid
     order_number: str | None = Field(default=None, max_length=64)
+    email_digest: str | None = Field(default=None, max_length=32)
     language: str = Field(default="en", max_length=5)
     return_url: str | None = Field(default=None, sa_type=Text)
     checkout_url: str | None = Field(default=None, sa_type=Text)
@@ -203,12 +217,10 @@ class Operation(SQLModel, table=True):
     __table_args__ = (
         UniqueConstraint("payment_id", "idempotency_key"),
         UniqueConstraint("payment_id", "psp_reference"),
-        Index(
-            "ix_operation_next_look_at",
-            "next_look_at",
-            sqlite_where=text("next_look_at IS NOT NULL"),
-            postgresql_where=text("next_look_at IS NOT NULL"),
-        ),
+        _where("next_look_at IS NOT NULL", "ix_operation_next_look_at", "next_look_at"),
+        # Nearly all succeed, and a creation is found by its order: neither is worth an index.
+        _where("state <> 'success'", "ix_operation_state", "state", "payment_id"),
+        _where("kind <> 'create'", "ix_operation_psp_reference", "psp_reference"),
     )
 
     id: int | None = Field(default=None, primary_key=True)
@@ -242,7 +254,7 @@ class BurntOrder(SQLModel, table=True):
 
     __tablename__: ClassVar[Any] = "burnt_order"
 
-    order_id: str = Field(primary_key=True, max_length=32)
+    order_id: str = Field(primary_key=True, sa_type=OrderId)
     payment_id: int = Field(foreign_key="payment.id", index=True)
     burnt_at: datetime = Field(sa_type=Moment)
 
@@ -282,12 +294,7 @@ class Notification(SQLModel, table=True):
     __tablename__: ClassVar[Any] = "notification"
     __table_args__ = (
         UniqueConstraint("account_id", "digest"),
-        Index(
-            "ix_notification_next_attempt_at",
-            "next_attempt_at",
-            sqlite_where=text("next_attempt_at IS NOT NULL"),
-            postgresql_where=text("next_attempt_at IS NOT NULL"),
-        ),
+        _where("next_attempt_at IS NOT NULL", "ix_notification_next_attempt_at", "next_attempt_at"),
         Index("ix_notification_account_received", "account_id", "received_at"),
     )
 
@@ -310,12 +317,7 @@ class SaleorEvent(SQLModel, table=True):
     __tablename__: ClassVar[Any] = "saleor_event"
     __table_args__ = (
         UniqueConstraint("payment_id", "type", "psp_reference"),
-        Index(
-            "ix_saleor_event_next_attempt_at",
-            "next_attempt_at",
-            sqlite_where=text("next_attempt_at IS NOT NULL"),
-            postgresql_where=text("next_attempt_at IS NOT NULL"),
-        ),
+        _where("next_attempt_at IS NOT NULL", "ix_saleor_event_next_attempt_at", "next_attempt_at"),
     )
 
     id: int | None = Field(default=None, primary_key=True)

@@ -8,6 +8,7 @@ Errors: ``VaultError`` is the only one, and never says what was sealed.
 
 import base64
 import hashlib
+import hmac
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 KEY_BYTES = 32
 _NONCE_BYTES = 12
+_DIGEST_BYTES = 16
 _VERSION = "v1"
 
 
@@ -36,6 +38,7 @@ class Vault:
             raise VaultError(f"a secret key has exactly {KEY_BYTES} bytes")
         self._ciphers = {_key_id(key): AESGCM(key) for key in keys}
         self._sealing = _key_id(keys[0])
+        self._keys = tuple(keys)
 
     def __repr__(self) -> str:
         return f"<Vault sealing with {self._sealing}, opening {len(self._ciphers)}>"
@@ -59,10 +62,23 @@ class Vault:
         except (InvalidTag, ValueError) as exc:
             raise VaultError(f"what is kept at {place} does not open") from exc
 
+    def digests(self, text: str, place: str) -> tuple[str, ...]:
+        """Return what ``text`` is found by at ``place`` without being kept there: 32 hexadecimal digits for each key.
+
+        The first is the one to keep. Without the keys nobody can tell whose digest it is, or try addresses out.
+        """
+        return tuple(_digest(key, text, place) for key in self._keys)
+
 
 def _key_id(key: bytes) -> str:
     """Return a short public name of a key, so that a rotated ciphertext finds its key at once."""
     return hashlib.sha256(b"vault key id" + key).hexdigest()[:8]
+
+
+def _digest(key: bytes, text: str, place: str) -> str:
+    # A key of its own for each place, so that what seals secrets is used for nothing else.
+    own = hmac.digest(key, b"digest " + place.encode(), "sha256")
+    return hmac.digest(own, text.encode(), "sha256")[:_DIGEST_BYTES].hex()
 
 
 def read_keys(path: Path) -> list[bytes]:

@@ -13,6 +13,7 @@ from app.gateway.models import Sector
 from app.ledger.accounts import AccountBook
 from app.ledger.card_keys import CardKeyBook
 from app.ledger.database import Database
+from app.ledger.emails import EmailDigests
 from app.ledger.inbox import Inbox
 from app.ledger.installations import InstallationBook
 from app.ledger.tables import MerchantAccount
@@ -101,6 +102,7 @@ class Desk:
     accounts: AccountBook
     inbox: Inbox
     card_keys: CardKeyBook
+    emails: EmailDigests
     gateways: Gateways
     addresses: Addresses
     now: Callable[[], datetime]

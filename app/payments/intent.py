@@ -42,6 +42,7 @@ async def record_intent(
         channel=event.source.channel.slug,
         source_id=event.source.id,
         order_number=terms.order_number,
+        email_digest=desk.emails.kept(installation.id, request.customer_email),
         language=terms.language,
         return_url=terms.return_url,
         expires_at=expires_at,

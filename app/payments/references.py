@@ -3,11 +3,13 @@
 import base64
 import binascii
 import hashlib
+import re
 import uuid
 
 from app.ledger.tables import Kind, Operation, Payment, State
 
 _LETTERS = "ghijklmnopqrstuvwxyz"
+_SAID_OF_IT = re.compile(rf"-(?:released|problem-[0-9a-f]{{8}}|{'|'.join(State)})$")
 
 
 def order_id_of(transaction_id: str) -> str:
@@ -73,3 +75,8 @@ def reference_of_note(order_id: str, state: State) -> str:
 def reference_of_problem(order_id: str, words: str) -> str:
     """Return a reference for telling staff of a problem: the same problem of a payment is told once."""
     return f"{order_id}-problem-{hashlib.sha256(words.encode()).hexdigest()[:8]}"
+
+
+def named_in(reference: str) -> str:
+    """Return the order or operation that a reference of a release, note or problem is made of; else itself."""
+    return _SAID_OF_IT.sub("", reference)

@@ -18,7 +18,10 @@ PUBLISHED: dict[str, Path] = {
     "shopper.css": _HERE / "shopper.css",
     "shopper.js": _HERE / "shopper.js",
     "dashboard.css": _HERE / "dashboard.css",
+    "listing.css": _HERE / "listing.css",
+    "payment.css": _HERE / "payment.css",
     "bridge.js": _HERE / "bridge.js",
+    "forms.js": _HERE / "forms.js",
     "pages.js": _HERE / "pages.js",
     "logo.png": _MANIFEST / "logo.png",
 }

@@ -2,6 +2,7 @@
 // the Dashboard's token in a header. A page's address is /payments/7, its part is /parts/payments/7.
 
 import { NoToken, dashboardSays, framed, saleorApiUrl, say, tokenOtherThan } from "./bridge.js";
+import { said } from "./forms.js";
 
 const root = document.documentElement;
 const base = root.dataset.base; // the path below which the app lives, "" for none
@@ -91,12 +92,13 @@ content.addEventListener("click", (event) => {
 content.addEventListener("submit", (event) => {
   event.preventDefault();
   const path = inside(event.target.action);
-  const said = [...new FormData(event.target)];
-  if (event.target.method === "get") {
-    const query = new URLSearchParams(said.filter(([, value]) => value));
+  const fields = said(event.target);
+  // An e-mail address must not stand in a page's address, which histories and logs keep: it is posted.
+  if (event.target.method === "get" && !fields.some(([, value]) => value.includes("@"))) {
+    const query = new URLSearchParams(fields.filter(([, value]) => value));
     go(query.size ? `${path}?${query}` : path);
   } else if (!content.hasAttribute("aria-busy")) {
-    show(path, { options: { method: "POST", body: new URLSearchParams(said) } });
+    show(path, { options: { method: "POST", body: new URLSearchParams(fields) } });
   }
 });
 

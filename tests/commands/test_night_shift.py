@@ -47,7 +47,7 @@ class TestFinding:
         await a_refund_hangs(desk, account)
         for number in range(3):
             await a_payment(
-                desk, account, order_id=f"more{number}", transaction_id=f"T{number}", channel="pl",
+                desk, account, order_id=f"number{number}", transaction_id=f"T{number}", channel="pl",
                 created_at=after(days=number), updated_at=after(days=number),
             )  # fmt: skip
 
@@ -55,13 +55,13 @@ class TestFinding:
             return [each["order_id"] for each in (await shell("payments", "list", "--json", *words)).json]
 
         assert await found("--state", "unknown") == [ORDER]
-        assert await found("--channel", "pl") == ["more2", "more1", "more0"]
-        assert await found("--account", "Shop", "--since", "2026-11-22", "--until", "2026-11-23") == ["more1"]
-        assert await found("--search", "MORE") == ["more2", "more1", "more0"]
+        assert await found("--channel", "pl") == ["number2", "number1", "number0"]
+        assert await found("--account", "Shop", "--since", "2026-11-22", "--until", "2026-11-23") == ["number1"]
+        assert await found("--search", "NUMBER") == ["number2", "number1", "number0"]
         assert await found("--search", "%") == []
-        assert await found("--limit", "2") == ["more2", "more1"]
-        assert await found("--limit", "2", "--after", "more1") == ["more0", ORDER]
-        assert "--after more1" in (await shell("payments", "list", "--limit", "2")).out
+        assert await found("--limit", "2") == ["number2", "number1"]
+        assert await found("--limit", "2", "--after", "number1") == ["number0", ORDER]
+        assert "--after number1" in (await shell("payments", "list", "--limit", "2")).out
         assert (await shell("payments", "list", "--channel", "no")).out == "No such payment was found.\n"
 
 

@@ -132,3 +132,45 @@ async def test_where_there_is_no_payment(shell: Shell, desk: Desk) -> None:
     assert (await shell("payments", "list")).out == "There is no payment yet.\n"
     assert (await shell("payments", "list", "--json")).json == []
     (await shell("payments", "list", "--limit", "0")).failed("--limit", status=2)
+
+
+async def test_payments_are_searched_and_narrowed(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
+    digest = desk.emails.kept(account.installation_id, "olena@example.com")
+    await a_payment(desk, account, order_number="1042", email_digest=digest)
+    await a_payment(desk, account, order_id="second", transaction_id="2", amount=Decimal("1234.50"), channel="eur")
+    found: dict[str, list[tuple[str, ...]]] = {
+        "second": [("--search", "1 234,50"), ("--search", "second"), ("--channel", "eur"), ("--search", "1234.50 UAH")],
+        ORDER: [
+            ("--search", "#1042"), ("--search", ORDER[:8]), ("--search", "100.00"), ("--channel", "default-channel"),
+            ("--since", "2026-11-21", "--until", "2026-11-22", "--limit", "1", "--after", "second"),
+            ("--saleor", SALEOR, "--account", "Shop", "--search", TRANSACTION),
+        ],
+    }  # fmt: skip
+    for order_id, narrowings in found.items():
+        for words in narrowings:
+            listed = (await shell("payments", "list", *words, "--json")).json
+            assert [each["order_id"] for each in listed] == [order_id], words
+    assert (await shell("payments", "list", "--search", "1042.00")).out == "No such payment was found.\n"
+
+    said = await shell("payments", "list", "--by-email", "--json", typed="Olena@example.com\n")
+    assert [each["order_id"] for each in said.json] == [ORDER]
+
+
+@one_database
+async def test_an_address_is_asked_for_and_never_an_argument(shell: Shell, desk: Desk) -> None:
+    (await shell("payments", "list", "--search", "a@example.com")).failed("shell's history", status=2)
+    (await shell("payments", "list", "--by-email", typed="olena")).failed("no e-mail address", status=2)
+    (await shell("payments", "list", "--by-email", "--search", "1042")).failed("either", status=2)
+
+
+async def test_payments_of_before_are_found_by_address_once_they_are_indexed(
+    shell: Shell, desk: Desk, account: MerchantAccount
+) -> None:
+    await a_payment(desk, account)
+    await a_payment(desk, account, [operation(request={})], order_id="second", transaction_id="2")
+    by_address = ("payments", "list", "--by-email", "--json")
+    assert (await shell(*by_address, typed="olena@example.com\n")).json == []
+    assert (await shell("payments", "index-emails")).out == "1 more payments can be found by e-mail.\n"
+    (found,) = (await shell(*by_address, typed="olena@example.com\n")).json
+    assert found["order_id"] == ORDER
+    assert (await shell("payments", "index-emails", "--json")).json == {"indexed": 0}

@@ -40,7 +40,12 @@ class Complaints(list[str]):
 
 @asynccontextmanager
 async def dashboard_of(
-    app: ASGIApp, path: str = "/", *, width: int = 1000, complaints: Complaints | None = None
+    app: ASGIApp,
+    path: str = "/",
+    *,
+    width: int = 1000,
+    timezone: str | None = None,
+    complaints: Complaints | None = None,
 ) -> AsyncIterator[tuple[Page, FrameLocator]]:
     """Give the Dashboard's page, and the frame in it that shows the app. Nobody is signed in yet: see ``sign_in``."""
     settings = SaleorSettings(public_url=SALEOR.removesuffix("/graphql/"))
@@ -48,7 +53,7 @@ async def dashboard_of(
         world = saleor.engine.world
         world.signed_in = None
         world.apps["app"] = _installed(here)
-        page = await browser.new_page(viewport={"width": width, "height": 900})
+        page = await browser.new_page(viewport={"width": width, "height": 900}, timezone_id=timezone)
         if complaints is not None:
             complaints.of(page)
         await page.goto(f"{saleor.url}/dashboard/extensions/app/{APP_ID.replace('=', '%3D')}{path}")

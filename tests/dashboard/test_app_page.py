@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from app.dashboard.framing import ANY_DASHBOARD, frame_ancestors_directive
 from app.dashboard.router import create_dashboard_router
 from app.dashboard.set_up.first_steps import FIRST_STEPS, addressed_to
+from app.static import static_files
 
 SALEOR = "https://store.example.com/graphql/"
 
@@ -110,3 +111,14 @@ def test_origins_are_named_one_by_one() -> None:
 def test_what_is_no_origin_is_refused_when_the_app_is_built(origin: str) -> None:
     with pytest.raises(ValueError, match="not an origin"):
         create_dashboard_router(app_name="Pay", app_version="1", frame_ancestors=(origin,))
+
+
+async def test_whatever_the_page_links_is_published() -> None:
+    app = FastAPI()
+    app.include_router(create_dashboard_router(app_name="Pay", app_version="1"))
+    app.mount("/static", static_files())
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://app.test") as visitor:
+        linked = re.findall(r'(?:href|src)="(/static/[^"]*)"', (await visitor.get("/")).text)
+        assert len(linked) > 3
+        for each in linked:
+            assert (await visitor.get(each)).status_code == 200, each

@@ -59,3 +59,13 @@ def test_a_key_file_with_something_else_in_it_is_refused(tmp_path: Path) -> None
     path.write_text("not a key!")
     with pytest.raises(VaultError):
         Vault(read_keys(path))
+
+
+def test_a_digest_tells_neither_what_it_is_of_nor_what_it_would_be_elsewhere() -> None:
+    old, new = b"\x01" * KEY_BYTES, b"\x02" * KEY_BYTES
+    (before,) = Vault([old]).digests("olena@example.com", "here")
+    assert Vault([old]).digests("olena@example.com", "here") == (before,)
+    assert Vault([old]).digests("olena@example.com", "there") != (before,)
+    now = Vault([new, old]).digests("olena@example.com", "here")
+    assert now[1] == before != now[0]
+    assert {len(each) for each in now} == {32}

@@ -19,6 +19,7 @@ from app.gateway.signature import sign
 from app.ledger.accounts import AccountBook, AccountKeys, NewAccount
 from app.ledger.card_keys import CardKeyBook
 from app.ledger.database import Database
+from app.ledger.emails import EmailDigests
 from app.ledger.inbox import Inbox
 from app.ledger.installations import InstallationBook, OpenInstallation
 from app.ledger.sheets import Sheet, load_by_transaction
@@ -294,6 +295,7 @@ async def open_shop(database: Database, vault: Vault, clock: Clock, till: Till) 
             accounts=accounts,
             inbox=Inbox(database, vault),
             card_keys=CardKeyBook(database, vault),
+            emails=EmailDigests(vault),
             gateways=Gateways(http, accounts),
             addresses=Addresses("https://pay.example.com"),
             now=clock,

@@ -1,17 +1,17 @@
 """The list of a store's payments: the newest first, page by page, those that staff look for."""
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from urllib.parse import urlencode
-from uuid import UUID
 
+from app.dashboard.payments.filter import Filter
 from app.dashboard.translation import marked
-from app.ledger.search import Wanted, payments_page
-from app.ledger.sheets import Sheet, find_by_order, sheets_of
+from app.ledger.search import Wanted, channels_of, payments_page
+from app.ledger.sheets import Sheet, outlines_of, row_by_order
 from app.ledger.tables import State
 from app.payments.desk import Desk
+from app.payments.particulars import Particulars
 from app.payments.standing import Standing, standings
+from app.payments.typed_search import narrowed
 
 A_PAGE = 25
 
@@ -27,86 +27,56 @@ STATES: Mapping[State, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
-    """What staff look for. ``after`` is the gateway order with which the page before ended; "" for the first page."""
-
-    search: str = ""
-    state: State | None = None
-    problems: bool = False
-    after: str = ""
-
-    @classmethod
-    def of(cls, said: Mapping[str, str]) -> "Filter":
-        """Return what an address says; what cannot be meant is left out."""
-        state = said.get("state", "")
-        return cls(
-            search=said.get("search", "").strip()[:100],
-            state=State(state) if state in set(State) else None,
-            problems=bool(said.get("problems")),
-            after=said.get("after", ""),
-        )
-
-    def path(self) -> str:
-        """Return the address of the list that shows it, below the app's own."""
-        said = {
-            "search": self.search,
-            "state": self.state.value if self.state else "",
-            "problems": "1" if self.problems else "",
-            "after": self.after,
-        }
-        query = urlencode({name: value for name, value in said.items() if value})
-        return f"/payments?{query}" if query else "/payments"
-
-    @property
-    def names(self) -> str | None:
-        """What is searched for as the ledger has it: no # before numbers, no dashes in a transaction's UUID."""
-        with suppress(ValueError):
-            return UUID(self.search).hex
-        return self.search.removeprefix("#") or None
-
-
-@dataclass(frozen=True, slots=True)
 class Row:
-    """One payment of the list."""
+    """One payment of the list. ``means``: the card's mask, or the name of another way to pay, if known."""
 
     sheet: Sheet
     standings: tuple[Standing, ...]
+    means: str | None
 
 
 @dataclass(frozen=True)
 class PaymentList:
-    """A page of the list. ``newest`` and ``older`` are the addresses of other pages; None where there is none."""
+    """A page of the list. ``newest`` and ``older`` are what other pages show; None where there is none.
+
+    ``channels`` and ``accounts`` are what can be chosen, each with its name for people.
+    """
 
     rows: list[Row]
-    search: str
-    chosen_state: State | None
-    problems: bool
-    filtered: bool
-    newest: str | None
-    older: str | None
+    chosen: Filter
+    newest: Filter | None
+    older: Filter | None
     states: Mapping[State, str]
+    channels: Sequence[tuple[str, str]]
+    accounts: Sequence[tuple[str, str]]
 
 
-async def read_list(desk: Desk, installation_id: int, wanted: Filter) -> PaymentList:
+async def read_list(desk: Desk, installation_id: int, chosen: Filter) -> PaymentList:
     """Return a page of the payments of that store, and of no other."""
-    conditions = Wanted(
-        installation_id=installation_id, problems=wanted.problems, state=wanted.state, search=wanted.names
-    )
+    wanted = wanted_by(desk, installation_id, chosen)
+    accounts = await desk.accounts.all()
     async with desk.database.transaction() as session:
-        last = None
-        if wanted.after:
-            last = await find_by_order(session, wanted.after, installation_id=installation_id)
-        after = last.payment.id if last else None
-        found = await payments_page(session, conditions, most=A_PAGE + 1, after=after)
-        sheets = await sheets_of(session, found[:A_PAGE])
+        last = await row_by_order(session, chosen.after, installation_id=installation_id) if chosen.after else None
+        found = await payments_page(session, wanted, most=A_PAGE + 1, after=last)
+        sheets = await outlines_of(session, found[:A_PAGE])
+        channels = await channels_of(session, installation_id)
     more = len(found) > A_PAGE
     return PaymentList(
-        rows=[Row(each, standings(each)) for each in sheets],
-        search=wanted.search,
-        chosen_state=wanted.state,
-        problems=wanted.problems,
-        filtered=wanted != Filter(),
-        newest=replace(wanted, after="").path() if wanted.after else None,
-        older=replace(wanted, after=sheets[-1].payment.order_id).path() if more else None,
+        rows=[_row(each) for each in sheets],
+        chosen=chosen,
+        newest=chosen.first_page if chosen.after else None,
+        older=replace(chosen, after=sheets[-1].payment.order_id) if more else None,
         states=STATES,
+        channels=[(each, each) for each in channels],
+        accounts=[(each.id, each.name) for each in accounts if each.installation_id == installation_id],
     )
+
+
+def wanted_by(desk: Desk, installation_id: int, chosen: Filter) -> Wanted:
+    """Return for the ledger what staff of that store look for."""
+    return narrowed(chosen.wanted(installation_id), chosen.typed, desk.emails, [installation_id])
+
+
+def _row(sheet: Sheet) -> Row:
+    said = Particulars.kept(sheet.create.particulars)
+    return Row(sheet, standings(sheet), said.card_mask or said.payway)

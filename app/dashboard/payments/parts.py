@@ -1,4 +1,4 @@
-"""The parts about payments: the list, each one's page, and what staff do there for one store.
+"""The parts about one payment: its page, and what staff do there for one store.
 
 A page at `/payments/7` fetches `/parts/payments/7`. Whatever changes something is a POST.
 """
@@ -14,7 +14,6 @@ from app.dashboard.navigation import PAYMENTS
 from app.dashboard.paper import Paper
 from app.dashboard.payments.actions import KINDS, News, NotOurForm, news_of, read_wish
 from app.dashboard.payments.amounts import NotAnAmount, read_amounts
-from app.dashboard.payments.listing import Filter, read_list
 from app.dashboard.payments.page import PaymentPage, read_page
 from app.dashboard.staff import AnyStaff, Staff, refused
 from app.dashboard.translation import marked
@@ -39,7 +38,7 @@ _REMOVED = marked("The choice is removed: the next refund goes by the rules.")
 
 
 class PaymentParts:
-    """The parts about payments, written on ``paper``."""
+    """The parts about one payment, written on ``paper``."""
 
     def __init__(self, desk: Desk, paper: Paper) -> None:
         self._desk = desk
@@ -47,18 +46,12 @@ class PaymentParts:
 
     def add_to(self, router: APIRouter) -> None:
         """Add the routes to a router, whose guard lets in only whoever may handle payments."""
-        router.add_api_route("/payments", self.list, methods=["GET"])
         router.add_api_route("/payments/{order_id}", self._payment, methods=["GET"])
         router.add_api_route("/payments/{order_id}/look", self._look_up, methods=["POST"])
         for kind in KINDS:
             router.add_api_route(f"/payments/{{order_id}}/{kind.value}", self._acting(kind), methods=["POST"])
         router.add_api_route("/payments/{order_id}/next-refund", self._choose, methods=["POST"])
         router.add_api_route("/payments/{order_id}/next-refund/leave-to-rules", self._leave, methods=["POST"])
-
-    async def list(self, request: Request, staff: AnyStaff) -> HTMLResponse:
-        """Return a page of the list, as the address says."""
-        shown = await read_list(self._desk, staff.installation.id, Filter.of(request.query_params))
-        return self._paper.part("payments/list.html", staff, here=PAYMENTS, **vars(shown))
 
     async def _payment(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         return await self._shown(staff, order_id)

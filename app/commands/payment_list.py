@@ -1,0 +1,130 @@
+"""``payments list``: the payments, the newest first, those that somebody looks for."""
+
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from app.commands.failure import CommandFailed
+from app.commands.finding import find_account, find_installation, find_payment
+from app.commands.opening import at_desk
+from app.commands.payment_view import listed, summary
+from app.commands.terminal import AsJson, say, show, show_json
+from app.ledger.search import Wanted, payments_page
+from app.ledger.sheets import Sheet, outlines_of
+from app.ledger.tables import Payment, State
+from app.payments.desk import Desk
+from app.payments.typed_search import ByEmail, Typed, narrowed, read
+
+_MOMENTS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
+
+
+def list_payments(
+    *,
+    problems: Annotated[bool, typer.Option("--problems", help="Only those that somebody must look at.")] = False,
+    state: Annotated[
+        State | None, typer.Option(help="Only those with an operation in this state.", show_default=False)
+    ] = None,
+    saleor: Annotated[
+        str | None, typer.Option(metavar="URL", help="Only those of a Saleor, by its address.", show_default=False)
+    ] = None,
+    channel: Annotated[
+        str | None, typer.Option(metavar="CHANNEL", help="Only those of a sales channel.", show_default=False)
+    ] = None,
+    account: Annotated[
+        str | None, typer.Option(metavar="ACCOUNT", help="Only those of a merchant account.", show_default=False)
+    ] = None,
+    since: Annotated[
+        datetime | None,
+        typer.Option(formats=_MOMENTS, help="Only those begun then or later (UTC).", show_default=False),
+    ] = None,
+    until: Annotated[
+        datetime | None, typer.Option(formats=_MOMENTS, help="Only those begun before (UTC).", show_default=False)
+    ] = None,
+    search: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="Any name of a payment, the beginning of its order id, or its amount: 1234.50, 1000 UAH.",
+            show_default=False,
+        ),
+    ] = None,
+    by_email: Annotated[
+        bool, typer.Option("--by-email", help="Ask for a shopper's e-mail address, or read it from standard input.")
+    ] = False,
+    after: Annotated[
+        str | None,
+        typer.Option(metavar="ORDER_ID", help="Go on after this one, the last of a page.", show_default=False),
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=500, metavar="NUMBER", help="How many, the newest first.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Show the newest payments."""
+    typed = _typed(search, by_email=by_email)
+
+    async def find(desk: Desk) -> list[Sheet]:
+        installations = [await find_installation(desk, saleor)] if saleor else await desk.installations.all()
+        wanted = Wanted(
+            installation_id=installations[0].id if saleor else None,
+            problems=problems,
+            state=state,
+            channel=channel,
+            account_id=None if account is None else (await find_account(desk, account)).id,
+            since=_in_utc(since),
+            until=_in_utc(until),
+        )
+        wanted = narrowed(wanted, typed, desk.emails, [each.id for each in installations])
+        last = None if after is None else await _payment(desk, after)
+        async with desk.database.transaction() as session:
+            found = await payments_page(session, wanted, most=limit, after=last)
+            return await outlines_of(session, found)
+
+    sheets = at_desk(find)
+    if as_json:
+        show_json([summary(each) for each in sheets])
+        return
+    chosen = any((state, saleor, channel, account, since, until, typed, after))
+    _show(sheets, limit, nothing=_nothing(problems=problems, chosen=chosen))
+
+
+def _show(sheets: Sequence[Sheet], limit: int, nothing: str) -> None:
+    if not sheets:
+        say(nothing)
+        return
+    show(listed(sheets))
+    if len(sheets) == limit:
+        say(f"There may be more: --after {sheets[-1].payment.order_id}", "dim")
+
+
+def _nothing(*, problems: bool, chosen: bool) -> str:
+    if chosen:
+        return "No such payment was found."
+    return "No payment has a problem." if problems else "There is no payment yet."
+
+
+def _typed(search: str | None, *, by_email: bool) -> Typed | None:
+    """Return what is looked for. An address is never an argument: it would stay in the shell's history."""
+    typed = read(search or "")
+    if isinstance(typed, ByEmail):
+        raise CommandFailed("an address would stay in the shell's history: use --by-email, which asks for it", status=2)
+    if not by_email:
+        return typed
+    if typed is not None:
+        raise CommandFailed("give either --search or --by-email", status=2)
+    prompt = sys.stdin.isatty()
+    address = typer.prompt("E-mail address", err=True) if prompt else sys.stdin.readline()
+    typed = read(address)
+    if not isinstance(typed, ByEmail):
+        raise CommandFailed("this is no e-mail address", status=2)
+    return typed
+
+
+async def _payment(desk: Desk, name: str) -> Payment:
+    async with desk.database.transaction() as session:
+        return (await find_payment(session, name)).payment
+
+
+def _in_utc(given: datetime | None) -> datetime | None:
+    return None if given is None else given.replace(tzinfo=UTC)

@@ -1,0 +1,54 @@
+"""Staff look for payments in the Dashboard's frame."""
+
+from datetime import UTC, datetime
+
+import pytest
+from playwright.async_api import expect
+
+from tests.commands.conftest import one_database
+from tests.dashboard.framing import Complaints, dashboard_of, heard, sign_in
+from tests.dashboard.office import Office
+
+pytestmark = pytest.mark.browser
+
+OLENA = "olena@example.com"
+
+
+@one_database
+async def test_looking_for_a_shopper_leaves_her_address_in_no_address_of_a_page(office: Office) -> None:
+    kept = office.desk.emails.kept(office.shop.installation.id, OLENA)
+    for number in range(1, 31):
+        await office.payment(number, email_digest=kept if number <= 28 else None)
+    complaints, asked = Complaints(), list[str]()
+    async with dashboard_of(office.app, complaints=complaints) as (page, frame):
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("framenavigated", lambda moved: asked.append(moved.url))
+        await sign_in(page, office.token())
+        await frame.get_by_label("Search").fill(f" {OLENA}")
+        await frame.get_by_label("Search").press("Enter")
+        await expect(frame.get_by_role("row")).to_have_count(26)
+        await frame.get_by_role("button", name="Older").click()
+        await expect(frame.get_by_role("row")).to_have_count(4)
+        await expect(frame.get_by_label("Search")).to_have_value(OLENA)
+        asked += [each["newRoute"] for each in await heard(page, "updateRouting")]
+        asked.append(await frame.locator("html").evaluate("() => location.href"))
+        assert len([each for each in asked if each.endswith("/parts/payments")]) == 2
+        assert not [each for each in asked if "olena" in each]
+        assert complaints == []
+
+
+@one_database
+async def test_days_are_those_of_the_browser(office: Office) -> None:
+    await office.payment(1, created_at=datetime(2026, 3, 28, 21, 59, tzinfo=UTC))
+    await office.payment(2, created_at=datetime(2026, 3, 28, 22, 0, tzinfo=UTC))  # midnight in Kyiv
+    await office.payment(3, created_at=datetime(2026, 3, 29, 20, 59, tzinfo=UTC))  # 23:59 there: clocks have changed
+    await office.payment(4, created_at=datetime(2026, 3, 29, 21, 0, tzinfo=UTC))
+    async with dashboard_of(office.app, timezone="Europe/Kyiv") as (page, frame):
+        await sign_in(page, office.token())
+        await frame.get_by_text("Channel, account, days").click()
+        await frame.get_by_label("Begun from").fill("2026-03-29")
+        await frame.get_by_label("to, this day included").fill("2026-03-29")
+        await frame.get_by_role("button", name="Show").click()
+        await expect(frame.get_by_role("row")).to_have_count(3)
+        await expect(frame.get_by_role("link", name="Order")).to_have_text(["Order 1003", "Order 1002"])
+        await expect(frame.get_by_label("Begun from")).to_have_value("2026-03-29")
