@@ -26,9 +26,9 @@ _FLAGS = [
 
 
 @asynccontextmanager
-async def serving(app: ASGIApp) -> AsyncIterator[str]:
-    """Serve `app` on a free port of this machine; gives its address without a slash at the end."""
-    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+async def serving(app: ASGIApp, port: int = 0) -> AsyncIterator[str]:
+    """Serve `app` on this machine, on a free port if none is named; gives its address without a slash at the end."""
+    with closing(socket.create_server(("127.0.0.1", port))) as listener:
         server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", ws="none"))
         running = asyncio.create_task(server.serve(sockets=[listener]))
         try:

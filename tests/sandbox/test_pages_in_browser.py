@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 from playwright.async_api import Page, expect
 
+from app.sandbox.control import SandboxControl
 from tests.browsing import chromium
 from tests.sandbox.scene import Scene
 
@@ -62,6 +63,13 @@ async def test_qr(page: Page, address: str, scene: Scene) -> None:
     assert box["width"] > 200
     await page.get_by_role("link", name="Pay on this device instead").click()
     await expect(page).to_have_url(address)
+
+
+async def test_the_qr_page_says_by_itself_that_it_is_paid(page: Page, address: str, scene: Scene) -> None:
+    await page.goto(address.removesuffix("form") + "qr")
+    async with SandboxControl(scene.url) as control:
+        await control.pay("mugs")
+    await expect(page.get_by_role("heading", name="Paid")).to_be_visible(timeout=15_000)
 
 
 async def test_nothing_is_loaded_from_elsewhere_and_nothing_is_blocked(page: Page, address: str, scene: Scene) -> None:

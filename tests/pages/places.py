@@ -1,0 +1,33 @@
+"""Which pages there are: found in the app's routes, so that a new one is looked at without being named here."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from fastapi import FastAPI
+from fastapi.routing import iter_route_contexts
+
+# For programs, or pieces of pages.
+NO_PAGES = ("/api/", "/parts", "/static", "/health")
+NO_HTML = (".png", ".svg", ".csv")
+_PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")
+
+
+def page_routes(application: FastAPI) -> Iterator[str]:
+    """Give the paths of all routes that answer GET with a page."""
+    for route in iter_route_contexts(application.routes):
+        path = route.path or ""
+        if "GET" in (route.methods or ()) and not path.startswith(NO_PAGES) and not path.endswith(NO_HTML):
+            yield path
+
+
+def addresses(route: str, known: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the addresses of a route, with everything that is known for its parameter.
+
+    Raises LookupError for a parameter that nothing is known for: then ``house.py`` has to learn it.
+    """
+    filled = [route]
+    for name in _PARAMETER.findall(route):
+        if not known.get(name):
+            raise LookupError(f"tests/pages/house.py knows nothing that {name} could be in {route}")
+        filled = [_PARAMETER.sub(value, each, count=1) for each in filled for value in known[name]]
+    return filled

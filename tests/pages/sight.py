@@ -1,0 +1,63 @@
+"""What is looked for on a page: accessibility (axe-core), complaints of the browser, and things that jump about."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from playwright.async_api import Frame, Page
+
+from tests.conftest import missing
+from tests.dashboard.framing import Complaints
+
+BAD = {"serious", "critical"}
+# Of the Dashboard's own frames; nobody else makes any.
+_OF_THE_DASHBOARD = "An iframe which has both allow-scripts and allow-same-origin"
+_UNFOLD = "() => document.querySelectorAll('details').forEach((each) => { each.open = true; })"
+_AXE = "() => axe.run(document, { resultTypes: ['violations'], iframes: false })"
+# The web vitals' sum (layout-shift), of what moved without anybody's doing.
+_SHIFT = """() => new Promise((resolve) => {
+  const seen = [];
+  new PerformanceObserver((list) => seen.push(...list.getEntries())).observe({ type: "layout-shift", buffered: true });
+  requestAnimationFrame(() => setTimeout(() => {
+    const moved = seen.filter(({ hadRecentInput }) => !hadRecentInput);
+    const what = moved.flatMap(({ sources }) => sources.map(({ node }) => node?.parentNode?.id || node?.nodeName));
+    resolve([moved.reduce((sum, { value }) => sum + value, 0), what.join(" ")]);
+  }, 50));
+})"""
+MOST_SHIFT = 0.01
+
+
+@cache
+def _axe() -> str:
+    """The script of axe-core, from the package that brings it along (``test`` in pyproject.toml)."""
+    found = find_spec("axe_playwright_python")
+    if found is None or found.origin is None:
+        missing("axe-core (make install)")
+        raise LookupError
+    return (Path(found.origin).parent / "axe.min.js").read_text(encoding="utf-8")
+
+
+async def faults(page: Page | Frame) -> list[str]:
+    """Return what is wrong with a page as it stands, everything unfolded."""
+    moved, what = await page.evaluate(_SHIFT)
+    found = [f"things jump about: {moved:.3f} ({what})"] if moved > MOST_SHIFT else []
+    await page.evaluate(_UNFOLD)
+    await page.evaluate(_axe())
+    result: dict[str, Any] = await page.evaluate(_AXE)
+    for violation in result["violations"]:
+        if violation["impact"] in BAD:
+            nodes = [f"{node['html']} ({node['failureSummary']})" for node in violation["nodes"]]
+            found.append(f"{violation['id']}: {violation['help']}: {'; '.join(nodes)[:1500]}")
+    return found
+
+
+@contextmanager
+def complaints_of(page: Page) -> Iterator[list[str]]:
+    """Give what the browser complains of on a page, from here on; at the end the list is complete."""
+    heard, found = Complaints(), list[str]()
+    heard.of(page)
+    yield found
+    found += [each for each in heard if not each.startswith(_OF_THE_DASHBOARD)]

@@ -1,0 +1,144 @@
+"""Every page as people see it, in light and dark, in English and Ukrainian, on a desk and on a phone: nothing keeps
+anybody from reading and using it, nothing jumps about, and the browser has nothing to complain of."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from urllib.parse import quote
+
+import httpx2
+import pytest
+from playwright.async_api import Browser, Frame, Page, ViewportSize, expect
+
+from tests.journeys.stories import begin
+from tests.pages.house import House
+from tests.pages.places import addresses, page_routes
+from tests.pages.sight import complaints_of, faults
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+
+DESK: ViewportSize = {"width": 1280, "height": 900}
+PHONE: ViewportSize = {"width": 360, "height": 740}
+IN_FRAME = 'id="content"'
+
+
+@dataclass(frozen=True)
+class Look:
+    """How somebody looks at a page. Each value of each kind is in one of the two."""
+
+    theme: str
+    language: str
+    viewport: ViewportSize
+
+
+LOOKS = (Look("light", "en", DESK), Look("dark", "uk", PHONE))
+
+
+@asynccontextmanager
+async def a_page(browser: Browser, look: Look) -> AsyncIterator[Page]:
+    context = await browser.new_context(
+        viewport=look.viewport,
+        color_scheme="dark" if look.theme == "dark" else "light",
+        locale={"en": "en-GB", "uk": "uk-UA"}[look.language],
+    )
+    # What somebody has chosen in the Dashboard; its own pages alone look there.
+    await context.add_init_script(f"localStorage.theme = '{look.theme}'; localStorage.locale = '{look.language}'")
+    yield await context.new_page()
+    await context.close()
+
+
+async def opened(page: Page, address: str) -> Frame:
+    """Open a page of the app in the Dashboard; return its frame when it shows something."""
+    await page.goto(address)
+    part = page.frame_locator("iframe").locator("#content:not([aria-busy]) h1")
+    await expect(part.or_(page.frame_locator("iframe").locator("[role=alert]:visible")).first).to_be_visible()
+    return page.main_frame.child_frames[0]
+
+
+async def look_at(browser: Browser, addresses: list[str], *, framed: bool) -> list[str]:
+    """Return what is wrong with these pages, with the page and the look that it is wrong in."""
+    found = []
+    for look in LOOKS:
+        async with a_page(browser, look) as page:
+            for address in addresses:
+                with complaints_of(page) as complaints:
+                    if framed:
+                        frame = await opened(page, address)
+                        wrong = await faults(frame)
+                        wrong += await wrong_language(frame, look) + await too_wide(frame)
+                        alarm = frame.locator("#alert")
+                        wrong += [f"alarm: {await alarm.inner_text()}"] if await alarm.is_visible() else []
+                    else:
+                        await page.goto(address, wait_until="load")
+                        wrong = await faults(page) + await too_wide(page.main_frame)
+                found += [f"{address} ({look.theme}, {look.language}): {each}" for each in wrong + complaints]
+    return found
+
+
+async def wrong_language(frame: Frame, look: Look) -> list[str]:
+    said = await frame.locator("html").get_attribute("lang")
+    return [] if said == look.language else [f"it is in {said}"]
+
+
+async def too_wide(frame: Frame) -> list[str]:
+    wide = await frame.evaluate("() => document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    return [f"{wide} pixels too wide"] if wide else []
+
+
+async def pages_of(house: House, *, framed: bool) -> list[str]:
+    """Return the paths of all pages of the app: those that the Dashboard frames, or the others."""
+    paths = [path for route in page_routes(house.application) for path in addresses(route, house.known)]
+    async with httpx2.AsyncClient(base_url=house.shop.app.url, trust_env=False) as http:
+        return [path for path in paths if (IN_FRAME in (await http.get(path)).text) is framed]
+
+
+async def test_the_apps_pages_in_the_dashboard(house: House, browser: Browser) -> None:
+    paths = await pages_of(house, framed=True)
+    assert {"/", "/payments"} <= {*paths}
+    assert await look_at(browser, [await house.frame(house.shop.saleor, path) for path in paths], framed=True) == []
+
+
+async def test_the_apps_pages_in_a_store_where_nothing_has_happened(house: House, browser: Browser) -> None:
+    paths = [path for path in await pages_of(house, framed=True) if not any(map(path.count, house.known["order_id"]))]
+    assert await look_at(browser, [await house.frame(house.new_store, path) for path in paths], framed=True) == []
+
+
+async def test_pages_that_anybody_may_open(house: House, browser: Browser) -> None:
+    paths = await pages_of(house, framed=False)
+    assert {"/support", "/privacy"} <= {*paths}
+    assert await look_at(browser, [house.shop.app.url + path for path in paths], framed=False) == []
+
+
+async def test_the_gateways_pages(house: House, browser: Browser) -> None:
+    _, session = await begin(house.shop)
+    form = session.data["checkoutUrl"]
+    pages = [house.shop.gateway_url, form, form.removesuffix("form") + "qr"]
+    assert await look_at(browser, pages, framed=False) == []
+
+
+async def test_the_dashboards_own_pages_and_what_the_app_shows_there(house: House, browser: Browser) -> None:
+    dashboard = f"{house.shop.saleor.url}/dashboard"
+    orders = [f"{dashboard}/orders/{quote(each)}" for each in house.orders]
+    assert await look_at(browser, [f"{dashboard}/", *orders], framed=False) == []
+    async with a_page(browser, LOOKS[0]) as page:
+        found = []
+        for address in orders:
+            await page.goto(address)
+            await expect(page.locator("[data-widget]:not(.loaded)")).to_have_count(0)
+            for frame in page.main_frame.child_frames:
+                found += [f"{frame.url}: {each}" for each in await faults(frame) + await too_wide(frame)]
+        assert found == []
+
+
+async def test_a_page_with_faults_is_found_out(browser: Browser) -> None:
+    async with a_page(browser, LOOKS[0]) as page:
+        with complaints_of(page) as complaints:
+            await page.set_content(
+                "<html><input><p style='color: #eee; height: 50vh'>Pale</p><script>console.warn('Hm')</script>"
+            )
+            found = " ".join(await faults(page))
+            await page.evaluate("document.querySelector('p').style.marginTop = '700px'")
+            found += " ".join(await faults(page))
+    assert complaints == ["Hm"]
+    for fault in ("html-has-lang", "label", "color-contrast", "things jump about"):
+        assert fault in found
