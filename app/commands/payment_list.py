@@ -15,9 +15,11 @@ from app.commands.terminal import AsJson, say, show, show_json
 from app.ledger.search import Wanted, payments_page
 from app.ledger.sheets import Sheet, outlines_of
 from app.ledger.tables import Payment, State
+from app.payments.csv_export import csv_of
 from app.payments.desk import Desk
 from app.payments.typed_search import ByEmail, Typed, narrowed, read
 
+_A_PAGE = 20
 _MOMENTS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
 
 
@@ -58,13 +60,19 @@ def list_payments(
         str | None,
         typer.Option(metavar="ORDER_ID", help="Go on after this one, the last of a page.", show_default=False),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=500, metavar="NUMBER", help="How many, the newest first.")] = 20,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, max=500, metavar="NUMBER", help="How many, the newest first.", show_default=str(_A_PAGE)),
+    ] = None,
     as_json: AsJson = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Write all that are found as CSV, for spreadsheets.")] = False,
 ) -> None:
     """Show the newest payments."""
-    typed = _typed(search, by_email=by_email)
+    if as_csv and (as_json or after or limit):
+        raise CommandFailed("--csv writes all that are found: it takes no --json, --after or --limit", status=2)
+    typed, most = _typed(search, by_email=by_email), limit or _A_PAGE
 
-    async def find(desk: Desk) -> list[Sheet]:
+    async def wanted_by(desk: Desk) -> Wanted:
         installations = [await find_installation(desk, saleor)] if saleor else await desk.installations.all()
         wanted = Wanted(
             installation_id=installations[0].id if saleor else None,
@@ -75,18 +83,28 @@ def list_payments(
             since=_in_utc(since),
             until=_in_utc(until),
         )
-        wanted = narrowed(wanted, typed, desk.emails, [each.id for each in installations])
+        return narrowed(wanted, typed, desk.emails, [each.id for each in installations])
+
+    async def write(desk: Desk) -> None:
+        async for lines in csv_of(desk, await wanted_by(desk)):
+            sys.stdout.write(lines)
+
+    async def find(desk: Desk) -> list[Sheet]:
+        wanted = await wanted_by(desk)
         last = None if after is None else await _payment(desk, after)
         async with desk.database.transaction() as session:
-            found = await payments_page(session, wanted, most=limit, after=last)
+            found = await payments_page(session, wanted, most=most, after=last)
             return await outlines_of(session, found)
 
+    if as_csv:
+        at_desk(write)
+        return
     sheets = at_desk(find)
     if as_json:
         show_json([summary(each) for each in sheets])
         return
     chosen = any((state, saleor, channel, account, since, until, typed, after))
-    _show(sheets, limit, nothing=_nothing(problems=problems, chosen=chosen))
+    _show(sheets, most, nothing=_nothing(problems=problems, chosen=chosen))
 
 
 def _show(sheets: Sequence[Sheet], limit: int, nothing: str) -> None:

@@ -21,6 +21,7 @@ PUBLISHED: dict[str, Path] = {
     "listing.css": _HERE / "listing.css",
     "payment.css": _HERE / "payment.css",
     "bridge.js": _HERE / "bridge.js",
+    "file.js": _HERE / "file.js",
     "forms.js": _HERE / "forms.js",
     "pages.js": _HERE / "pages.js",
     "logo.png": _MANIFEST / "logo.png",

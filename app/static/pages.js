@@ -2,6 +2,7 @@
 // the Dashboard's token in a header. A page's address is /payments/7, its part is /parts/payments/7.
 
 import { NoToken, dashboardSays, framed, saleorApiUrl, say, tokenOtherThan } from "./bridge.js";
+import { save } from "./file.js";
 import { said } from "./forms.js";
 
 const root = document.documentElement;
@@ -35,6 +36,15 @@ async function ask(path, options, refused = null) {
   return answer.status === 401 && refused === null ? ask(path, options, token) : answer;
 }
 
+async function refusal(answer) {
+  return (await answer.json()).detail.message ?? root.dataset.failed;
+}
+
+/** What is said of no token, no connection, or an answer of somebody between us and the app. */
+function excuse(error) {
+  return error instanceof NoToken ? root.dataset.silent : root.dataset.failed;
+}
+
 async function show(path, { options = {}, focus = true } = {}) {
   const mine = ++latest;
   content.setAttribute("aria-busy", "true");
@@ -45,10 +55,9 @@ async function show(path, { options = {}, focus = true } = {}) {
     const answer = await ask(path, options);
     language = answer.headers.get("Content-Language");
     if (answer.ok) part = await answer.text();
-    else trouble = (await answer.json()).detail.message ?? root.dataset.failed;
+    else trouble = await refusal(answer);
   } catch (error) {
-    // No token, no connection, or an answer of somebody between us and the app.
-    trouble = error instanceof NoToken ? root.dataset.silent : root.dataset.failed;
+    trouble = excuse(error);
   }
   if (mine !== latest) return;
   content.removeAttribute("aria-busy");
@@ -81,6 +90,28 @@ function go(path) {
   show(path);
 }
 
+/** Save what a form asks for as the file that it names. */
+async function fetchFile(form, path) {
+  if (form.hasAttribute("aria-busy")) return;
+  form.setAttribute("aria-busy", "true");
+  const { file, progress } = form.dataset;
+  const told = form.querySelector("output");
+  const tell = (bytes) => {
+    told.value = progress.replace("{size}", Math.ceil(bytes / 1000).toLocaleString(root.lang));
+  };
+  let trouble = "";
+  try {
+    const answer = await ask(path, { method: "POST", body: new URLSearchParams(said(form)) });
+    if (answer.ok) await save(answer, file, tell);
+    else trouble = await refusal(answer);
+  } catch (error) {
+    trouble = excuse(error);
+  }
+  form.removeAttribute("aria-busy");
+  told.value = "";
+  warn(trouble);
+}
+
 content.addEventListener("click", (event) => {
   const link = event.target.closest("a[href]:not([target])");
   const path = link && inside(link.href);
@@ -92,6 +123,10 @@ content.addEventListener("click", (event) => {
 content.addEventListener("submit", (event) => {
   event.preventDefault();
   const path = inside(event.target.action);
+  if (event.target.dataset.file) {
+    fetchFile(event.target, path);
+    return;
+  }
   const fields = said(event.target);
   // An e-mail address must not stand in a page's address, which histories and logs keep: it is posted.
   if (event.target.method === "get" && !fields.some(([, value]) => value.includes("@"))) {

@@ -174,3 +174,14 @@ async def test_payments_of_before_are_found_by_address_once_they_are_indexed(
     (found,) = (await shell(*by_address, typed="olena@example.com\n")).json
     assert found["order_id"] == ORDER
     assert (await shell("payments", "index-emails", "--json")).json == {"indexed": 0}
+
+
+async def test_what_is_found_can_be_written_as_csv(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
+    await a_payment(desk, account, order_number="1042")
+    await a_payment(desk, account, order_id="second", transaction_id="2", channel="eur")
+    said = await shell("payments", "list", "--csv", "--channel", "eur")
+    header, line = said.out.splitlines()
+    assert header.startswith("begun,order_number,order_id,")
+    assert line.startswith("2026-11-21T12:00:00Z,,second,2,100.00,UAH,paid,")
+    assert len((await shell("payments", "list", "--csv")).out.splitlines()) == 3
+    (await shell("payments", "list", "--csv", "--limit", "1")).failed("writes all that are found", status=2)

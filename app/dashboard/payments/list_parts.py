@@ -1,14 +1,17 @@
-"""The parts of the list of payments: a page of it, as an address or a form says."""
+"""The parts of the list of payments: a page of it, as an address or a form says, and all of it as a file."""
+
+from collections.abc import AsyncIterator
 
 from fastapi import APIRouter, Request
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, StreamingResponse
 
 from app.dashboard.navigation import PAYMENTS
 from app.dashboard.paper import Paper
 from app.dashboard.payments.filter import Filter
-from app.dashboard.payments.listing import read_list
+from app.dashboard.payments.listing import read_list, wanted_by
 from app.dashboard.staff import AnyStaff, Staff, refused
 from app.dashboard.translation import marked
+from app.payments.csv_export import csv_of
 from app.payments.desk import Desk
 
 _NOT_IN_AN_ADDRESS = marked("An e-mail address must not be part of a page’s address. Type it into the search field.")
@@ -25,6 +28,7 @@ class PaymentListParts:
         """Add the routes to a router, whose guard lets in only whoever may handle payments."""
         router.add_api_route("/payments", self.list, methods=["GET"])
         router.add_api_route("/payments", self._search, methods=["POST"])
+        router.add_api_route("/payments.csv", self._file, methods=["POST"])
 
     async def list(self, request: Request, staff: AnyStaff) -> HTMLResponse:
         """Return a page of the list, as the address says: it stands in histories and logs, so it names no shopper."""
@@ -37,6 +41,13 @@ class PaymentListParts:
         """Return a page of the list, as a form says: nobody keeps what is posted."""
         return await self._shown(staff, await _said(request))
 
+    async def _file(self, request: Request, staff: AnyStaff) -> StreamingResponse:
+        """Return all payments that a form asks for, on whichever page of the list it stood."""
+        chosen = (await _said(request)).first_page
+        lines = csv_of(self._desk, wanted_by(self._desk, staff.installation.id, chosen))
+        headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+        return StreamingResponse(_for_spreadsheets(lines), media_type="text/csv", headers=headers)
+
     async def _shown(self, staff: Staff, chosen: Filter) -> HTMLResponse:
         shown = await read_list(self._desk, staff.installation.id, chosen)
         return self._paper.part("payments/list.html", staff, here=PAYMENTS, **vars(shown))
@@ -45,3 +56,10 @@ class PaymentListParts:
 async def _said(request: Request) -> Filter:
     async with request.form(max_files=0, max_fields=20) as form:
         return Filter.of({name: text for name, text in form.items() if isinstance(text, str)})
+
+
+async def _for_spreadsheets(lines: AsyncIterator[str]) -> AsyncIterator[bytes]:
+    """Return the lines as a file that people open: without this mark spreadsheets do not take it for UTF-8."""
+    yield "\N{BYTE ORDER MARK}".encode()
+    async for some in lines:
+        yield some.encode()

@@ -1,5 +1,6 @@
 """Staff look for payments in the Dashboard's frame."""
 
+import csv
 from datetime import UTC, datetime
 
 import pytest
@@ -52,3 +53,27 @@ async def test_days_are_those_of_the_browser(office: Office) -> None:
         await expect(frame.get_by_role("row")).to_have_count(3)
         await expect(frame.get_by_role("link", name="Order")).to_have_text(["Order 1003", "Order 1002"])
         await expect(frame.get_by_label("Begun from")).to_have_value("2026-03-29")
+
+
+@one_database
+async def test_what_is_found_is_saved_as_a_file_from_within_the_sandboxed_frame(office: Office) -> None:
+    for number in range(1, 31):
+        await office.payment(number, channel="eur" if number <= 28 else "uah")
+    complaints = Complaints()
+    async with dashboard_of(office.app, "/payments?channel=eur", complaints=complaints) as (page, frame):
+        await sign_in(page, office.token())
+        async with page.expect_download() as download:
+            await frame.get_by_role("button", name="Download as CSV").press("Enter")
+        saved = await download.value
+        assert saved.suggested_filename == "payments.csv"
+        lines = list(csv.DictReader((await saved.path()).read_text("utf-8-sig").splitlines()))
+        assert [each["order_number"] for each in lines] == [str(1000 + number) for number in range(28, 0, -1)]
+        assert {(each["amount"], each["channel"], each["standing"]) for each in lines} == {("100.00", "eur", "paid")}
+
+        office.shop.clock.forward(hours=1)  # the token is over, and the Dashboard has no other one
+        await frame.get_by_role("button", name="Download as CSV").click()
+        await page.wait_for_function("heard.filter(each => each.type === 'notifyReady').length > 1")
+        async with page.expect_download():
+            await page.evaluate("token => refresh(token)", office.token())
+        await expect(frame.get_by_role("alert")).to_be_hidden()
+        assert [each for each in complaints if "401" not in each] == []

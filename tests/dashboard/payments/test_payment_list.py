@@ -135,6 +135,29 @@ async def test_a_shopper_is_found_by_an_address_that_no_address_of_a_page_says(o
     assert "olena" not in refused.text
 
 
+async def test_what_is_found_can_be_had_as_a_file(office: Office) -> None:
+    await a_payment(office.desk, await next_door(office.shop), **names(99))
+    emails, store = office.desk.emails, office.shop.installation.id
+    for number in range(1, 28):
+        await office.payment(number, email_digest=emails.kept(store, "olena@example.com"))
+    await office.payment(28, amount=Decimal("1234.50"), problem="Очі")
+    whole = await office.do("/payments.csv")
+    assert whole.headers["content-type"] == "text/csv; charset=utf-8"
+    assert whole.headers["cache-control"] == "no-store"
+    assert whole.content.startswith("\N{BYTE ORDER MARK}begun,order_number,".encode())
+    lines = whole.text.splitlines()
+    assert len(lines) == 29
+    assert ",1234.50,UAH," in lines[1]
+    assert lines[1].endswith(",Main,Очі")
+    hers = await office.do("/payments.csv", search="olena@example.com", after=f"{20:032x}")
+    assert len(hers.text.splitlines()) == 28
+    assert "olena" not in hers.text
+    assert (await office.http.post("/parts/payments.csv")).status_code == 401
+    page = await office.do("/payments", search="olena@example.com", after=f"{20:032x}")
+    (form,) = re.findall(r'<form class="file".*?</form>', page.text, re.DOTALL)
+    assert re.findall(r'name="([^"]*)" value="([^"]*)"', form) == [("search", "olena@example.com")]
+
+
 @one_database
 async def test_home_leads_through_the_set_up_until_a_channel_is_mapped(office: Office) -> None:
     assert "There is no payment yet." in (await office.see("/")).text
