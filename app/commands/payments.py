@@ -5,6 +5,7 @@ import typer
 from app.commands.payment_act import cancel, capture, refund, void
 from app.commands.payment_emails import index_older_emails
 from app.commands.payment_list import list_payments
+from app.commands.payment_raw import show_raw
 from app.commands.payment_settle import resend, settle_payment
 from app.commands.payment_show import show_payment
 from app.commands.payment_split import split
@@ -12,6 +13,7 @@ from app.commands.payment_split import split
 commands = typer.Typer(help="What became of each payment, and why.", no_args_is_help=True)
 commands.command("list")(list_payments)
 commands.command("show")(show_payment)
+commands.command("raw")(show_raw)
 commands.command("capture")(capture)
 commands.command("void")(void)
 commands.command("refund")(refund)

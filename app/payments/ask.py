@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from app.gateway.errors import GatewayError
+from app.gateway.models import OperationRecord, PaymentRecord
 from app.gateway.models.values import Method
 from app.ledger.sheets import Sheet, find_by_order, load_by_order
 from app.ledger.tables import Flow, Kind, MerchantAccount, Operation, State
@@ -57,6 +58,16 @@ async def ask_to_notify(desk: Desk, order_id: str) -> list[Resent]:
         else:
             answers.append(Resent(method, len(records)))
     return answers
+
+
+async def records_now(desk: Desk, order_id: str) -> tuple[PaymentRecord | OperationRecord, ...] | GatewayError:
+    """Return what the gateway has of a payment at this moment, or why it does not say; nothing is made of it."""
+    sheet, account = await _read(desk, order_id)
+    client = desk.gateways.client(account)
+    try:
+        return await client.order(sheet.payment.order_id, timeout=desk.schedule.budget.total_seconds())
+    except GatewayError as error:
+        return error
 
 
 def _first_open(sheet: Sheet) -> Operation | None:

@@ -25,6 +25,7 @@ KEYS_REFUSED = "The gateway refuses the keys of this merchant account: check the
 SEALED = "sealed"
 _EVENT = "event:"
 _WORDS = "words:"
+_WAITING = "waiting:"
 _EARLIER = "earlier"  # raised before causes were kept
 _LOOKED_AT = ""
 
@@ -36,12 +37,17 @@ def of_event(event: SaleorEvent) -> str:
 
 def of_waiting(operation: Operation) -> str:
     """Return the cause of a problem with an operation whose outcome is open for too long."""
-    return f"waiting:{operation.id}"
+    return f"{_WAITING}{operation.id}"
 
 
 def of_words(words: str) -> str:
     """Return the cause of a problem that is known only by its words."""
     return f"{_WORDS}{hashlib.sha256(words.encode()).hexdigest()[:16]}"
+
+
+def needs_decision(cause: str) -> bool:
+    """Return True when only a person can end it, who has looked into the merchant portal (``decide``)."""
+    return cause.startswith((_WAITING, _WORDS))
 
 
 def open_problems(payment: Payment) -> dict[str, str]:

@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 
+from app.ledger.inbox import Kept
+from app.ledger.sheets import Sheet
 from app.ledger.tables import EventState, SaleorEvent
 from app.payments.desk import Desk
+from app.payments.notify import digest
 
 
 async def tell_again(desk: Desk, event_ids: Sequence[int]) -> list[int]:
@@ -23,3 +26,22 @@ async def tell_again(desk: Desk, event_ids: Sequence[int]) -> list[int]:
             again.append(event_id)
     desk.wake()
     return again
+
+
+def untold(sheet: Sheet) -> list[SaleorEvent]:
+    """Return the events of a payment that Saleor has refused, or has not taken though it was asked to. Pure."""
+    return [
+        each
+        for each in sheet.events
+        if each.state is EventState.REFUSED or (each.state is EventState.WAITING and each.last_error is not None)
+    ]
+
+
+def undigested(notifications: Sequence[Kept]) -> list[Kept]:
+    """Return the notifications of which something was to be made, in vain until now. Pure."""
+    return [each for each in notifications if each.processed_at is None and each.outcome is not None]
+
+
+async def digest_again(desk: Desk, notifications: Sequence[Kept]) -> bool:
+    """Make something of notifications again, here and now; return whether that went well with all."""
+    return all([await digest(desk, each.id) is not None for each in notifications])

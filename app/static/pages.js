@@ -65,19 +65,37 @@ async function show(path, { options = {}, focus = true } = {}) {
   if (part !== null) fill(part, language, focus);
 }
 
+/** Moments are written in UTC; people read them in their own time. */
+function localise(part) {
+  for (const time of part.querySelectorAll("time")) {
+    const style = { dateStyle: "medium", timeStyle: time.closest(".timeline") ? "medium" : "short" };
+    time.title = time.textContent;
+    time.textContent = new Intl.DateTimeFormat(root.dataset.locale ?? root.lang, style).format(new Date(time.dateTime));
+  }
+}
+
+/** Fetch what is inside of a <details> each time it is unfolded. */
+async function unfold(place) {
+  place.setAttribute("aria-busy", "true");
+  try {
+    const answer = await ask(place.dataset.part, {});
+    if (answer.ok) place.innerHTML = await answer.text();
+    else warn((await answer.json()).detail.message ?? root.dataset.failed);
+    localise(place);
+  } catch (error) {
+    warn(error instanceof NoToken ? root.dataset.silent : root.dataset.failed);
+  }
+  place.removeAttribute("aria-busy");
+}
+
 function fill(part, language, focus) {
   content.innerHTML = part;
   if (language) root.lang = language;
   const heading = content.querySelector("h1");
   document.title = heading.textContent;
-  // Moments are written in UTC; people read them in their own time.
-  for (const time of content.querySelectorAll("time")) {
-    const style = { dateStyle: "medium", timeStyle: time.closest(".timeline") ? "medium" : "short" };
-    time.title = time.textContent;
-    time.textContent = new Intl.DateTimeFormat(root.dataset.locale ?? root.lang, style).format(new Date(time.dateTime));
-  }
+  localise(content);
   const news = content.querySelector("[role=status]");
-  if (news) say("notification", { status: news.dataset.status, text: news.textContent.trim() });
+  if (news) say("notification", { status: news.dataset.status ?? "success", text: news.textContent.trim() });
   if (focus) (news ?? heading).focus();
 }
 
@@ -113,6 +131,8 @@ async function fetchFile(form, path) {
 }
 
 content.addEventListener("click", (event) => {
+  const page = event.target.closest("[data-dashboard]");
+  if (page) say("redirect", { to: page.dataset.dashboard, newContext: false });
   const link = event.target.closest("a[href]:not([target])");
   const path = link && inside(link.href);
   if (!path || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
@@ -136,6 +156,15 @@ content.addEventListener("submit", (event) => {
     show(path, { options: { method: "POST", body: new URLSearchParams(fields) } });
   }
 });
+
+content.addEventListener(
+  "toggle",
+  ({ target }) => {
+    const place = target.open && target.querySelector("[data-part]");
+    if (place) unfold(place);
+  },
+  true, // it does not bubble
+);
 
 window.addEventListener("popstate", () => show(inside(location.href)));
 dashboardSays.addEventListener("locale", () => show(inside(location.href), { focus: false }));

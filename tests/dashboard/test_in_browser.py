@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 from fastapi import FastAPI
-from playwright.async_api import expect
+from playwright.async_api import FrameLocator, Locator, expect
 
 from app.dashboard.router import create_dashboard_router
 from app.payments.split.choice import chosen_in
@@ -19,6 +19,13 @@ from tests.payments.split.market import becomes_a_market, bought
 from tests.payments.split.people import POTTER, SMITH
 
 pytestmark = pytest.mark.browser
+
+
+async def unfold(frame: FrameLocator, words: str) -> Locator:
+    """Unfold a part of the page; return what is in it."""
+    summary = frame.locator("summary", has_text=words)
+    await summary.click()
+    return frame.locator("details", has=summary)
 
 
 @pytest.fixture
@@ -53,8 +60,9 @@ async def test_from_the_list_to_a_choice_that_is_kept_while_tokens_come_and_go(m
         market.shop.clock.forward(seconds=290)
         await page.evaluate("token => refresh(token)", market.token())
         market.shop.clock.forward(seconds=60)
-        await frame.get_by_label("Potter").fill("40")
-        await frame.get_by_label("Smith").fill("10,50")
+        choice = await unfold(frame, "Choose whom it is taken from")
+        await choice.get_by_label("Potter").fill("40")
+        await choice.get_by_label("Smith").fill("10,50")
         await frame.get_by_role("button", name="Choose so").click()
         await expect(frame.get_by_role("status")).to_have_text("The choice is kept for the next refund.")
         await expect(frame.get_by_role("status")).to_be_focused()
@@ -68,7 +76,8 @@ async def test_a_form_is_sent_again_when_the_token_was_over(market: Office) -> N
     complaints, path = Complaints(), f"/payments/{market.shop.order_id}"
     async with dashboard_of(market.app, path, complaints=complaints) as (page, frame):
         await sign_in(page, market.token())
-        await frame.get_by_label("Potter").fill("40")
+        choice = await unfold(frame, "Choose whom it is taken from")
+        await choice.get_by_label("Potter").fill("40")
         # A laptop was shut for an hour: the Dashboard itself has only the old token at first.
         market.shop.clock.forward(hours=1)
         await frame.get_by_role("button", name="Choose so").click()
@@ -85,10 +94,11 @@ async def test_a_form_is_sent_again_when_the_token_was_over(market: Office) -> N
 async def test_what_is_refused_is_said_and_nothing_typed_is_lost(market: Office) -> None:
     async with dashboard_of(market.app, f"/payments/{market.shop.order_id}") as (page, frame):
         await sign_in(page, market.token())
-        await frame.get_by_label("Potter").fill("300.01")
+        choice = await unfold(frame, "Choose whom it is taken from")
+        await choice.get_by_label("Potter").fill("300.01")
         await frame.get_by_role("button", name="Choose so").click()
         await expect(frame.get_by_role("alert")).to_contain_text("300.00 UAH is left")
-        await expect(frame.get_by_label("Potter")).to_have_value("300.01")
+        await expect(choice.get_by_label("Potter")).to_have_value("300.01")
         assert (await heard(page, "notification"))[-1]["status"] == "error"
     assert chosen_in(await market.shop.sheet()) is None
 
@@ -168,7 +178,9 @@ async def test_everything_can_be_done_with_the_keyboard_on_a_phone(market: Offic
     async with dashboard_of(market.app, "/payments", width=360) as (page, frame):
         await sign_in(page, market.token())
         await frame.get_by_role("link", name=market.shop.order_id).press("Enter")
-        await frame.get_by_label("Potter").focus()
+        await frame.locator("summary", has_text="Choose whom it is taken from").press("Enter")
+        choice = frame.locator("details", has_text="Choose whom it is taken from")
+        await choice.get_by_label("Potter").focus()
         await page.keyboard.type("1")
         await page.keyboard.press("Enter")
         await expect(frame.get_by_role("status")).to_be_visible()

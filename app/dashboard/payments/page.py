@@ -1,15 +1,22 @@
 """All that staff are shown of one payment. It holds nothing of the shopper, and of a card no more than its mask."""
 
+import base64
+import binascii
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
+from urllib.parse import quote
 
 from app.dashboard.payments.actions import Offer, offers
+from app.ledger.inbox import Kept
 from app.ledger.sheets import Sheet, find_by_order, former_orders
-from app.ledger.tables import MerchantAccount, Payment
+from app.ledger.tables import MerchantAccount, Payment, SaleorEvent
 from app.payments.balance import Balance, balance
 from app.payments.desk import Desk
 from app.payments.particulars import Particulars
-from app.payments.problems import open_problems
+from app.payments.problems import needs_decision, open_problems
+from app.payments.retry import undigested, untold
 from app.payments.split.choice import chosen_in
 from app.payments.split.overview import OneOfThem, overview
 from app.payments.split.rules import names_of
@@ -23,10 +30,13 @@ class PaymentPage:
     """A payment. ``split`` is empty when it is not split; ``chosen_total`` None when the next refund goes by rules.
 
     ``said`` is what the gateway said of the payment itself, ``receipts`` those of all operations. ``burnt`` are the
-    order ids that it had before.
+    order ids that it had before. ``saleor_order`` is the path of the order in the Dashboard, None where there is none
+    yet. ``untold`` and ``undigested`` can be told, or made something of, again; ``needs_decision``: only a person can
+    say how it ended.
     """
 
-    payment: Payment
+    sheet: Sheet
+    notifications: Sequence[Kept]
     standings: tuple[Standing, ...]
     problems: list[str]
     now: Balance
@@ -38,8 +48,17 @@ class PaymentPage:
     chosen_total: Decimal | None
     burnt: list[str]
     account: str
+    saleor_order: str | None
+    untold: list[SaleorEvent]
+    undigested: list[Kept]
+    needs_decision: bool
     entries: list[Entry]
     expected: list[Expected]
+
+    @property
+    def payment(self) -> Payment:
+        """The payment itself."""
+        return self.sheet.payment
 
 
 async def read_page(desk: Desk, installation_id: int, order_id: str) -> PaymentPage | None:
@@ -55,7 +74,8 @@ async def read_page(desk: Desk, installation_id: int, order_id: str) -> PaymentP
     split, chosen = is_split(sheet), chosen_in(sheet)
     now = balance(sheet.payment.flow, sheet.operations)
     return PaymentPage(
-        payment=sheet.payment,
+        sheet=sheet,
+        notifications=notifications,
         standings=standings(sheet),
         problems=list(open_problems(sheet.payment).values()),
         now=now,
@@ -67,6 +87,10 @@ async def read_page(desk: Desk, installation_id: int, order_id: str) -> PaymentP
         chosen_total=None if chosen is None else sum(chosen.values(), Decimal()),
         burnt=burnt,
         account=account.name,
+        saleor_order=_path_of_order(sheet.payment.source_id),
+        untold=untold(sheet),
+        undigested=undigested(notifications),
+        needs_decision=any(needs_decision(cause) for cause in open_problems(sheet.payment)),
         entries=timeline(sheet, notifications, names),
         expected=expectations(sheet, notifications),
     )
@@ -75,3 +99,11 @@ async def read_page(desk: Desk, installation_id: int, order_id: str) -> PaymentP
 def _receipts(sheet: Sheet) -> list[str]:
     said = (Particulars.kept(each.particulars).receipt_url for each in sheet.operations)
     return list(dict.fromkeys(address for address in said if address))
+
+
+def _path_of_order(source_id: str) -> str | None:
+    """Return where the Dashboard shows the order that was paid; None while it is a checkout."""
+    with suppress(binascii.Error, UnicodeDecodeError):
+        if base64.b64decode(source_id, validate=True).decode().startswith("Order:"):
+            return f"/orders/{quote(source_id, safe='')}"
+    return None

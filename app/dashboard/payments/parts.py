@@ -10,16 +10,15 @@ import structlog
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from app.dashboard.navigation import PAYMENTS
 from app.dashboard.paper import Paper
 from app.dashboard.payments.actions import KINDS, News, NotOurForm, news_of, read_wish
+from app.dashboard.payments.again import AgainParts
 from app.dashboard.payments.amounts import NotAnAmount, read_amounts
-from app.dashboard.payments.page import PaymentPage, read_page
+from app.dashboard.payments.shown import NO_PAYMENT, Shown
 from app.dashboard.staff import AnyStaff, Staff, refused
 from app.dashboard.translation import marked
 from app.ledger.sheets import load_by_order
 from app.ledger.tables import Kind, MerchantAccount
-from app.payments.ask import ask_now
 from app.payments.by_staff import ask_for
 from app.payments.desk import Desk
 from app.payments.refusal import Refusal
@@ -28,11 +27,8 @@ from app.payments.split.rules import names_of
 
 log = structlog.get_logger(__name__)
 
-_NO_PAYMENT = marked("This store has no such payment.")
-_NOT_ASKED = marked("The gateway could not be asked. Try again in a minute.")
 _NOT_AN_AMOUNT = marked("Write amounts like 1234.50.")
 _NOT_OUR_FORM = marked("Reload the page: this form cannot be sent.")
-_LOOKED_UP = marked("The gateway was asked: this is how it stands now.")
 _CHOSEN = marked("The choice is kept for the next refund.")
 _REMOVED = marked("The choice is removed: the next refund goes by the rules.")
 
@@ -43,33 +39,23 @@ class PaymentParts:
     def __init__(self, desk: Desk, paper: Paper) -> None:
         self._desk = desk
         self._paper = paper
+        self._shown = Shown(desk, paper)
 
     def add_to(self, router: APIRouter) -> None:
         """Add the routes to a router, whose guard lets in only whoever may handle payments."""
         router.add_api_route("/payments/{order_id}", self._payment, methods=["GET"])
-        router.add_api_route("/payments/{order_id}/look", self._look_up, methods=["POST"])
+        AgainParts(self._desk, self._paper, self._shown).add_to(router)
         for kind in KINDS:
             router.add_api_route(f"/payments/{{order_id}}/{kind.value}", self._acting(kind), methods=["POST"])
         router.add_api_route("/payments/{order_id}/next-refund", self._choose, methods=["POST"])
         router.add_api_route("/payments/{order_id}/next-refund/leave-to-rules", self._leave, methods=["POST"])
 
     async def _payment(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
-        return await self._shown(staff, order_id)
-
-    async def _look_up(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
-        payment = (await self._page(staff, order_id)).payment
-        try:
-            error = await ask_now(self._desk, payment.order_id)
-        except Refusal as refusal:
-            raise refused(409, refusal.code, staff.translation, refusal.message) from refusal
-        if error is not None:
-            log.warning("look-up for staff failed", order_id=payment.order_id, error=str(error))
-            raise refused(502, "GATEWAY", staff.translation, _NOT_ASKED)
-        return await self._shown(staff, order_id, News(_LOOKED_UP))
+        return await self._shown.part(staff, order_id)
 
     def _acting(self, kind: Kind) -> Callable[..., Awaitable[HTMLResponse]]:
         async def act(request: Request, order_id: str, staff: AnyStaff) -> HTMLResponse:
-            payment = (await self._page(staff, order_id)).payment
+            payment = (await self._shown.page(staff, order_id)).payment
             try:
                 wish = read_wish(kind, staff.id, await _said(request))
             except NotAnAmount as typed:
@@ -81,7 +67,7 @@ class PaymentParts:
                 _, operation = await ask_for(self._desk, payment.order_id, wish, installation_id=staff.installation.id)
             except Refusal as refusal:
                 raise refused(422, refusal.code, staff.translation, refusal.message) from refusal
-            return await self._shown(staff, order_id, news_of(operation))
+            return await self._shown.part(staff, order_id, news_of(operation))
 
         return act
 
@@ -91,11 +77,11 @@ class PaymentParts:
         except NotAnAmount as typed:
             raise refused(422, "INVALID_AMOUNT", staff.translation, _NOT_AN_AMOUNT) from typed
         await self._decide(staff, order_id, amounts)
-        return await self._shown(staff, order_id, News(_CHOSEN))
+        return await self._shown.part(staff, order_id, News(_CHOSEN))
 
     async def _leave(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         await self._decide(staff, order_id, None)
-        return await self._shown(staff, order_id, News(_REMOVED))
+        return await self._shown.part(staff, order_id, News(_REMOVED))
 
     async def _decide(self, staff: Staff, order_id: str, amounts: dict[str, Decimal] | None) -> None:
         """Store from whom the next refund is taken; None: leave it to the rules."""
@@ -103,7 +89,7 @@ class PaymentParts:
         async with desk.database.transaction() as session:
             sheet = await load_by_order(session, order_id, installation_id=staff.installation.id)
             if sheet is None:
-                raise refused(404, "UNKNOWN_PAYMENT", staff.translation, _NO_PAYMENT)
+                raise refused(404, "UNKNOWN_PAYMENT", staff.translation, NO_PAYMENT)
             account = await session.get_one(MerchantAccount, sheet.payment.account_id)
             try:
                 if amounts is None:
@@ -114,17 +100,6 @@ class PaymentParts:
                 raise refused(422, refusal.code, staff.translation, refusal.message) from refusal
         what = "next refund chosen" if amounts is not None else "next refund left to the rules"
         log.info(what, order_id=sheet.payment.order_id, staff=staff.id)
-
-    async def _shown(self, staff: Staff, order_id: str, news: News | None = None) -> HTMLResponse:
-        page = await self._page(staff, order_id)
-        address = f"{self._paper.base}/payments/{page.payment.order_id}"
-        return self._paper.part("payments/page.html", staff, here=PAYMENTS, address=address, news=news, **vars(page))
-
-    async def _page(self, staff: Staff, order_id: str) -> PaymentPage:
-        page = await read_page(self._desk, staff.installation.id, order_id)
-        if page is None:
-            raise refused(404, "UNKNOWN_PAYMENT", staff.translation, _NO_PAYMENT)
-        return page
 
 
 async def _said(request: Request) -> Sequence[tuple[str, str]]:
