@@ -6,7 +6,7 @@ from app.ledger.tables import EventState, Notification, SaleorEvent
 from tests.commands.books import after, event, notification, operation
 from tests.commands.conftest import one_database
 from tests.dashboard.office import Office
-from tests.dashboard.test_payment_page import text
+from tests.dashboard.payments.test_payment_page import text
 from tests.payments.till import BROKEN, payment, said
 
 

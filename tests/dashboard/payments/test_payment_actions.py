@@ -8,7 +8,7 @@ import pytest
 from app.ledger.tables import Kind, State
 from tests.commands.conftest import one_database
 from tests.dashboard.office import NEXT_DOOR, Office, next_door
-from tests.dashboard.test_payment_page import text
+from tests.dashboard.payments.test_payment_page import text
 from tests.payments.books import amounts
 from tests.payments.shop import TOTAL, at_once
 from tests.payments.split.market import becomes_a_market, bought, recorded
