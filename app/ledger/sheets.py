@@ -105,6 +105,21 @@ async def load_attempts(
     return await sheets_of(session, (await session.exec(query)).all())
 
 
+async def find_attempts(
+    session: AsyncSession, installation_id: int, *, source_id: str, transaction_ids: Sequence[str] | None
+) -> list[Sheet]:
+    """Return the sheets of the payments of those transactions, oldest first, for reading only.
+
+    ``transaction_ids`` None: nobody knows them; return those that pay for that source.
+    """
+    if transaction_ids is None:
+        those = col(Payment.source_id) == source_id
+    else:
+        those = col(Payment.transaction_id).in_(transaction_ids)
+    query = select(Payment).where(col(Payment.installation_id) == installation_id, those).order_by(col(Payment.id))
+    return await sheets_of(session, (await session.exec(query)).all())
+
+
 async def load_by_operation(session: AsyncSession, operation_row_id: int) -> Sheet:
     """Return the sheet to which an operation row belongs, locked."""
     owner = select(Operation.payment_id).where(Operation.id == operation_row_id).scalar_subquery()

@@ -37,6 +37,10 @@ class Addresses:
         """Return where the gateway notifies us of an account's payments."""
         return f"{self.base_url}/api/webhooks/gateway/{account_id}"
 
+    def pay_page(self, order_id: str) -> str:
+        """Return the page from which a customer who was sent a link goes on to pay."""
+        return f"{self.base_url}/pay/{order_id}"
+
     def return_page(self, order_id: str) -> str:
         """Return where the gateway sends the shopper back."""
         return f"{self.base_url}/pay/return/{order_id}"

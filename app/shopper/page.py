@@ -1,15 +1,16 @@
-"""What the return page says and does next: a pure function of the payment and of how often the page has looked.
+"""What the shopper's pages say and do next: pure functions of the payment and of how often the page has looked.
 
-While the outcome is open the page looks again every two seconds, for half a minute; then it lets the shopper go.
+While the outcome is open the return page looks again every two seconds, for half a minute; then it lets the shopper go.
 Good news forwards to the shop by itself. A failure does not: there is something to read first.
 """
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 from urllib.parse import urlsplit
 
-from app.shopper.view import Language, ReturnState, ReturnView
+from app.shopper.view import Language, PaymentState, PaymentView
 from app.shopper.words import WORDS, Sentence, Words, money
 
 SECONDS_BETWEEN_LOOKS = 2
@@ -19,7 +20,7 @@ SECONDS_BEFORE_FORWARD = 3
 # Browsers drop or rewrite these, so that the address would not be the one that was looked at.
 _ODD_IN_ADDRESS = re.compile(r"[\s\x00-\x1f\x7f\\]")
 
-Tone = Literal["good", "bad", "wait", "slow"]
+Tone = Literal["good", "bad", "wait", "slow", "pay"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Onward:
-    """Where the page goes by itself: `?n=...` is the page itself, once more."""
+    """Where the page goes by itself: `?...` is the page itself, once more."""
 
     address: str
     after_seconds: int
@@ -49,9 +50,16 @@ class Page:
     links: tuple[Link, ...] = ()  # the first one is the one we recommend
     note: str | None = None
     onward: Onward | None = None
+    until: datetime | None = None  # while somebody can pay from here
+    pay_at: str | None = None  # shown as a QR code, and printed
+
+    @property
+    def words(self) -> Words:
+        """All words of the page's language."""
+        return WORDS[self.language]
 
 
-def return_page(view: ReturnView, looks: int) -> Page:
+def return_page(view: PaymentView, looks: int) -> Page:
     """The page of a known payment after `looks` earlier looks in a row (0: the shopper just arrived)."""
     words = WORDS[view.language]
     shop = web_address(view.return_url)
@@ -86,43 +94,45 @@ def web_address(address: str | None) -> str | None:
     return address if parts.scheme in {"http", "https"} and parts.hostname else None
 
 
-def _tone(state: ReturnState, looks: int) -> Tone:
+def _tone(state: PaymentState, looks: int) -> Tone:
     if state.is_open:
         return "slow" if looks >= LOOKS else "wait"
-    return "bad" if state in {ReturnState.FAILED, ReturnState.EXPIRED} else "good"
+    return "bad" if state in {PaymentState.FAILED, PaymentState.EXPIRED} else "good"
 
 
-def _says(view: ReturnView, words: Words, looks: int) -> Sentence:
+def _says(view: PaymentView, words: Words, looks: int) -> Sentence:
     if view.state.is_open and looks >= LOOKS:
         return words.still_open
     standard = words.states[view.state]
-    if view.state in {ReturnState.FAILED, ReturnState.EXPIRED} and view.message:
+    if view.state in {PaymentState.FAILED, PaymentState.EXPIRED} and view.message:
         return Sentence(standard.title, view.message)
     return standard
 
 
-def _links(view: ReturnView, words: Words, shop: str | None, looks: int) -> tuple[Link, ...]:
+def _links(view: PaymentView, words: Words, shop: str | None, looks: int) -> tuple[Link, ...]:
     links: list[Link] = []
     if view.state.is_open and looks >= LOOKS:
         links.append(Link("?", words.check_again))
         # Not earlier: who has just paid must not be led to pay again. And never while the outcome is unknown.
         checkout = web_address(view.checkout_url)
-        if view.state is ReturnState.WAITING and checkout:
+        if view.state is PaymentState.WAITING and checkout:
             links.append(Link(checkout, words.pay_now))
     if shop:
         links.append(Link(shop, words.back_to_shop))
     return tuple(links)
 
 
-def _note(state: ReturnState, words: Words, shop: str | None) -> str | None:
-    if state in {ReturnState.PAID, ReturnState.AUTHORISED}:
+def _note(state: PaymentState, words: Words, shop: str | None) -> str | None:
+    if state in {PaymentState.PAID, PaymentState.AUTHORISED}:
         return words.on_the_way if shop else words.may_close
+    if state in {PaymentState.FAILED, PaymentState.EXPIRED}:
+        return words.back_for_another if shop else words.ask_for_another
     return None
 
 
-def _onward(state: ReturnState, shop: str | None, looks: int) -> Onward | None:
+def _onward(state: PaymentState, shop: str | None, looks: int) -> Onward | None:
     if state.is_open:
         return Onward(f"?n={looks + 1}", SECONDS_BETWEEN_LOOKS) if looks < LOOKS else None
-    if shop and state in {ReturnState.PAID, ReturnState.AUTHORISED}:
+    if shop and state in {PaymentState.PAID, PaymentState.AUTHORISED}:
         return Onward(shop, SECONDS_BEFORE_FORWARD)
     return None

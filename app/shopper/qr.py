@@ -1,11 +1,24 @@
-"""A payment link as a QR image, for the phone of somebody who ordered on a computer."""
+"""The gateway's payment page as a QR image, for the phone of somebody who ordered on a computer."""
 
 from io import BytesIO
 
 import segno
 
+_DOT = 8  # pixels: a payment link makes about 400, which a phone reads from a screen and from paper
+_QUIET = 4  # dots around the code that scanners need
 
-def qr_image(address: str) -> bytes:
+
+def qr_png(address: str) -> bytes:
+    """A PNG for where SVG is not taken, in e-mail say: black on white, at least 300 pixels wide.
+
+    Raises `ValueError` as `qr_svg` does.
+    """
+    image = BytesIO()
+    _code(address).save(image, kind="png", scale=_DOT, border=_QUIET, dark="#000", light="#fff")
+    return image.getvalue()
+
+
+def qr_svg(address: str) -> bytes:
     """An SVG that scales without loss, dark on white with the quiet zone that scanners need.
 
     White stays white in dark mode: many phones cannot read an inverted code.
@@ -13,7 +26,19 @@ def qr_image(address: str) -> bytes:
     Raises `ValueError` when the address is too long for a QR code (about 2,300 bytes).
     """
     image = BytesIO()
-    segno.make(address, error="m", micro=False, boost_error=False).save(
-        image, kind="svg", scale=8, border=4, dark="#000", light="#fff", omitsize=True, svgclass=None, lineclass=None
+    _code(address).save(
+        image,
+        kind="svg",
+        scale=_DOT,
+        border=_QUIET,
+        dark="#000",
+        light="#fff",
+        omitsize=True,
+        svgclass=None,
+        lineclass=None,
     )
     return image.getvalue()
+
+
+def _code(address: str) -> segno.QRCode:
+    return segno.make(address, error="m", micro=False, boost_error=False)

@@ -1,7 +1,8 @@
-"""The shopper's addresses: `/pay/return/{order_id}` and `/pay/qr/{order_id}.svg`.
+"""The shopper's addresses: `/pay/{order_id}`, the same with `.svg` and `.png`, and `/pay/return/{order_id}`.
 
 Whoever knows an order's id may see that order's page. It shows an amount and an outcome, no person and no card, and
-it can do nothing. What the gateway appends to the address when it sends a browser back is unsigned and is ignored.
+it can do nothing. An id is as random as Saleor's transaction, so nobody guesses one, and all that is not known is
+answered alike. What the gateway appends to the address when it sends a browser back is unsigned and is ignored.
 """
 
 import re
@@ -14,11 +15,12 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 
 from app.shopper.page import Page, missing_page, return_page, web_address
-from app.shopper.qr import qr_image
-from app.shopper.view import ReturnView
+from app.shopper.pay import pay_page
+from app.shopper.qr import qr_png, qr_svg
+from app.shopper.view import PaymentView
 from app.shopper.words import preferred_language
 
-FindPayment = Callable[[str], Awaitable[ReturnView | None]]
+FindPayment = Callable[[str], Awaitable[PaymentView | None]]
 OnReturn = Callable[[str], Awaitable[None]]
 
 _ORDER_ID = re.compile(r"[A-Za-z0-9]{1,32}")
@@ -52,13 +54,12 @@ def create_shopper_router(find: FindPayment, on_return: OnReturn) -> APIRouter:
     the gateway. What it learns is shown at once; what it raises is logged and changes nothing for the shopper.
     """
     router = APIRouter(include_in_schema=False)
-    template = _template("return.html")
+    template = _template("page.html")
 
-    async def known(order_id: str) -> ReturnView | None:
+    async def known(order_id: str) -> PaymentView | None:
         return await find(order_id) if _ORDER_ID.fullmatch(order_id) else None
 
-    async def known_after_asking(order_id: str) -> ReturnView | None:
-        view = await known(order_id)
+    async def after_asking(order_id: str, view: PaymentView | None) -> PaymentView | None:
         if view is None or not view.state.is_open:
             return view
         try:
@@ -69,41 +70,60 @@ def create_shopper_router(find: FindPayment, on_return: OnReturn) -> APIRouter:
             return view
         return await find(order_id)
 
-    def shown(page: Page, status_code: int = 200) -> HTMLResponse:
-        html = template.render(page=page)
+    def shown(page: Page, status_code: int = 200, *, root: str, qr: str = "") -> HTMLResponse:
+        html = template.render(page=page, root=root, qr=qr)
         return HTMLResponse(html, status_code, headers=_PAGE_HEADERS)
 
-    def not_found(request: Request) -> HTMLResponse:
-        return shown(missing_page(preferred_language(request.headers.get("accept-language", ""))), 404)
+    def not_found(request: Request, root: str) -> HTMLResponse:
+        page = missing_page(preferred_language(request.headers.get("accept-language", "")))
+        return shown(page, 404, root=root)
+
+    async def qr_image(order_id: str, draw: Callable[[str], bytes], media_type: str) -> Response:
+        view = await known(order_id)
+        checkout = web_address(view.checkout_url) if view else None
+        if checkout is None:
+            return PlainTextResponse("nothing to pay here", 404, headers=_IMAGE_HEADERS)
+        return Response(draw(checkout), media_type=media_type, headers=_IMAGE_HEADERS)
+
+    # Before the page: its address would fit these, too.
+    @router.get("/pay/{order_id}.svg")
+    async def svg(order_id: str) -> Response:
+        return await qr_image(order_id, qr_svg, "image/svg+xml")
+
+    @router.get("/pay/{order_id}.png")
+    async def png(order_id: str) -> Response:
+        return await qr_image(order_id, qr_png, "image/png")
+
+    @router.get("/pay/{order_id}")
+    async def pay(request: Request, order_id: str) -> HTMLResponse:
+        view = await known(order_id)
+        if view is not None and view.checkout_url is None:  # somebody may have paid
+            view = await after_asking(order_id, view)
+        if view is None:
+            return not_found(request, "../")
+        page = pay_page(view, waited=_count(request, "w"), looks=_count(request, "n"))
+        return shown(page, root="../", qr=f"{view.order_id}.svg")
 
     @router.get("/pay/return/{order_id}")
     async def come_back(request: Request, order_id: str) -> HTMLResponse:
-        view = await known_after_asking(order_id)
+        view = await after_asking(order_id, await known(order_id))
         if view is None:
-            return not_found(request)
-        return shown(return_page(view, _looks(request)))
+            return not_found(request, "../../")
+        return shown(return_page(view, _count(request, "n")), root="../../")
 
     @router.post("/pay/return/{order_id}")
     async def come_back_by_form(request: Request, order_id: str) -> Response:
         """A browser sent back by POST is asked to GET, so that reloading the page sends no form again."""
         if not _ORDER_ID.fullmatch(order_id):
-            return not_found(request)
+            return not_found(request, "../../")
         return RedirectResponse(order_id, status_code=303, headers=_PAGE_HEADERS)  # relative: this very address
-
-    @router.get("/pay/qr/{order_id}.svg")
-    async def qr(order_id: str) -> Response:
-        view = await known(order_id)
-        checkout = web_address(view.checkout_url) if view else None
-        if checkout is None:
-            return PlainTextResponse("nothing to pay here", 404, headers=_IMAGE_HEADERS)
-        return Response(qr_image(checkout), media_type="image/svg+xml", headers=_IMAGE_HEADERS)
 
     return router
 
 
-def _looks(request: Request) -> int:
+def _count(request: Request, name: str) -> int:
     """How often this page has looked before, as it told itself in `?n=`; anything odd counts as the first look."""
-    counted = request.query_params.get("n", "")
+    counted = request.query_params.get(name, "")
     return int(counted) if _LOOKS.fullmatch(counted) else 0
 
 

@@ -1,6 +1,7 @@
 """What the shopper's pages need to know of a payment, in the shopper's terms."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
@@ -12,7 +13,7 @@ class Language(StrEnum):
     ENGLISH = "en"
 
 
-class ReturnState(StrEnum):
+class PaymentState(StrEnum):
     """How far the payment is, as far as the shopper is concerned."""
 
     PAID = "paid"
@@ -25,23 +26,28 @@ class ReturnState(StrEnum):
     @property
     def is_open(self) -> bool:
         """Whether another look may bring news."""
-        return self in {ReturnState.WAITING, ReturnState.UNKNOWN}
+        return self in {PaymentState.WAITING, PaymentState.UNKNOWN}
 
 
 @dataclass(frozen=True, slots=True)
-class ReturnView:
+class PaymentView:
     """One payment as its shopper may see it.
 
     `amount` is in the currency's main unit (hryvnias, not kopecks). `return_url` is where the shop wants its
     shopper back: only an absolute http(s) address is followed. `message` is for shoppers, in `language`, and says
-    why a payment failed or was closed. `checkout_url` is given as long as the payment can still be paid there.
+    why a payment failed or was closed. `checkout_url` is given as long as the payment can still be paid there, until
+    `expires_at` if that is known. `description` is what the shop calls it. `overdue`: nobody has paid, as far as is
+    known, and the time for it is over.
     """
 
     order_id: str
-    state: ReturnState
+    state: PaymentState
     language: Language
     amount: Decimal
     currency: str
     return_url: str | None = None
     message: str | None = None
     checkout_url: str | None = None
+    expires_at: datetime | None = None
+    description: str = ""
+    overdue: bool = False

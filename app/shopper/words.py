@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-from app.shopper.view import Language, ReturnState
+from app.shopper.view import Language, PaymentState
 
 _NO_BREAK_SPACE = "\u00a0"
 
@@ -20,7 +20,7 @@ class Sentence:
 class Words:
     """All words of one language."""
 
-    states: dict[ReturnState, Sentence]
+    states: dict[PaymentState, Sentence]
     still_open: Sentence  # after the last look that the page makes by itself
     no_such_payment: Sentence
     amount: str
@@ -30,28 +30,29 @@ class Words:
     pay_now: str
     on_the_way: str
     may_close: str
+    back_for_another: str
+    ask_for_another: str
+    pay: str
+    pay_by_phone: str
+    qr_code: str
+    until: str
+    too_late: Sentence
     thousands: str
     decimal_point: str
 
 
 UKRAINIAN = Words(
     states={
-        ReturnState.PAID: Sentence("Оплату отримано", "Дякуємо! Далі замовленням займеться магазин."),
-        ReturnState.AUTHORISED: Sentence(
+        PaymentState.PAID: Sentence("Оплату отримано", "Дякуємо! Далі замовленням займеться магазин."),
+        PaymentState.AUTHORISED: Sentence(
             "Суму зарезервовано", "Гроші заблоковано на вашій картці. Магазин спише їх, коли підтвердить замовлення."
         ),
-        ReturnState.WAITING: Sentence(
+        PaymentState.WAITING: Sentence(
             "Перевіряємо оплату", "Зазвичай це триває кілька секунд. Сторінка оновиться сама."
         ),
-        ReturnState.FAILED: Sentence(
-            "Оплата не пройшла",
-            "Магазин не отримав грошей. Поверніться до магазину та спробуйте ще раз або оберіть інший спосіб оплати.",
-        ),
-        ReturnState.EXPIRED: Sentence(
-            "Цей платіж закрито",
-            "Час на оплату минув, або платіж скасовано. Щоб заплатити, почніть оплату в магазині ще раз.",
-        ),
-        ReturnState.UNKNOWN: Sentence(
+        PaymentState.FAILED: Sentence("Оплата не пройшла", "Магазин не отримав грошей."),
+        PaymentState.EXPIRED: Sentence("Цей платіж закрито", "Час на оплату минув, або платіж скасовано."),
+        PaymentState.UNKNOWN: Sentence(
             "З’ясовуємо, чи пройшла оплата",
             "Платіжна система ще не відповіла. Будь ласка, не платіть удруге. Сторінка оновиться сама.",
         ),
@@ -73,29 +74,35 @@ UKRAINIAN = Words(
     pay_now="Перейти до оплати",
     on_the_way="За кілька секунд ви повернетеся до магазину.",
     may_close="Цю сторінку можна закрити.",
+    back_for_another="Щоб заплатити, поверніться до магазину та спробуйте ще раз або оберіть інший спосіб оплати.",
+    ask_for_another="Щоб заплатити, попросіть у магазину нове посилання на оплату або оберіть у ньому інший спосіб.",
+    pay="Оплата {amount}",
+    pay_by_phone="Або наведіть камеру телефона на код.",
+    qr_code="QR-код сторінки оплати",
+    until="Сплатити до",
+    too_late=Sentence(
+        "Час на оплату минув",
+        "Якщо ви вже заплатили, не платіть удруге: щойно оплата підтвердиться, магазин дізнається про це сам.",
+    ),
     thousands=_NO_BREAK_SPACE,
     decimal_point=",",
 )
 
 ENGLISH = Words(
     states={
-        ReturnState.PAID: Sentence("Payment received", "Thank you! The shop takes it from here."),
-        ReturnState.AUTHORISED: Sentence(
+        PaymentState.PAID: Sentence("Payment received", "Thank you! The shop takes it from here."),
+        PaymentState.AUTHORISED: Sentence(
             "Amount reserved",
             "The money is blocked on your card. The shop will take it when it confirms your order.",
         ),
-        ReturnState.WAITING: Sentence(
+        PaymentState.WAITING: Sentence(
             "Checking your payment", "This usually takes a few seconds. The page updates itself."
         ),
-        ReturnState.FAILED: Sentence(
-            "The payment did not go through",
-            "The shop received no money. Go back to the shop to try again or to choose another way to pay.",
+        PaymentState.FAILED: Sentence("The payment did not go through", "The shop received no money."),
+        PaymentState.EXPIRED: Sentence(
+            "This payment is closed", "The time to pay ran out, or the payment was cancelled."
         ),
-        ReturnState.EXPIRED: Sentence(
-            "This payment is closed",
-            "The time to pay ran out, or the payment was cancelled. To pay, start again in the shop.",
-        ),
-        ReturnState.UNKNOWN: Sentence(
+        PaymentState.UNKNOWN: Sentence(
             "Finding out whether you paid",
             "The payment system has not answered yet. Please do not pay a second time. The page updates itself.",
         ),
@@ -117,6 +124,16 @@ ENGLISH = Words(
     pay_now="Go to the payment page",
     on_the_way="You will be taken back to the shop in a few seconds.",
     may_close="You can close this page.",
+    back_for_another="To pay, go back to the shop to try again or to choose another way to pay.",
+    ask_for_another="To pay, ask the shop for a new payment link or for another way to pay.",
+    pay="Pay {amount}",
+    pay_by_phone="Or point your phone’s camera at the code.",
+    qr_code="QR code of the payment page",
+    until="Pay until",
+    too_late=Sentence(
+        "The time to pay is over",
+        "If you have paid, do not pay a second time: as soon as the payment is confirmed, the shop will be told.",
+    ),
     thousands=",",
     decimal_point=".",
 )

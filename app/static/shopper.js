@@ -18,8 +18,18 @@ function show({ news, title }) {
   Object.assign(main.dataset, news.dataset);
   document.title = title;
   // Untouched while nothing changed: replacing it would be announced again.
-  if (main.querySelector("h1").textContent !== news.querySelector("h1").textContent) {
+  const told = (page) => page.querySelector("h1").textContent + page.querySelectorAll("nav a").length;
+  if (told(main) !== told(news)) {
     main.replaceChildren(...news.childNodes);
+    inOwnTime();
+  }
+}
+
+// Moments are written in UTC; people read them in their own time.
+function inOwnTime() {
+  for (const time of main.querySelectorAll("time")) {
+    const style = { dateStyle: "medium", timeStyle: "short" };
+    time.textContent = new Intl.DateTimeFormat(document.documentElement.lang, style).format(new Date(time.dateTime));
   }
 }
 
@@ -41,4 +51,5 @@ function goOn() {
   setTimeout(() => (staysHere ? lookAgain() : location.replace(onward)), Number(after) * 1000);
 }
 
+inOwnTime();
 goOn();

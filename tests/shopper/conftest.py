@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
 
 from app.shopper.router import create_shopper_router
-from app.shopper.view import ReturnView
+from app.shopper.view import PaymentView
 from app.static import static_files
 from tests.browsing import serving
 
@@ -17,16 +17,16 @@ class Payments:
     """What is known of payments, what a look at the gateway would bring, and who asked."""
 
     def __init__(self) -> None:
-        self.known: dict[str, ReturnView] = {}
-        self.news: dict[str, ReturnView] = {}
+        self.known: dict[str, PaymentView] = {}
+        self.news: dict[str, PaymentView] = {}
         self.searched: list[str] = []
         self.returned: list[str] = []
         self.broken: Exception | None = None
 
-    def add(self, view: ReturnView) -> None:
+    def add(self, view: PaymentView) -> None:
         self.known[view.order_id] = view
 
-    async def find(self, order_id: str) -> ReturnView | None:
+    async def find(self, order_id: str) -> PaymentView | None:
         self.searched.append(order_id)
         return self.known.get(order_id)
 

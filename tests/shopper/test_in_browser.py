@@ -6,7 +6,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from app.shopper.page import LOOKS
-from app.shopper.view import ReturnState
+from app.shopper.view import PaymentState
 from tests.browsing import chromium
 from tests.shopper.conftest import Payments
 from tests.shopper.views import PAID, payment
@@ -47,7 +47,7 @@ async def waits_for(page: Page, onward: str) -> None:
 async def test_news_appear_in_place_and_then_the_shop_opens(
     payments: Payments, address: str, page: Page, complaints: list[str]
 ) -> None:
-    payments.add(payment(ReturnState.WAITING, return_url=f"{address}/shop"))
+    payments.add(payment(PaymentState.WAITING, return_url=f"{address}/shop"))
     await page.goto(f"{address}{HERE}?order_id=T1a2b3c&status=success")
     await expect(page.get_by_role("heading")).to_have_text("Checking your payment")
     await page.evaluate("window.sameDocument = true")
@@ -55,7 +55,7 @@ async def test_news_appear_in_place_and_then_the_shop_opens(
     await waits_for(page, "?n=1")
     await page.clock.run_for(2_000)
     await waits_for(page, "?n=2")
-    payments.add(payment(ReturnState.PAID, return_url=f"{address}/shop"))
+    payments.add(payment(PaymentState.PAID, return_url=f"{address}/shop"))
     await page.clock.run_for(2_000)
     await waits_for(page, f"{address}/shop")
     await expect(page.get_by_role("heading")).to_have_text("Payment received")
@@ -71,7 +71,7 @@ async def test_news_appear_in_place_and_then_the_shop_opens(
 async def test_the_page_stops_looking_and_lets_the_shopper_go(
     payments: Payments, address: str, page: Page, complaints: list[str]
 ) -> None:
-    payments.add(payment(ReturnState.WAITING))
+    payments.add(payment(PaymentState.WAITING))
     await page.goto(f"{address}{HERE}?n={LOOKS - 1}")
     await page.clock.run_for(2_000)
     await expect(page.get_by_role("heading")).to_have_text("No answer yet")
@@ -86,24 +86,24 @@ async def test_the_page_stops_looking_and_lets_the_shopper_go(
 
 
 async def test_a_dropped_look_is_tried_again(payments: Payments, address: str, page: Page) -> None:
-    payments.add(payment(ReturnState.WAITING))
+    payments.add(payment(PaymentState.WAITING))
     await page.goto(f"{address}{HERE}")
     await page.route("**/*n=1", lambda route: route.abort())
     async with page.expect_event("requestfailed"):
         await page.clock.run_for(2_000)
     await page.unroute("**/*n=1")
-    payments.add(payment(ReturnState.FAILED))
+    payments.add(payment(PaymentState.FAILED))
     await page.clock.resume()  # nothing on the page tells when it has noticed; so in real time from here
 
     await expect(page.get_by_role("heading")).to_have_text("The payment did not go through")
 
 
 async def test_without_javascript_the_page_reloads_itself(payments: Payments, address: str, browser: Browser) -> None:
-    payments.add(payment(ReturnState.WAITING, return_url=f"{address}/shop"))
+    payments.add(payment(PaymentState.WAITING, return_url=f"{address}/shop"))
     context = await browser.new_context(java_script_enabled=False)
     page = await context.new_page()
     await page.goto(f"{address}{HERE}")
-    payments.add(payment(ReturnState.PAID, return_url=f"{address}/shop"))
+    payments.add(payment(PaymentState.PAID, return_url=f"{address}/shop"))
 
     await page.wait_for_url(f"{address}{HERE}?n=1")
     await page.wait_for_url(f"{address}/shop")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.shopper.page import LOOKS, SECONDS_BETWEEN_LOOKS, Onward, return_page, web_address
-from app.shopper.view import Language, ReturnState, ReturnView
+from app.shopper.view import Language, PaymentState, PaymentView
 from app.shopper.words import WORDS, money, preferred_language
 from tests.shopper.views import CHECKOUT, PAID, SHOP, payment, views
 
@@ -15,15 +15,15 @@ looks = st.integers(min_value=0, max_value=999)
 
 
 @given(view=views, looked=looks)
-def test_only_good_news_forward_to_the_shop(view: ReturnView, looked: int) -> None:
+def test_only_good_news_forward_to_the_shop(view: PaymentView, looked: int) -> None:
     onward = return_page(view, looked).onward
     if onward is not None and not onward.address.startswith("?"):
-        assert view.state in {ReturnState.PAID, ReturnState.AUTHORISED}
+        assert view.state in {PaymentState.PAID, PaymentState.AUTHORISED}
         assert onward.address == view.return_url
 
 
 @given(view=views, looked=looks)
-def test_every_address_on_the_page_is_its_own_or_a_web_address_it_was_given(view: ReturnView, looked: int) -> None:
+def test_every_address_on_the_page_is_its_own_or_a_web_address_it_was_given(view: PaymentView, looked: int) -> None:
     page = return_page(view, looked)
     addresses = {link.address for link in page.links} | ({page.onward.address} if page.onward else set())
     for address in addresses:
@@ -31,7 +31,7 @@ def test_every_address_on_the_page_is_its_own_or_a_web_address_it_was_given(view
 
 
 @given(view=views)
-def test_a_page_looks_again_while_the_outcome_is_open_but_not_for_ever(view: ReturnView) -> None:
+def test_a_page_looks_again_while_the_outcome_is_open_but_not_for_ever(view: PaymentView) -> None:
     looked = 0
     while (onward := return_page(view, looked).onward) and onward.address.startswith("?"):
         looked += 1
@@ -41,13 +41,13 @@ def test_a_page_looks_again_while_the_outcome_is_open_but_not_for_ever(view: Ret
 
 
 @given(view=views, looked=looks)
-def test_nobody_is_invited_to_pay_who_may_have_paid_already(view: ReturnView, looked: int) -> None:
+def test_nobody_is_invited_to_pay_who_may_have_paid_already(view: PaymentView, looked: int) -> None:
     invited = CHECKOUT in {link.address for link in return_page(view, looked).links}
-    assert invited == (view.state is ReturnState.WAITING and looked >= LOOKS and view.checkout_url is not None)
+    assert invited == (view.state is PaymentState.WAITING and looked >= LOOKS and view.checkout_url is not None)
 
 
 def test_a_failure_stays_on_the_screen_with_its_reason_and_a_way_back() -> None:
-    page = return_page(payment(ReturnState.FAILED, message="Not enough money on the card. [3005]"), looks=0)
+    page = return_page(payment(PaymentState.FAILED, message="Not enough money on the card. [3005]"), looks=0)
 
     assert page.onward is None
     assert page.says.text == "Not enough money on the card. [3005]"
@@ -55,27 +55,27 @@ def test_a_failure_stays_on_the_screen_with_its_reason_and_a_way_back() -> None:
 
 
 def test_a_reason_is_shown_only_where_there_was_a_failure() -> None:
-    assert return_page(payment(ReturnState.PAID, message="leftover"), looks=0).says.text != "leftover"
+    assert return_page(payment(PaymentState.PAID, message="leftover"), looks=0).says.text != "leftover"
 
 
 def test_without_an_address_of_the_shop_the_page_may_be_closed() -> None:
-    page = return_page(payment(ReturnState.PAID, return_url=None), looks=0)
+    page = return_page(payment(PaymentState.PAID, return_url=None), looks=0)
 
     assert (page.links, page.onward) == ((), None)
     assert page.note == WORDS[Language.ENGLISH].may_close
 
 
 def test_an_unknown_outcome_warns_against_paying_twice() -> None:
-    assert "second time" in return_page(payment(ReturnState.UNKNOWN), looks=0).says.text
-    assert "second time" in return_page(payment(ReturnState.UNKNOWN), looks=LOOKS).says.text
-    ukrainian = return_page(payment(ReturnState.UNKNOWN, language=Language.UKRAINIAN), looks=0)
+    assert "second time" in return_page(payment(PaymentState.UNKNOWN), looks=0).says.text
+    assert "second time" in return_page(payment(PaymentState.UNKNOWN), looks=LOOKS).says.text
+    ukrainian = return_page(payment(PaymentState.UNKNOWN, language=Language.UKRAINIAN), looks=0)
     assert "не платіть удруге" in ukrainian.says.text
 
 
 @pytest.mark.parametrize("language", Language)
 def test_every_state_has_words_of_its_own(language: Language) -> None:
-    sentences = [WORDS[language].states[state] for state in ReturnState]
-    assert len({sentence.title for sentence in sentences}) == len(ReturnState)
+    sentences = [WORDS[language].states[state] for state in PaymentState]
+    assert len({sentence.title for sentence in sentences}) == len(PaymentState)
     assert all(sentence.title and sentence.text for sentence in sentences)
 
 
@@ -101,7 +101,7 @@ def test_amounts_are_written_as_the_language_writes_them(amount: str, language: 
 
 
 @given(view=views)
-def test_an_amount_reads_back_to_the_cent(view: ReturnView) -> None:
+def test_an_amount_reads_back_to_the_cent(view: PaymentView) -> None:
     words = WORDS[view.language]
     written = money(view.amount, view.currency, view.language).removesuffix(f"\u00a0{view.currency}")
     assert Decimal(written.replace(words.thousands, "").replace(words.decimal_point, ".")) == view.amount
@@ -128,7 +128,7 @@ def test_an_amount_reads_back_to_the_cent(view: ReturnView) -> None:
 )
 def test_a_browser_is_not_sent_to_what_is_no_plain_web_address(address: str | None) -> None:
     assert web_address(address) is None
-    assert return_page(payment(ReturnState.PAID, return_url=address), looks=0).onward is None
+    assert return_page(payment(PaymentState.PAID, return_url=address), looks=0).onward is None
 
 
 @pytest.mark.parametrize("address", [SHOP, "http://localhost:3000/", "https://магазин.укр/дякуємо"])

@@ -1,6 +1,8 @@
 """The shopper's addresses over HTTP: what they answer, what they believe, what they refuse."""
 
 import re
+import struct
+from datetime import UTC, datetime
 from xml.etree import ElementTree as ET
 
 import httpx2
@@ -8,12 +10,13 @@ import pytest
 from structlog.testing import capture_logs
 
 from app.shopper.page import LOOKS
-from app.shopper.view import Language, ReturnState
+from app.shopper.view import Language, PaymentState
 from tests.shopper.conftest import Payments
 from tests.shopper.views import CHECKOUT, PAID, SHOP, payment
 
 HERE = f"/pay/return/{PAID.order_id}"
-QR = f"/pay/qr/{PAID.order_id}.svg"
+PAGE = f"/pay/{PAID.order_id}"
+QR = f"{PAGE}.svg"
 
 
 def heading(answer: httpx2.Response) -> str:
@@ -38,7 +41,7 @@ async def test_a_returning_shopper_reads_that_it_is_paid_and_is_led_back(
 async def test_what_the_gateway_answers_while_the_shopper_arrives_is_shown_at_once(
     payments: Payments, visitor: httpx2.AsyncClient
 ) -> None:
-    payments.add(payment(ReturnState.WAITING))
+    payments.add(payment(PaymentState.WAITING))
     payments.news[PAID.order_id] = PAID
 
     assert heading(await visitor.get(HERE)) == "Payment received"
@@ -46,7 +49,7 @@ async def test_what_the_gateway_answers_while_the_shopper_arrives_is_shown_at_on
 
 
 async def test_a_waiting_page_refreshes_itself_and_counts(payments: Payments, visitor: httpx2.AsyncClient) -> None:
-    payments.add(payment(ReturnState.WAITING))
+    payments.add(payment(PaymentState.WAITING))
 
     assert 'content="2;url=?n=1"' in (await visitor.get(HERE)).text
     assert 'content="2;url=?n=8"' in (await visitor.get(HERE, params={"n": "7"})).text
@@ -59,7 +62,7 @@ async def test_a_waiting_page_refreshes_itself_and_counts(payments: Payments, vi
 async def test_a_count_that_makes_no_sense_is_a_first_look(
     payments: Payments, visitor: httpx2.AsyncClient, count: str
 ) -> None:
-    payments.add(payment(ReturnState.WAITING))
+    payments.add(payment(PaymentState.WAITING))
 
     assert 'content="2;url=?n=1"' in (await visitor.get(HERE, params={"n": count})).text
 
@@ -67,7 +70,7 @@ async def test_a_count_that_makes_no_sense_is_a_first_look(
 async def test_the_shopper_gets_the_page_even_when_asking_the_gateway_fails(
     payments: Payments, visitor: httpx2.AsyncClient
 ) -> None:
-    payments.add(payment(ReturnState.UNKNOWN))
+    payments.add(payment(PaymentState.UNKNOWN))
     payments.broken = ConnectionError("the gateway is away")
 
     with capture_logs() as logs:
@@ -79,7 +82,7 @@ async def test_the_shopper_gets_the_page_even_when_asking_the_gateway_fails(
 
 
 async def test_what_stands_in_the_address_is_not_believed(payments: Payments, visitor: httpx2.AsyncClient) -> None:
-    payments.add(payment(ReturnState.FAILED))
+    payments.add(payment(PaymentState.FAILED))
 
     answer = await visitor.get(
         HERE, params={"order_id": "T9other", "status": "success", "return_url": "https://x.example"}
@@ -93,7 +96,7 @@ async def test_what_stands_in_the_address_is_not_believed(payments: Payments, vi
 async def test_a_browser_sent_back_by_a_form_is_asked_to_get_the_same_page(
     payments: Payments, visitor: httpx2.AsyncClient
 ) -> None:
-    payments.add(payment(ReturnState.FAILED))
+    payments.add(payment(PaymentState.FAILED))
 
     answer = await visitor.post(HERE, data={"order_id": "T9other", "status": "success"})
     assert (answer.status_code, answer.headers["location"]) == (303, PAID.order_id)
@@ -130,7 +133,7 @@ async def test_an_unknown_order_gets_a_page_that_says_what_to_do(
 
 
 async def test_the_page_speaks_the_language_of_the_payment(payments: Payments, visitor: httpx2.AsyncClient) -> None:
-    payments.add(payment(ReturnState.AUTHORISED, language=Language.UKRAINIAN))
+    payments.add(payment(PaymentState.AUTHORISED, language=Language.UKRAINIAN))
 
     answer = await visitor.get(HERE, headers={"Accept-Language": "en"})
 
@@ -140,7 +143,7 @@ async def test_the_page_speaks_the_language_of_the_payment(payments: Payments, v
 
 
 async def test_a_message_cannot_bring_markup(payments: Payments, visitor: httpx2.AsyncClient) -> None:
-    payments.add(payment(ReturnState.FAILED, message='<script>alert(1)</script>"'))
+    payments.add(payment(PaymentState.FAILED, message='<script>alert(1)</script>"'))
 
     answer = await visitor.get(HERE)
 
@@ -163,7 +166,7 @@ async def test_pages_run_no_foreign_script_are_not_framed_kept_or_told_to_others
 
 
 async def test_the_qr_image_can_be_shown_by_a_storefront(payments: Payments, visitor: httpx2.AsyncClient) -> None:
-    payments.add(payment(ReturnState.WAITING, checkout_url=CHECKOUT))
+    payments.add(payment(PaymentState.WAITING, checkout_url=CHECKOUT))
 
     answer = await visitor.get(QR)
 
@@ -178,9 +181,9 @@ async def test_the_qr_image_can_be_shown_by_a_storefront(payments: Payments, vis
 
 
 async def test_another_link_is_another_image(payments: Payments, visitor: httpx2.AsyncClient) -> None:
-    payments.add(payment(ReturnState.WAITING, checkout_url=CHECKOUT))
+    payments.add(payment(PaymentState.WAITING, checkout_url=CHECKOUT))
     one = await visitor.get(QR)
-    payments.add(payment(ReturnState.WAITING, checkout_url=CHECKOUT.replace("6f0e", "6f0f")))
+    payments.add(payment(PaymentState.WAITING, checkout_url=CHECKOUT.replace("6f0e", "6f0f")))
 
     assert (await visitor.get(QR)).content != one.content
 
@@ -189,8 +192,94 @@ async def test_another_link_is_another_image(payments: Payments, visitor: httpx2
 async def test_there_is_no_qr_image_where_nothing_can_be_paid(
     payments: Payments, visitor: httpx2.AsyncClient, checkout_url: str | None
 ) -> None:
-    payments.add(payment(ReturnState.PAID, checkout_url=checkout_url))
+    payments.add(payment(PaymentState.PAID, checkout_url=checkout_url))
 
     assert (await visitor.get(QR)).status_code == 404
-    assert (await visitor.get("/pay/qr/nobodysOrder.svg")).status_code == 404
-    assert (await visitor.get("/pay/qr/a-b.svg")).status_code == 404
+    assert (await visitor.get(f"{PAGE}.png")).status_code == 404
+
+
+async def test_the_same_code_is_there_as_png(payments: Payments, visitor: httpx2.AsyncClient) -> None:
+    payments.add(payment(PaymentState.WAITING, checkout_url=CHECKOUT))
+
+    answer = await visitor.get(f"{PAGE}.png")
+
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "image/png")
+    assert answer.content.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height = struct.unpack(">II", answer.content[16:24])
+    assert width == height >= 300
+
+
+@pytest.mark.parametrize("path", ["/pay/{}", "/pay/{}.svg", "/pay/{}.png", "/pay/return/{}"])
+async def test_whoever_guesses_learns_nothing(payments: Payments, visitor: httpx2.AsyncClient, path: str) -> None:
+    payments.add(payment(PaymentState.PAID, order_id="0123456789abcdef0123456789abcdef"))
+    guesses = ("0123456789abcdef0123456789abcdee", "T1a2b3c", "1042", "a-b", "x" * 200)
+
+    answers = [await visitor.get(path.format(guess)) for guess in guesses]
+
+    assert {each.status_code for each in answers} == {404}
+    assert len({each.content for each in answers}) == 1
+    assert payments.returned == []
+
+
+async def test_a_payment_link_says_what_is_to_be_paid_and_leads_to_the_gateway(
+    payments: Payments, visitor: httpx2.AsyncClient
+) -> None:
+    until = datetime(2026, 11, 21, 13, 0, tzinfo=UTC)
+    payments.add(
+        payment(PaymentState.WAITING, checkout_url=CHECKOUT, expires_at=until, description="Order <21> of a shop")
+    )
+
+    answer = await visitor.get(PAGE)
+
+    assert answer.status_code == 200
+    assert heading(answer) == "Pay 1,234.50\u00a0UAH"
+    assert "Order &lt;21&gt; of a shop" in answer.text
+    assert f'<a href="{CHECKOUT}" class="first">' in answer.text
+    assert f'<img src="{PAID.order_id}.svg" alt="QR code' in answer.text
+    assert '<time datetime="2026-11-21T13:00:00Z">2026-11-21 13:00 UTC</time>' in answer.text
+    assert 'content="10;url=?w=1"' in answer.text
+    assert payments.returned == []  # nobody has paid yet: the gateway is left alone
+
+
+async def test_a_payment_link_looks_again_for_a_quarter_of_an_hour(
+    payments: Payments, visitor: httpx2.AsyncClient
+) -> None:
+    payments.add(payment(PaymentState.WAITING, checkout_url=CHECKOUT))
+
+    last = await visitor.get(PAGE, params={"w": "90"})
+
+    assert "http-equiv" not in last.text
+    assert "Check again" in last.text
+
+
+async def test_a_payment_link_tells_what_became_of_it(payments: Payments, visitor: httpx2.AsyncClient) -> None:
+    told = {}
+    for state, more in (
+        (PaymentState.PAID, {}),
+        (PaymentState.FAILED, {}),
+        (PaymentState.EXPIRED, {}),
+        (PaymentState.WAITING, {}),
+        (PaymentState.WAITING, {"overdue": True}),
+    ):
+        payments.add(payment(state, return_url=None, **more))
+        answer = await visitor.get(PAGE, params={"w": "7"})
+        assert 'src="T1a2b3c.svg"' not in answer.text
+        assert CHECKOUT not in answer.text
+        told[state, bool(more)] = (heading(answer), "ask the shop for a new payment link" in answer.text)
+    assert told == {
+        (PaymentState.PAID, False): ("Payment received", False),
+        (PaymentState.FAILED, False): ("The payment did not go through", True),
+        (PaymentState.EXPIRED, False): ("This payment is closed", True),
+        (PaymentState.WAITING, False): ("Checking your payment", False),
+        (PaymentState.WAITING, True): ("The time to pay is over", True),
+    }
+    assert len(payments.returned) == 2  # somebody may have paid: the gateway is asked
+
+
+async def test_a_payment_link_speaks_ukrainian(payments: Payments, visitor: httpx2.AsyncClient) -> None:
+    payments.add(payment(PaymentState.WAITING, checkout_url=CHECKOUT, language=Language.UKRAINIAN))
+
+    answer = await visitor.get(PAGE)
+
+    assert heading(answer) == "Оплата 1\u00a0234,50\u00a0UAH"
+    assert "Перейти до оплати" in answer.text

@@ -6,14 +6,14 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from app.shopper.view import Language, ReturnState, ReturnView
+from app.shopper.view import Language, PaymentState, PaymentView
 
 SHOP = "https://shop.example/checkout/complete?order=7"
 CHECKOUT = "https://pay.example/api/v1/checkout/6f0e2c1e/form"
 
-PAID = ReturnView(
+PAID = PaymentView(
     order_id="T1a2b3c",
-    state=ReturnState.PAID,
+    state=PaymentState.PAID,
     language=Language.ENGLISH,
     amount=Decimal("1234.5"),
     currency="UAH",
@@ -22,15 +22,15 @@ PAID = ReturnView(
 )
 
 
-def payment(state: ReturnState, **details: Any) -> ReturnView:
+def payment(state: PaymentState, **details: Any) -> PaymentView:
     """The payment above in another state, with other details."""
     return replace(PAID, state=state, **details)
 
 
 views = st.builds(
-    ReturnView,
+    PaymentView,
     order_id=st.from_regex(r"[A-Za-z0-9]{1,32}", fullmatch=True),
-    state=st.sampled_from(ReturnState),
+    state=st.sampled_from(PaymentState),
     language=st.sampled_from(Language),
     amount=st.decimals(min_value="0.01", max_value="9999999999.99", places=2),
     currency=st.sampled_from(["UAH", "EUR", "USD"]),
