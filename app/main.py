@@ -16,6 +16,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from app.dashboard.framing import ANY_DASHBOARD
+from app.dashboard.order.widget import ORDER_WIDGET, OrderWidget
 from app.dashboard.parts import create_parts
 from app.dashboard.router import create_dashboard_router
 from app.dashboard.way_in import way_in
@@ -171,6 +172,7 @@ def _mount(app: FastAPI, settings: Settings, desk: Desk, http: httpx2.AsyncClien
         oldest=settings.webhook_oldest,
     )
     define_webhooks(saleor, desk)
+    saleor.show(ORDER_WIDGET)
     app.include_router(saleor.router())
     app.include_router(
         create_shopper_router(
@@ -189,6 +191,15 @@ def _mount(app: FastAPI, settings: Settings, desk: Desk, http: httpx2.AsyncClien
     )
     for parts in create_parts(desk, saleor.dashboard_tokens, app_name=info.name, base=settings.base_path):
         app.include_router(parts)
+    widget = OrderWidget(
+        desk,
+        client,
+        saleor.dashboard_tokens,
+        app_name=info.name,
+        base=settings.base_path,
+        frame_ancestors=settings.dashboard_origins or ANY_DASHBOARD,
+    )
+    app.include_router(widget.router())
     app.mount("/static", static_files())
 
     @app.post("/api/webhooks/gateway/{account_id}", include_in_schema=False)

@@ -4,6 +4,7 @@ import typer
 
 from app.commands.payment_act import cancel, capture, refund, void
 from app.commands.payment_emails import index_older_emails
+from app.commands.payment_link import link
 from app.commands.payment_list import list_payments
 from app.commands.payment_raw import show_raw
 from app.commands.payment_settle import resend, settle_payment
@@ -22,3 +23,4 @@ commands.command("settle")(settle_payment)
 commands.command("resend")(resend)
 commands.command("split")(split)
 commands.command("index-emails")(index_older_emails)
+commands.command("link")(link)

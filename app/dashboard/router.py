@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from app.dashboard.framing import ANY_DASHBOARD, frame_ancestors_directive
+from app.dashboard.framing import ANY_DASHBOARD, content_security_policy
 from app.dashboard.rendering import render
 from app.dashboard.translation import translation, translation_for
 
@@ -35,10 +35,7 @@ def create_dashboard_router(
     """
     router = APIRouter(include_in_schema=False)
     headers = {
-        "Content-Security-Policy": (
-            "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; "
-            f"base-uri 'none'; form-action 'none'; {frame_ancestors_directive(frame_ancestors)}"
-        ),
+        "Content-Security-Policy": content_security_policy(frame_ancestors),
         "Cache-Control": "no-store",
         "Referrer-Policy": "no-referrer",
         "X-Content-Type-Options": "nosniff",

@@ -15,6 +15,7 @@ HANDLE_PAYMENTS = "HANDLE_PAYMENTS"
 _BEARER = "Bearer "
 _REASONS = {
     "NOT_PERMITTED": marked("To see payments you need the permission “Handle payments” in Saleor."),
+    "EXPIRED_TOKEN": marked("This page has been open for too long: reload it in the Saleor Dashboard."),
     "NOT_INSTALLED": marked("This Saleor has not installed the app, or not completely. Install it again."),
 }
 _NOT_KNOWN = marked("The app cannot tell who you are. Reload the page in the Saleor Dashboard.")
@@ -43,15 +44,23 @@ def guard(tokens: DashboardTokens, *permissions: str) -> Guard:
         language = translation_for(request.headers.get("accept-language", ""))
         said = request.headers.get("authorization", "")
         token = said.removeprefix(_BEARER) if said.startswith(_BEARER) else ""
-        try:
-            user = await tokens.check(request.headers.get("saleor-api-url", ""), token, *permissions)
-        except RequestRefused as refusal:
-            raise refused(refusal.status, refusal.code, language, _REASONS.get(refusal.code, _NOT_KNOWN)) from refusal
-        if not isinstance(user.installation, OpenInstallation):
-            raise TypeError("installations come from the ledger")
-        request.state.staff = Staff(user.installation, user.id, user.permissions, language)
+        saleor = request.headers.get("saleor-api-url", "")
+        request.state.staff = await who_asks(tokens, saleor, token, language, *permissions)
 
     return let_in
+
+
+async def who_asks(
+    tokens: DashboardTokens, saleor_api_url: str, token: str, language: Translation, *permissions: str
+) -> Staff:
+    """Return whose token it is, if they have all ``permissions``. Raises HTTPException, in words in their language."""
+    try:
+        user = await tokens.check(saleor_api_url, token, *permissions)
+    except RequestRefused as refusal:
+        raise refused(refusal.status, refusal.code, language, _REASONS.get(refusal.code, _NOT_KNOWN)) from refusal
+    if not isinstance(user.installation, OpenInstallation):
+        raise TypeError("installations come from the ledger")
+    return Staff(user.installation, user.id, user.permissions, language)
 
 
 def _let_in(request: Request) -> Staff:

@@ -20,6 +20,8 @@ PUBLISHED: dict[str, Path] = {
     "dashboard.css": _HERE / "dashboard.css",
     "listing.css": _HERE / "listing.css",
     "payment.css": _HERE / "payment.css",
+    "order.css": _HERE / "order.css",
+    "widget.js": _HERE / "widget.js",
     "bridge.js": _HERE / "bridge.js",
     "file.js": _HERE / "file.js",
     "forms.js": _HERE / "forms.js",

@@ -12,7 +12,7 @@ export const saleorApiUrl = new URLSearchParams(location.search).get("saleorApiU
 /** The Dashboard did not hand us a token in time. */
 export class NoToken extends Error {}
 
-/** Hears "locale" when the language has changed. */
+/** Hears "token" with each that comes, and "locale" when the language has changed. */
 export const dashboardSays = new EventTarget();
 
 let origin = null; // of the Dashboard, pinned by the first token
@@ -53,6 +53,7 @@ function take(said, from) {
   if (origin !== from) return;
   token = said.token;
   for (const listen of [...waiting]) listen(token);
+  dashboardSays.dispatchEvent(new CustomEvent("token", { detail: token }));
 }
 
 function dress({ theme }) {

@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 from fastapi import APIRouter, FastAPI
 
+from app.dashboard.order.widget import OrderWidget
 from app.dashboard.parts import create_parts
 from app.dashboard.router import create_dashboard_router
 from app.dashboard.way_in import way_in
@@ -28,11 +29,12 @@ NEXT_DOOR = "https://next-door.example.com/graphql/"
 
 @dataclass
 class Office:
-    """Staff of the shop. ``parts`` are the routes; ``app`` is the app with all its pages, below ``base``."""
+    """Staff of the shop. ``parts`` and ``widget`` are routes, ``app`` is the app with all its pages, below ``base``."""
 
     shop: Shop
     key: SigningKey
     parts: tuple[APIRouter, ...]
+    widget: APIRouter
     app: FastAPI
     http: httpx2.AsyncClient
 
@@ -86,9 +88,11 @@ async def open_office(shop: Shop, *, base: str = "") -> AsyncIterator[Office]:
         )
         for each in parts:
             app.include_router(each)
+        widget = OrderWidget(shop.desk, shop.books, tokens, app_name="Saleor Gateway", base=base).router()
+        app.include_router(widget)
         app.mount("/static", static_files())
         async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://app.test") as http:
-            yield Office(shop, saleor.key, parts, app, http)
+            yield Office(shop, saleor.key, parts, widget, app, http)
 
 
 async def next_door(shop: Shop) -> MerchantAccount:

@@ -66,6 +66,27 @@ async def test_strangers_see_and_do_nothing(office: Office) -> None:
     assert office.shop.till.heard == []
 
 
+async def test_strangers_see_and_do_nothing_in_the_widget_either(office: Office) -> None:
+    """The same people, who say in a form what they would say in headers; a header counts for nothing there."""
+    await next_door(office.shop)
+    payment = await office.payment(1, problem="Something that strangers must not read", source_id="T3JkZXI6MQ==")
+    paths = [route.path for route in office.widget.routes if isinstance(route, APIRoute)]
+    assert len(paths) >= 2
+    for who, (status, headers) in strangers(office).items():
+        token = headers.get("Authorization", "").removeprefix("Bearer ")
+        form = {"saleorApiUrl": headers.get("Saleor-Api-Url", ""), "accessToken": token, "orderId": payment.source_id}
+        for path in paths:
+            more = {"payment": payment.order_id, "amount": "1.00", "attempt": "1"}
+            answer = await office.http.post(path, data=form | more, headers=office.headers())
+            assert answer.status_code == status, (who, path)
+            assert answer.headers["content-type"].startswith("text/html")
+            assert 'role="alert"' in answer.text
+            assert "Something" not in answer.text
+            assert "accessToken" not in answer.text
+            assert (await office.http.get(path)).status_code == 405
+    assert office.shop.till.heard == []
+
+
 @pytest.mark.parametrize(
     ("language", "words"), [("uk", "потрібен дозвіл"), ("en-GB", "you need the permission"), ("tlh", "you need")]
 )

@@ -49,7 +49,7 @@ _DONE: Mapping[Kind, str] = {
 }
 _WAITS = marked("It is accepted, and sent when what is under way is settled.")
 _OPEN = marked("It is asked. How it ends is not known yet: the app finds out, and tells Saleor.")
-_FAILED = marked("It was not done:")
+FAILED = marked("It was not done:")
 
 
 def offers(now: Balance) -> list[Offer]:
@@ -74,7 +74,7 @@ def news_of(operation: Operation) -> News:
         case State.SUCCESS:
             return News(_DONE[operation.kind])
         case State.FAILURE:
-            return News(_FAILED, "error", operation.message)
+            return News(FAILED, "error", operation.message)
         case State.WAITING:
             return News(_WAITS, "info")
         case _:

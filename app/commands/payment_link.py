@@ -1,0 +1,97 @@
+"""``payments link``: a link with which somebody pays an order that is placed and not paid."""
+
+import base64
+import binascii
+from typing import Annotated
+from urllib.parse import unquote
+from uuid import UUID
+
+import typer
+
+from app.commands import account_flags as flags
+from app.commands.amounts import read_amount
+from app.commands.failure import CommandFailed
+from app.commands.finding import find_installation
+from app.commands.opening import at_desk
+from app.commands.payment_view import summary
+from app.commands.terminal import AsJson, fact, fact_sheet, show, show_json
+from app.ledger.sheets import Sheet
+from app.main import open_saleor
+from app.payments.desk import Desk
+from app.payments.payment_link import payment_link
+from app.payments.refusal import Refusal
+
+
+def link(
+    order: Annotated[
+        str,
+        typer.Argument(
+            metavar="ORDER",
+            help="The order's id in Saleor, as in the address of its page in the Dashboard, or its UUID.",
+            show_default=False,
+        ),
+    ],
+    *,
+    amount: Annotated[
+        str | None, typer.Option(metavar="AMOUNT", help="How much. All that is open by default.", show_default=False)
+    ] = None,
+    saleor: flags.Saleor = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="A name for this very request: given twice, one link is made. For scripts that try again.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a link with which a customer pays an order, or what of it is open; the app must be running.
+
+    While a link over the same amount is open, it is shown, and no other is made. `payments cancel` closes it.
+    """
+    wanted = None if amount is None else read_amount(amount)
+    order_id = _order_id(order)
+
+    async def do(desk: Desk) -> tuple[Sheet, str]:
+        installation = await find_installation(desk, saleor)
+        async with open_saleor() as client:
+            try:
+                sheet = await payment_link(desk, client, installation, order_id, amount=wanted, attempt=key)
+            except Refusal as refusal:
+                raise CommandFailed(f"there is no link: {refusal.message}") from refusal
+        return sheet, desk.addresses.pay_page(sheet.payment.order_id)
+
+    sheet, page = at_desk(do)
+    payment = sheet.payment
+    if as_json:
+        addresses = {"link": page, "qr_svg": f"{page}.svg", "qr_png": f"{page}.png"}
+        show_json({**summary(sheet), **addresses, "checkout_url": payment.checkout_url})
+        return
+    facts = fact_sheet()
+    fact(facts, "link", page, "bold")
+    fact(facts, "amount", f"{payment.amount} {payment.currency}")
+    fact(facts, "as QR code", f"{page}.png")
+    if payment.expires_at is not None:
+        fact(facts, "until", f"{payment.expires_at:%Y-%m-%d %H:%M} UTC")
+    fact(facts, "gateway order", payment.order_id)
+    show(facts)
+
+
+def _order_id(given: str) -> str:
+    """Return Saleor's global id of an order. Raises CommandFailed for what is neither that nor a UUID."""
+    name = unquote(given.strip())
+    try:
+        return base64.b64encode(f"Order:{UUID(name)}".encode()).decode()
+    except ValueError:
+        pass
+    try:
+        kind, _, _ = base64.b64decode(name, validate=True).decode().partition(":")
+    except (binascii.Error, ValueError):
+        kind = ""
+    if kind != "Order":
+        raise CommandFailed(
+            f"{given!r} is no order of Saleor: give its id, as in the address of its page in the Dashboard (T3J...)",
+            status=2,
+        )
+    return name

@@ -1,0 +1,82 @@
+"""What the widget shows of an order and its payments. Pure; it holds nothing of the shopper."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from app.dashboard.payments.actions import offers
+from app.dashboard.translation import marked
+from app.ledger.sheets import Sheet
+from app.ledger.tables import Kind, Payment
+from app.payments.balance import balance
+from app.payments.order_payments import OrderPayments, can_be_paid
+from app.payments.payment_link import attempt_of
+from app.payments.problems import open_problems
+from app.payments.standing import Standing, standings
+
+_UNREACHABLE = marked(
+    "Saleor could not be asked about this order. What the app itself knows is shown; reload the order page in a minute."
+)
+_NO_ORDER = marked("Saleor has no such order.")
+_NOT_PAYABLE = marked("This order is not placed, or it is cancelled: nobody can be asked to pay it.")
+_PAID = marked("Nothing of this order is left to pay.")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One payment of the order.
+
+    ``open``: somebody can pay on its page now. ``closing`` is the key of a form to end that.
+    """
+
+    payment: Payment
+    standings: tuple[Standing, ...]
+    problems: Sequence[str]
+    open: bool
+    closing: str | None
+
+
+@dataclass(frozen=True)
+class WidgetView:
+    """The newest payment first. ``note`` says why nothing can be asked for; then ``to_pay`` is zero.
+
+    ``attempt`` tells the next link from all before it.
+    """
+
+    rows: Sequence[Row]
+    note: str | None
+    to_pay: Decimal
+    currency: str
+    attempt: str
+
+
+def view_of(known: OrderPayments, now: datetime) -> WidgetView:
+    """Return what is shown of an order."""
+    return WidgetView(
+        rows=[_row(each, now) for each in reversed(known.sheets)],
+        note=_note(known),
+        to_pay=known.to_pay,
+        currency=known.order.channel.currency_code if known.order else "",
+        attempt=attempt_of(known),
+    )
+
+
+def _row(sheet: Sheet, now: datetime) -> Row:
+    payment = sheet.payment
+    offered = offers(balance(payment.flow, sheet.operations))
+    return Row(
+        payment=payment,
+        standings=standings(sheet),
+        problems=list(open_problems(payment).values()),
+        open=can_be_paid(sheet, now),
+        closing=next((each.key for each in offered if each.kind is Kind.CANCEL), None),
+    )
+
+
+def _note(known: OrderPayments) -> str | None:
+    if known.order is None:
+        return _UNREACHABLE if known.unreachable else _NO_ORDER
+    if not known.order.payable:
+        return _NOT_PAYABLE
+    return None if known.to_pay else _PAID

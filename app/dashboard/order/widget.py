@@ -1,0 +1,141 @@
+"""The widget on an order's page in the Dashboard: a page of its own that needs no script and no cookie.
+
+Whatever it does is a form that it sends to itself, with the token in it. So nobody's browser can be made to do anything
+here by another site, and sending the same form twice does nothing twice.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import structlog
+from fastapi import APIRouter, HTTPException, Request
+from fastapi.responses import HTMLResponse
+
+from app.dashboard.framing import ANY_DASHBOARD, content_security_policy
+from app.dashboard.order.door import UNREADABLE, Visitor, let_in
+from app.dashboard.order.view import view_of
+from app.dashboard.payments.actions import FAILED, News, NotOurForm, news_of, read_wish
+from app.dashboard.payments.amounts import NotAnAmount, read_amount
+from app.dashboard.rendering import render
+from app.dashboard.staff import HANDLE_PAYMENTS
+from app.dashboard.translation import Translation, marked, translation_for
+from app.ledger.tables import Kind
+from app.payments.by_staff import ask_for
+from app.payments.desk import Desk
+from app.payments.order_payments import payments_of_order
+from app.payments.payment_link import payment_link
+from app.payments.refusal import Refusal
+from app.saleor.dashboard_token import DashboardTokens
+from app.saleor.extension import Widget
+from app.saleor.graphql import SaleorClient
+
+log = structlog.get_logger(__name__)
+
+ORDER_WIDGET = Widget(
+    label="Payments through the gateway",
+    mount="ORDER_DETAILS_WIDGETS",
+    path="/widgets/order",
+    permissions=(HANDLE_PAYMENTS,),
+)
+
+_LONGEST_ATTEMPT = 64
+_NOT_AN_AMOUNT = marked("Write amounts like 1234.50.")
+_MADE = marked("The link is ready: send it to the customer.")
+
+Act = Callable[[Visitor], Awaitable[HTMLResponse]]
+
+
+class OrderWidget:
+    """The routes. ``base`` is the path below which browsers reach the app, ``frame_ancestors`` may frame it."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        client: SaleorClient,
+        tokens: DashboardTokens,
+        *,
+        app_name: str,
+        base: str = "",
+        frame_ancestors: tuple[str, ...] = ANY_DASHBOARD,
+    ) -> None:
+        self._desk = desk
+        self._client = client
+        self._tokens = tokens
+        self._app_name = app_name
+        self._base = base
+        self._headers = {
+            "Content-Security-Policy": content_security_policy(frame_ancestors, forms="'self'"),
+            "Cache-Control": "no-store",
+            "Referrer-Policy": "no-referrer",
+            "X-Content-Type-Options": "nosniff",
+        }
+
+    def router(self) -> APIRouter:
+        """Return the routes. There is no way to one of them but through the door."""
+        router = APIRouter(include_in_schema=False)
+        router.add_api_route(ORDER_WIDGET.path, self._through_the_door(self._shown), methods=["POST"])
+        router.add_api_route(f"{ORDER_WIDGET.path}/link", self._through_the_door(self._link), methods=["POST"])
+        router.add_api_route(f"{ORDER_WIDGET.path}/close", self._through_the_door(self._close), methods=["POST"])
+        return router
+
+    def _through_the_door(self, act: Act) -> Callable[[Request], Awaitable[HTMLResponse]]:
+        async def answer(request: Request) -> HTMLResponse:
+            language = translation_for(request.headers.get("accept-language", ""))
+            try:
+                visitor = await let_in(self._tokens, request, language)
+            except HTTPException as refusal:
+                detail: Any = refusal.detail
+                return self._page("order/refused.html", language, refusal.status_code, why=detail["message"])
+            return await act(visitor)
+
+        return answer
+
+    async def _link(self, visitor: Visitor) -> HTMLResponse:
+        staff, form = visitor.staff, visitor.form
+        try:
+            amount = read_amount(form.get("amount", ""))
+            sheet = await payment_link(
+                self._desk,
+                self._client,
+                staff.installation,
+                visitor.order_id,
+                amount=amount,
+                attempt=form.get("attempt", "")[:_LONGEST_ATTEMPT],
+            )
+        except NotAnAmount:
+            return await self._shown(visitor, News(_NOT_AN_AMOUNT, "error"))
+        except Refusal as refusal:
+            return await self._shown(visitor, News(FAILED, "error", refusal.message))
+        log.info("payment link given", order_id=sheet.payment.order_id, staff=staff.id)
+        return await self._shown(visitor, News(_MADE))
+
+    async def _close(self, visitor: Visitor) -> HTMLResponse:
+        staff, order_id = visitor.staff, visitor.form.get("payment", "")
+        try:
+            wish = read_wish(Kind.CANCEL, staff.id, list(visitor.form.items()))
+            _, operation = await ask_for(self._desk, order_id, wish, installation_id=staff.installation.id)
+        except NotOurForm:
+            return await self._shown(visitor, News(UNREADABLE, "error"))
+        except Refusal as refusal:
+            return await self._shown(visitor, News(FAILED, "error", refusal.message))
+        log.info("payment link closed", order_id=order_id, staff=staff.id)
+        return await self._shown(visitor, news_of(operation))
+
+    async def _shown(self, visitor: Visitor, news: News | None = None) -> HTMLResponse:
+        known = await payments_of_order(self._desk, self._client, visitor.staff.installation, visitor.order_id)
+        view = view_of(known, self._desk.now())
+        return self._page(
+            "order/widget.html",
+            visitor.staff.translation,
+            422 if news and news.status == "error" else 200,
+            hidden=visitor.hidden,
+            pay_page=self._desk.addresses.pay_page,
+            saleor=visitor.staff.installation.saleor_api_url,
+            here=f"{self._base}{ORDER_WIDGET.path}",
+            news=news,
+            **vars(view),
+        )
+
+    def _page(self, template: str, language: Translation, status: int = 200, **values: object) -> HTMLResponse:
+        html = render(template, language, app_name=self._app_name, base=self._base, **values)
+        return HTMLResponse(html, status, headers={**self._headers, "Content-Language": language.language})

@@ -1,0 +1,78 @@
+"""``payments link``, beside a running app: Saleor asks that app, and the command shows what came of it."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from app.saleor.testing.ids import key_of
+from tests.commands.conftest import Shell, one_database
+from tests.conftest import Clock
+from tests.dashboard.counter import Counter, open_counter
+from tests.payments.till import Till, open_till
+
+
+@pytest.fixture
+async def counter(database_url: str, tmp_path: Path) -> AsyncIterator[Counter]:
+    """A store at this very hour: a command has no other clock."""
+    async with open_till(Till()) as till, open_counter(database_url, tmp_path, Clock(datetime.now(UTC)), till) as open_:
+        yield open_
+
+
+@pytest.fixture
+def environment(counter: Counter) -> dict[str, str]:
+    """The settings of the running app."""
+    settings = counter.settings
+    return {
+        "APP_DATABASE_URL": settings.database,
+        "APP_DATA_DIR": str(settings.data_dir),
+        "APP_BASE_URL": settings.base_url,
+    }
+
+
+async def test_a_link_over_what_is_open(shell: Shell, counter: Counter) -> None:
+    order = await counter.order()
+    counter.till.will(counter.till.page())
+
+    made = (await shell("payments", "link", order.id, "--json")).json
+
+    (sheet,) = await counter.payments(order)
+    page = f"{counter.url}/pay/{sheet.payment.order_id}"
+    assert {name: made[name] for name in ("link", "qr_svg", "qr_png", "checkout_url", "amount", "order_number")} == {
+        "link": page,
+        "qr_svg": f"{page}.svg",
+        "qr_png": f"{page}.png",
+        "checkout_url": sheet.payment.checkout_url,
+        "amount": Decimal("569.50"),
+        "order_number": order.number,
+    }
+    again = await shell("payments", "link", quote(order.id, safe=""))
+    assert page in "".join(again.out.split())
+    assert "569.50 UAH" in again.out
+    assert counter.till.calls == ["payment"]
+
+
+@one_database
+async def test_a_request_that_is_named_makes_one_link(shell: Shell, counter: Counter) -> None:
+    order = await counter.order()
+    counter.till.will(counter.till.page())
+    command = ("payments", "link", key_of("Order", order.id), "--amount", "100", "--key", "ticket-7781", "--json")
+    assert (await shell(*command)).json == (await shell(*command)).json
+    assert (await counter.payments(order))[0].payment.amount == Decimal(100)
+    assert len(await counter.saleor.transactions()) == 1
+
+
+@one_database
+async def test_why_there_is_none(shell: Shell, counter: Counter) -> None:
+    order = await counter.order()
+    (await shell("payments", "link", order.id, "--amount", "600")).failed("569.50 UAH is left to pay of this order")
+    (await shell("payments", "link", order.id, "--amount", "much")).failed("'much' is no amount", status=2)
+    checkout = await counter.saleor.new_checkout()
+    for garbage in ("1042", "garbage!", checkout.id):
+        (await shell("payments", "link", garbage)).failed("is no order of Saleor", status=2)
+    (await shell("payments", "link", key_of("Checkout", checkout.id))).failed("Saleor has no such order.")
+    await counter.pays(await counter.link(order))
+    (await shell("payments", "link", order.id)).failed("Nothing of this order is left to pay.")
