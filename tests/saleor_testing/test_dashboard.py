@@ -122,6 +122,7 @@ async def test_staff_refund_on_the_orders_page(
     assert done.url.path == path
     assert '<a href="https://gateway.example.com/r-1"' in done.text
     assert (await saleor.transaction(transaction.id)).amounts.refunded == Decimal("100.50")
+    assert (await browser.post(path, data=said, headers={"sec-fetch-site": "cross-site"})).status_code == 403
     for nonsense in ("-1", "a lot", "NaN"):
         assert (await browser.post(path, data=said | {"amount": nonsense})).status_code == 422
     await saleor.deactivate()

@@ -6,6 +6,7 @@ from decimal import Decimal
 from functools import cache
 from types import TracebackType
 from typing import Any, Self, TypeVar
+from urllib.parse import quote
 
 import httpx2
 from pydantic import BaseModel, TypeAdapter
@@ -61,6 +62,11 @@ class FakeSaleor:
     def api_url(self) -> str:
         """The GraphQL API, as apps know it."""
         return f"{self.url}/graphql/"
+
+    @property
+    def dashboard_url(self) -> str:
+        """The Dashboard's front page, for browsers."""
+        return f"{self.url}/dashboard/"
 
     async def __aenter__(self) -> Self:
         return self
@@ -150,6 +156,12 @@ class FakeSaleor:
         """Let somebody use the Dashboard from now on, at ``/dashboard/``; ``permissions`` change or make them."""
         asked = {"email": email, "permissions": None if permissions is None else list(permissions)}
         return await self._act("/staff/sign-in", MemberView, asked)
+
+    async def access_token(self, app_id: str) -> str:
+        """Return a token as the Dashboard hands it to an app's page, for whoever is signed in."""
+        answered = _checked(await self._http.get(f"{self.dashboard_url}apps/{quote(app_id)}/token"))
+        token: str = answered.json()["token"]
+        return token
 
     async def charge(self, transaction_id: str, amount: Decimal | None = None) -> ActionView:
         """Ask for a charge; everything that is authorized if no amount is named."""

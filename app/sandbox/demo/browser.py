@@ -64,16 +64,17 @@ class Browser:
 
     async def open(self, url: str) -> Page:
         """Open an address. Raises httpx2.HTTPError."""
-        return _page(await self._http.get(url))
+        return read_page(await self._http.get(url))
 
     async def press(self, page: Page, label: str, **typed: str) -> Page:
         """Type into the fields of a form and press a button of it. Raises LookupError and httpx2.HTTPError."""
         form, button = page.button(label)
         sent = {**form.fields, **typed, **({button.name: button.value} if button.name else {})}
-        return _page(await self._http.post(form.action, data=sent))
+        return read_page(await self._http.post(form.action, data=sent))
 
 
-def _page(response: httpx2.Response) -> Page:
+def read_page(response: httpx2.Response) -> Page:
+    """What a person sees of an answer."""
     url = str(response.url)
     reader = _Reader(url)
     if "html" in response.headers.get("content-type", ""):

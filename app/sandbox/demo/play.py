@@ -37,8 +37,9 @@ async def leave_open(story: Story) -> int:
         [
             Place("Payment page", story.the_page.url, "open and unpaid: pay, be declined, pass 3-D Secure, leave"),
             Place("Shop", urls.shop, "check out again, by link or QR code, or reserve; in Ukrainian too"),
-            Place("Staff", f"{urls.shop}/staff", "charge, refund or cancel, as in the Saleor Dashboard"),
-            Place("App", urls.app, "the app's page, as the Dashboard frames it"),
+            Place(
+                "Dashboard", stage.saleor.dashboard_url, "a stand-in of Saleor's own: the app's pages, orders to refund"
+            ),
             Place("Return page", story.return_page, "where the app tells the shopper of the first order how it went"),
             Place("Gateway", urls.gateway, "every payment and notification; play the bank and the merchant portal"),
         ],

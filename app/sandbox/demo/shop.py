@@ -1,13 +1,11 @@
-"""The demo's shop, and what its staff see: a storefront as small as can be, over HTTP, for browsers.
+"""The demo's shop: a storefront as small as can be, over HTTP, for browsers.
 
 It does what ``docs/storefront.md`` tells storefronts to do: ``paymentGatewayInitialize``, ``transactionInitialize``,
-send the shopper to ``checkoutUrl``, ``transactionProcess`` when they are back, ``checkoutComplete``. Staff act as the
-Saleor Dashboard does, by ``transactionRequestAction``.
+send the shopper to ``checkoutUrl``, ``transactionProcess`` when they are back, ``checkoutComplete``. Its staff use the
+played Saleor's Dashboard.
 """
 
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,8 +15,8 @@ from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from app.saleor.testing.client import FakeSaleor
-from app.saleor.testing.views import CheckoutView, NewCheckout, OrderView, SessionView, TransactionView
-from app.saleor.testing.vocabulary import Action, Flow
+from app.saleor.testing.views import CheckoutView, NewCheckout, SessionView, TransactionView
+from app.saleor.testing.vocabulary import Flow
 from app.sandbox.control.access import only_from_here
 from app.sandbox.demo.telling import Exchange, Party
 from app.sandbox.demo.watching import Watcher
@@ -34,21 +32,18 @@ _HEADERS = {
 _PAID = {"CHARGE_SUCCESS", "AUTHORIZATION_SUCCESS"}
 _UNDER_WAY = {"CHARGE_REQUEST", "AUTHORIZATION_REQUEST"}
 _TO_PAY = {"CHARGE_ACTION_REQUIRED", "AUTHORIZATION_ACTION_REQUIRED"}
-_STAFF_SAY = {Action.CHARGE: "Charge", Action.REFUND: "Refund", Action.CANCEL: "Cancel"}
 _Field = Annotated[str, Form()]
 
 
 def create_shop(url: str, saleor: FakeSaleor, watcher: Watcher) -> FastAPI:
     """The shop that browsers reach at ``url``."""
-    shop, ours = _Shop(url, saleor, watcher), [Depends(only_from_here)]
+    shop = _Shop(url, saleor, watcher)
     app = FastAPI(openapi_url=None)
     app.mount("/sandbox-static", StaticFiles(directory=STATIC))
     app.mount("/shop-static", StaticFiles(directory=_HERE / "static"))
     app.add_api_route("/", shop.front, methods=["GET"])
-    app.add_api_route("/buy", shop.buy, methods=["POST"], dependencies=ours)
+    app.add_api_route("/buy", shop.buy, methods=["POST"], dependencies=[Depends(only_from_here)])
     app.add_api_route("/back", shop.back, methods=["GET"])
-    app.add_api_route("/staff", shop.staff, methods=["GET"])
-    app.add_api_route("/staff", shop.act, methods=["POST"], dependencies=ours)
     return app
 
 
@@ -100,32 +95,6 @@ class _Shop:
             noted.answer = f"order {order.number}"
             return self._page("thanks.html", order=order, transaction=transaction)
 
-    async def staff(self) -> Response:
-        """What staff see, newest first."""
-        orders = {order.id: order for order in await self._saleor.orders()}
-        rows = [_row(each, orders.get(each.order_id or "")) for each in reversed(await self._saleor.transactions())]
-        return self._page("staff.html", rows=rows)
-
-    async def act(self, transaction: _Field, action: _Field, amount: _Field = "") -> Response:
-        """Staff charge, refund or cancel."""
-        wanted, sum_ = Action(action), _amount(amount)
-        of = f" {sum_:.2f}" if sum_ is not None and wanted is not Action.CANCEL else ""
-        async with self._watcher.exchange(
-            Party.STAFF, Party.SALEOR, f"transactionRequestAction {wanted.value}{of}"
-        ) as noted:
-            match wanted:
-                case Action.CHARGE:
-                    asked = await self._saleor.charge(transaction, sum_)
-                case Action.REFUND:
-                    asked = await self._saleor.refund(transaction, sum_)
-                case Action.CANCEL:
-                    asked = await self._saleor.cancel(transaction)
-            noted.answer = ", ".join(error.message for error in asked.errors) or "under way"
-            noted.failed = bool(asked.errors)
-        # Saleor asks the app in the background: shown when that is over, the page is up to date.
-        await self._saleor.background_done()
-        return RedirectResponse(f"/staff#{(await self._saleor.transaction(transaction)).token}", 303)
-
     async def _basket(self, checkout: str, language: str) -> CheckoutView:
         if checkout:
             return await self._saleor.checkout(checkout)
@@ -166,60 +135,8 @@ class _Shop:
         return self._watcher.exchange(Party.SHOP, Party.SALEOR, said)
 
     def _page(self, template: str, status: int = 200, **values: object) -> HTMLResponse:
-        return HTMLResponse(self._templates.get_template(template).render(values), status, headers=_HEADERS)
-
-
-@dataclass(frozen=True, slots=True)
-class Deed:
-    """Something that staff may do, with the amount that is filled in."""
-
-    action: str
-    label: str
-    amount: str
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One transaction as staff see it."""
-
-    transaction: TransactionView
-    title: str
-    standing: str
-    deeds: tuple[Deed, ...]
-
-
-def _row(transaction: TransactionView, order: OrderView | None) -> Row:
-    money = transaction.amounts
-    left = {Action.CHARGE: money.authorized, Action.REFUND: money.charged}
-    parts = [
-        f"{amount:.2f} {words}"
-        for amount, words in (
-            (money.authorized, "reserved"),
-            (money.charged, "charged"),
-            (money.refunded, "refunded"),
-            (money.canceled, "released"),
-        )
-        if amount
-    ]
-    return Row(
-        transaction=transaction,
-        title=f"Order {order.number}" if order else "Checkout",
-        standing=", ".join(parts) or "nothing paid",
-        deeds=tuple(
-            Deed(action.value, label, f"{left[action]:.2f}" if action in left else "")
-            for action, label in _STAFF_SAY.items()
-            if action.value in transaction.actions
-        ),
-    )
-
-
-def _amount(text: str) -> Decimal | None:
-    """What staff typed; everything where they typed no number."""
-    try:
-        amount = Decimal(text.strip())
-    except InvalidOperation:
-        return None
-    return amount if amount.is_finite() and amount > 0 else None
+        html = self._templates.get_template(template).render(dashboard=self._saleor.dashboard_url, **values)
+        return HTMLResponse(html, status, headers=_HEADERS)
 
 
 def _result(session: SessionView) -> str:

@@ -18,6 +18,7 @@ from app.sandbox.demo.browser import Browser
 from app.sandbox.demo.command_line import Typed, type_command
 from app.sandbox.demo.processes import Resident
 from app.sandbox.demo.shop import create_shop
+from app.sandbox.demo.staff import Staff
 from app.sandbox.demo.telling import Teller
 from app.sandbox.demo.watching import Watcher
 from app.sandbox.settings import DEFAULT_PORT, PointOfSale
@@ -76,6 +77,7 @@ class Stage:
         self.watcher = Watcher(self.saleor, self.gateway, teller)
         http = httpx2.AsyncClient(trust_env=False, timeout=30)
         self.browser = Browser(http)
+        self.staff = Staff(self.saleor, urls.app, self.browser, http)
         self._environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(_NOT_OURS)},
             **_PATIENCE,

@@ -181,6 +181,23 @@ class Story(Scene):
         references = [event.psp_reference for event in transaction.events if event.type.outcome == "SUCCESS"]
         self.must("the refund has a reference of its own", len(set(references)) == len(references), references)
 
+    async def look(self) -> None:
+        """Staff look at the app's pages in the Dashboard."""
+        staff = self.stage.staff
+        async with self.says(Party.STAFF, Party.APP, "open the app in the Dashboard") as noted:
+            listed = await staff.read("/payments")
+            noted.answer = f"“{listed.heading}”"
+        first, second = [_order_id(await self.transaction(each)) for each in (self._first, self._second)]
+        payment = await staff.read(f"/payments/{first}")
+        await self.stage.watcher.catch_up()
+        led_to = {address.rpartition("/")[2] for _, address in listed.links}
+        self.must("the app lists the payments of both orders", {first, second} <= led_to, listed.words)
+        self.must(
+            "its page of the first payment tells of the refund",
+            payment.status == 200 and f"{REFUNDED:.2f}" in payment.words,
+            payment.words,
+        )
+
     async def agree(self) -> None:
         """Compare the two ledgers."""
         for name, transaction_id in (("first", self._first), ("second", self._second)):
@@ -241,11 +258,11 @@ class Story(Scene):
         return found
 
     async def _staff(self, transaction_id: str, button: str, amount: str) -> None:
-        """Press a button of the staff's page, at one transaction."""
-        page = await self.stage.browser.open(f"{self.stage.urls.shop}/staff")
-        mine = [form for form in page.forms if form.fields.get("transaction") == transaction_id]
-        page = Page(page.url, page.status, page.heading, page.words, page.links, tuple(mine), None)
-        await self.stage.browser.press(page, button, amount=amount)
+        """Press a button of the Dashboard, at one transaction."""
+        order_id = (await self.transaction(transaction_id)).order_id or ""
+        async with self.says(Party.STAFF, Party.SALEOR, f"{button} {amount}, on the order's page") as noted:
+            pressed = await self.stage.staff.press(order_id, transaction_id, button, amount)
+            noted.answer, noted.failed = ("under way", False) if pressed.onward else ("refused", True)
 
 
 STEPS = (
@@ -258,6 +275,7 @@ STEPS = (
     Step("reserve", "Another shopper's money is only reserved, after 3-D Secure", "app", Story.reserve),
     Step("capture", "Staff charge 300.00 UAH of it; the rest is released", "app", Story.capture),
     Step("refund", "Staff refund 100.00 UAH of the first order", "app", Story.refund),
+    Step("look", "Staff look at the payments in the Saleor Dashboard", "app", Story.look),
     Step("agree", "Both ledgers tell the same story", "app", Story.agree),
 )
 LAST_STEP = Step("open", "A payment is left open for you", "app", Story.leave_open)

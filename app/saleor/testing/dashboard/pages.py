@@ -4,7 +4,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, HTTPException, Request
+from fastapi import APIRouter, Depends, Form, HTTPException, Request
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -44,8 +44,8 @@ def dashboard_routes() -> APIRouter:
         ("/static/{name}", _static),
     ):
         routes.add_api_route(path, show, methods=["GET"])
-    routes.add_api_route("/orders/{order_id}", pages.act, methods=["POST"])
-    routes.add_api_route("/sign-in", _sign_in, methods=["POST"])
+    for path, act in (("/orders/{order_id}", pages.act), ("/sign-in", _sign_in)):
+        routes.add_api_route(path, act, methods=["POST"], dependencies=[Depends(_only_from_here)])
     return routes
 
 
@@ -140,6 +140,12 @@ async def _static(name: str) -> Response:
     if name not in _STATIC:
         raise HTTPException(404)
     return FileResponse(_HERE / "static" / name, media_type=_STATIC[name], headers={"Cache-Control": "no-cache"})
+
+
+async def _only_from_here(request: Request) -> None:
+    """Refuse what a browser says was asked for by another site, or by an app in a frame."""
+    if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
+        raise HTTPException(403, "Not from another site.")
 
 
 def _signed_in(member: Member | None) -> Member:
