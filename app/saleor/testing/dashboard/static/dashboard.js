@@ -68,8 +68,18 @@ class Embedded {
   }
 
   loaded() {
+    if (this.isEmpty()) return;
     this.place.classList.add("loaded");
     if (this.about.widget !== "POST") this.shake(); // a widget that is posted to has its token from the form
+  }
+
+  /** Whether the frame is as it was made: a form is posted only into one that is in the page already. */
+  isEmpty() {
+    try {
+      return this.frame.contentWindow.location.href === "about:blank";
+    } catch {
+      return false; // of another origin: the app's
+    }
   }
 
   shake() {
