@@ -3,6 +3,7 @@
 import typer
 
 from app.commands import accounts, card_keys, channels, events, installations, notifications, payments, serve
+from app.commands.attention import attention
 from app.commands.group import OperatorGroup
 from app.logs import configure_logs
 from app.sandbox.command import sandbox
@@ -19,6 +20,7 @@ cli = typer.Typer(
 cli.command("run")(serve.run)
 cli.command("worker")(serve.run_worker)
 cli.command("migrate")(serve.migrate_database)
+cli.command("attention")(attention)
 cli.add_typer(installations.commands, name="installations")
 cli.add_typer(accounts.commands, name="accounts")
 cli.add_typer(channels.commands, name="channels")

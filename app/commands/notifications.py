@@ -7,6 +7,7 @@ import typer
 from rich.text import Text
 
 from app.commands.failure import CommandFailed
+from app.commands.looking import notifications_looked_at
 from app.commands.opening import at_desk
 from app.commands.terminal import AsJson, moment, plain, say, show, show_json, table
 from app.ledger.search import notifications_page
@@ -15,6 +16,8 @@ from app.payments.desk import Desk
 from app.payments.notify import UNMATCHED, digest
 
 commands = typer.Typer(help="What the gateway has notified, and what came of it.", no_args_is_help=True)
+
+commands.command("looked-at")(notifications_looked_at)
 
 Failed = Annotated[bool, typer.Option("--failed", help="Only those that could not be digested.")]
 Unmatched = Annotated[bool, typer.Option("--unmatched", help="Only those of orders that are not ours.")]

@@ -2,6 +2,7 @@
 
 import typer
 
+from app.commands.looking import looked_at
 from app.commands.payment_act import cancel, capture, refund, void
 from app.commands.payment_emails import index_older_emails
 from app.commands.payment_link import link
@@ -24,3 +25,4 @@ commands.command("resend")(resend)
 commands.command("split")(split)
 commands.command("index-emails")(index_older_emails)
 commands.command("link")(link)
+commands.command("looked-at")(looked_at)

@@ -16,7 +16,8 @@ class Place:
 
 
 PAYMENTS = Place("/payments", marked("Payments"), HANDLE_PAYMENTS)
-_PLACES = (PAYMENTS,)
+ATTENTION = Place("/attention", marked("What needs you"), HANDLE_PAYMENTS)
+_PLACES = (PAYMENTS, ATTENTION)
 
 
 def places(staff: Staff) -> tuple[Place, ...]:

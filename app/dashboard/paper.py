@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from fastapi.responses import HTMLResponse
 
-from app.dashboard.navigation import Place, places
+from app.dashboard.navigation import ATTENTION, Place, places
 from app.dashboard.rendering import render
 from app.dashboard.staff import Staff
 
@@ -25,6 +25,7 @@ class Paper:
             app_name=self.app_name,
             places=places(staff),
             place=here,
+            open_tasks={ATTENTION: staff.open_tasks},
             **values,
         )
         headers = {

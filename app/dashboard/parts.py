@@ -7,6 +7,8 @@ who asks, and only that store's payments exist for them.
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
+from app.dashboard.attention.count import OpenTasks
+from app.dashboard.attention.parts import AttentionParts
 from app.dashboard.paper import Paper
 from app.dashboard.payments.list_parts import PaymentListParts
 from app.dashboard.payments.parts import PaymentParts
@@ -24,6 +26,7 @@ def create_parts(desk: Desk, tokens: DashboardTokens, *, app_name: str, base: st
     """
     paper = Paper(app_name, base)
     payment_list, payment = PaymentListParts(desk, paper), PaymentParts(desk, paper)
+    open_tasks = OpenTasks(desk)
 
     async def home(request: Request, staff: AnyStaff) -> HTMLResponse:
         routes = await desk.accounts.routes()
@@ -33,10 +36,12 @@ def create_parts(desk: Desk, tokens: DashboardTokens, *, app_name: str, base: st
         return paper.part("set_up/first_steps.html", staff, here=None, steps=steps, gateways=", ".join(PRESETS))
 
     def for_those_who_may(permission: str) -> APIRouter:
-        return APIRouter(prefix="/parts", include_in_schema=False, dependencies=[Depends(guard(tokens, permission))])
+        guarded = Depends(guard(tokens, permission, counting=open_tasks.of))
+        return APIRouter(prefix="/parts", include_in_schema=False, dependencies=[guarded])
 
     handling_payments = for_those_who_may(HANDLE_PAYMENTS)
     handling_payments.add_api_route("/", home, methods=["GET"])
     payment_list.add_to(handling_payments)
     payment.add_to(handling_payments)
+    AttentionParts(desk, paper, open_tasks).add_to(handling_payments)
     return (handling_payments,)

@@ -45,6 +45,7 @@ def create_dashboard_router(
     @router.get("/")
     @router.get("/payments")
     @router.get("/payments/{order_id}")
+    @router.get("/attention")
     async def page(request: Request, theme: str | None = None) -> Response:
         # In a tab of its own, not in the Dashboard's frame.
         if way_in is not None and request.headers.get("sec-fetch-dest") == "document":

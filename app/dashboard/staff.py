@@ -1,7 +1,7 @@
 """Who asks? Every part of a page is for one member of one store's staff, as Saleor's token says."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from fastapi import Depends, HTTPException, Request
@@ -25,27 +25,37 @@ _NOT_KNOWN = marked("The app cannot tell who you are. Reload the page in the Sal
 class Staff:
     """Somebody of a store's staff. What they are shown is their installation's, and nothing else's.
 
-    ``id`` is Saleor's name of the person, ``permissions`` are those in Saleor.
+    ``id`` is Saleor's name of the person, ``permissions`` are those in Saleor. ``open_tasks`` is how many things need
+    somebody of that store.
     """
 
     installation: OpenInstallation
     id: str
     permissions: frozenset[str]
     translation: Translation
+    open_tasks: int = 0
 
 
 Guard = Callable[[Request], Awaitable[None]]
 
 
-def guard(tokens: DashboardTokens, *permissions: str) -> Guard:
-    """Return the dependency that lets only staff with all ``permissions`` in; others get 401 or 403 and a reason."""
+def guard(
+    tokens: DashboardTokens, *permissions: str, counting: Callable[[OpenInstallation], Awaitable[int]] | None = None
+) -> Guard:
+    """Return the dependency that lets only staff with all ``permissions`` in; others get 401 or 403 and a reason.
+
+    ``counting`` tells how many things need somebody of a store.
+    """
 
     async def let_in(request: Request) -> None:
         language = translation_for(request.headers.get("accept-language", ""))
         said = request.headers.get("authorization", "")
         token = said.removeprefix(_BEARER) if said.startswith(_BEARER) else ""
         saleor = request.headers.get("saleor-api-url", "")
-        request.state.staff = await who_asks(tokens, saleor, token, language, *permissions)
+        staff = await who_asks(tokens, saleor, token, language, *permissions)
+        if counting is not None:
+            staff = replace(staff, open_tasks=await counting(staff.installation))
+        request.state.staff = staff
 
     return let_in
 

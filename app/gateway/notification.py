@@ -17,7 +17,23 @@ LARGEST_FORM = 256 * 1024  # bytes; a record is a few thousand
 _MOST_FIELDS = 16
 _BASE64URL = re.compile(r"[A-Za-z0-9_-]+={0,2}")
 
-__all__ = ["ForgedNotification", "Notification", "UnreadableNotification", "read_data", "read_notification"]
+__all__ = [
+    "ForgedNotification",
+    "Notification",
+    "SignedButUnreadable",
+    "UnreadableNotification",
+    "read_data",
+    "read_notification",
+]
+
+
+class SignedButUnreadable(UnreadableNotification):
+    """The gateway's own word, but not one that we understand: ``data`` as it was received, and its ``digest``."""
+
+    def __init__(self, message: str, data: str) -> None:
+        super().__init__(message)
+        self.data = data
+        self.digest = digest(data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +51,16 @@ def read_notification(form: bytes, secrets: Iterable[str]) -> Notification:
     """Verify and read the body of a webhook (``application/x-www-form-urlencoded``).
 
     ``secrets``: the account's API secret and, while it is being changed, previous ones. Raises
-    ``ForgedNotification`` if none of them signed ``data``; ``UnreadableNotification`` if it is larger than 256 KiB,
-    not the form of the interface, or signed and yet not a record.
+    ``ForgedNotification`` if none of them signed ``data``; ``UnreadableNotification`` if it is larger than 256 KiB or
+    not the form of the interface; ``SignedButUnreadable`` if it is signed and yet not a record.
     """
     data, signature = _fields(form)
     if not verify(data, signature, secrets):
         raise ForgedNotification("none of the account's secrets signed this webhook")
-    return Notification(data=data, digest=digest(data), record=read_data(data))
+    try:
+        return Notification(data=data, digest=digest(data), record=read_data(data))
+    except UnreadableNotification as exc:
+        raise SignedButUnreadable(str(exc), data) from None
 
 
 def digest(data: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
 from sqlalchemy import update
 from sqlalchemy.exc import IntegrityError
@@ -24,6 +25,15 @@ NOTIFICATIONS = Work(
     party=col(Notification.account_id),
     tries=col(Notification.attempts),
 )
+
+
+class Trouble(StrEnum):
+    """Why a notification needs a person."""
+
+    UNMATCHED = "unmatched"  # of an order that we do not know
+    UNREADABLE = "unreadable"  # signed, and yet no record of a payment
+    SEALED = "sealed"  # no key of ours opens it
+    FAILED = "failed"  # it could not be digested, and is tried again
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +65,19 @@ class Inbox:
         self._database = database
         self._vault = vault
 
-    async def keep(self, *, account_id: str, digest: str, data: str, order_id: str, now: datetime) -> bool:
+    async def keep(
+        self,
+        *,
+        account_id: str,
+        digest: str,
+        data: str,
+        order_id: str,
+        now: datetime,
+        came_to_nothing: tuple[str, Trouble] | None = None,
+    ) -> bool:
         """Store a verified notification, durably. Return False when it is a repeat of one that we have.
+
+        ``came_to_nothing``: nothing can be made of it, in these words, and a person must look.
 
         A repeat is counted, not stored again, and is not processed again: its content is the same, so is its effect.
         """
@@ -68,6 +89,9 @@ class Inbox:
             next_attempt_at=now,
             received_at=now,
         )
+        if came_to_nothing is not None:
+            row.outcome, row.trouble = came_to_nothing
+            row.next_attempt_at, row.processed_at = None, now
         try:
             async with self._database.transaction() as session:
                 session.add(row)
@@ -88,13 +112,17 @@ class Inbox:
             row = (await session.exec(select(Notification).where(Notification.id == notification_id))).one()
         return self._open(row)
 
-    async def settle(self, notification_id: int, *, outcome: str, now: datetime) -> None:
-        """Mark a notification as processed and say what came of it."""
-        await self._set(notification_id, outcome=outcome, processed_at=now, next_attempt_at=None)
+    async def settle(
+        self, notification_id: int, *, outcome: str, now: datetime, trouble: Trouble | None = None
+    ) -> None:
+        """Mark a notification as processed and say what came of it; with ``trouble``, a person must look."""
+        await self._set(notification_id, outcome=outcome, processed_at=now, next_attempt_at=None, trouble=trouble)
 
-    async def postpone(self, notification_id: int, *, reason: str, until: datetime) -> None:
-        """Keep a notification whose processing failed, to be tried again."""
-        await self._set(notification_id, outcome=reason, next_attempt_at=until)
+    async def postpone(
+        self, notification_id: int, *, reason: str, until: datetime, trouble: Trouble | None = None
+    ) -> None:
+        """Keep a notification that could not be processed, to be tried again."""
+        await self._set(notification_id, outcome=reason, next_attempt_at=until, trouble=trouble)
 
     async def of_order(self, account_id: str, *order_ids: str) -> Sequence[Kept]:
         """Return the notifications about an order (about each of them, if there are several), oldest first."""

@@ -78,6 +78,9 @@ class EventState(StrEnum):
     SUPERSEDED = "superseded"  # only informative, and the payment has moved on
 
 
+_OF_PROBLEMS = ("installation_id", "problem_kinds", "account_id", "problem_since", "id")
+
+
 def _where(condition: str, name: str, *columns: str) -> Index:
     """Return an index over those rows only of which a condition holds."""
     return Index(name, *columns, sqlite_where=text(condition), postgresql_where=text(condition))
@@ -177,6 +180,7 @@ class Payment(SQLModel, table=True):
         _where("order_number IS NOT NULL", "ix_payment_order_number", "order_number"),
         _where("problem IS NOT NULL", "ix_payment_problem", "account_id"),
         _where("problem IS NOT NULL", "ix_payment_problem_of_store", "installation_id", "created_at", "id"),
+        _where("problem IS NOT NULL", "ix_payment_problem_kinds", *_OF_PROBLEMS),
     )
 
     id: int | None = Field(default=None, primary_key=True)
@@ -200,6 +204,8 @@ class Payment(SQLModel, table=True):
     expires_at: datetime | None = Field(default=None, sa_type=Moment)
     problem: str | None = Field(default=None, sa_type=Text)  # what staff must look at, in words
     problems: dict[str, str] = Field(default_factory=dict, sa_type=JSON)  # the same by its causes (payments.problems)
+    problem_kinds: str | None = Field(default=None, max_length=60)  # the kinds of those that are open, sorted, with +
+    problem_since: datetime | None = Field(default=None, sa_type=Moment)  # since when there has been any
     next_refund_split: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # whom staff chose to take it from
     created_at: datetime = Field(sa_type=Moment)
     updated_at: datetime = Field(sa_type=Moment)
@@ -296,6 +302,7 @@ class Notification(SQLModel, table=True):
         UniqueConstraint("account_id", "digest"),
         _where("next_attempt_at IS NOT NULL", "ix_notification_next_attempt_at", "next_attempt_at"),
         Index("ix_notification_account_received", "account_id", "received_at"),
+        _where("trouble IS NOT NULL", "ix_notification_trouble", "account_id", "trouble", "received_at"),
     )
 
     id: int | None = Field(default=None, primary_key=True)
@@ -305,6 +312,7 @@ class Notification(SQLModel, table=True):
     order_id: str = Field(max_length=256, index=True)
     deliveries: int = Field(default=1)
     outcome: str | None = Field(default=None, sa_type=Text)
+    trouble: str | None = Field(default=None, max_length=20)  # why a person must look at it (inbox.Trouble)
     attempts: int = Field(default=0)
     next_attempt_at: datetime | None = Field(default=None, sa_type=Moment)  # None: processed
     received_at: datetime = Field(sa_type=Moment)

@@ -110,7 +110,7 @@ def note(sheet: Sheet, message: str, posting: Posting, *, reference: str | None 
 
 def raise_problem(sheet: Sheet, words: str, now: datetime, *, cause: str | None = None) -> None:
     """Make a problem visible to staff: on the payment (``problems``), and in Saleor's history of the transaction."""
-    raise_on(sheet.payment, cause or of_words(words), words)
+    raise_on(sheet.payment, cause or of_words(words), words, now)
     reference = reference_of_problem(sheet.payment.order_id, words)
     _append(sheet, EventType.INFO, reference=reference, amount=ZERO, message=words, actions=None, now=now)
 

@@ -6,8 +6,8 @@ from enum import Enum, auto
 import structlog
 
 from app.gateway.errors import ForgedNotification, UnreadableNotification
-from app.gateway.notification import read_data, read_notification
-from app.ledger.inbox import Kept
+from app.gateway.notification import SignedButUnreadable, read_data, read_notification
+from app.ledger.inbox import Kept, Trouble
 from app.ledger.sheets import load_by_order
 from app.payments.apply import Posting, apply, raise_problem
 from app.payments.closing import being_begun_anew
@@ -22,6 +22,7 @@ _FIRST_PAUSE = timedelta(seconds=2)
 _LONGEST_PAUSE = timedelta(minutes=30)
 
 UNMATCHED = "no payment of ours has this order"
+UNREADABLE = "signed by the gateway, but it cannot be read"
 CANNOT_BE_OPENED = (
     "A notification of the gateway cannot be opened: the secret key that it was sealed with is not in the key file. "
     "It is tried again until somebody puts the key back."
@@ -61,6 +62,15 @@ async def receive(desk: Desk, account_id: str, form: bytes) -> Receipt:
         return Receipt.FORGED
     except UnreadableNotification as error:
         log.error("unreadable notification", account=account_id, error=str(error))  # noqa: TRY400 - the words suffice
+        if isinstance(error, SignedButUnreadable):  # the gateway's own word: a person must see it
+            await desk.inbox.keep(
+                account_id=account_id,
+                digest=error.digest,
+                data=error.data,
+                order_id="",
+                now=desk.now(),
+                came_to_nothing=(UNREADABLE, Trouble.UNREADABLE),
+            )
         return Receipt.UNREADABLE
     fresh = await desk.inbox.keep(
         account_id=account_id,
@@ -84,13 +94,19 @@ async def digest(desk: Desk, notification_id: int) -> str | None:
     except _NotYet:
         await desk.inbox.postpone(notification.id, reason=_ANEW, until=desk.now() + desk.schedule.first_settle)
         return None
+    except UnreadableNotification:
+        await desk.inbox.settle(notification.id, outcome=UNREADABLE, now=desk.now(), trouble=Trouble.UNREADABLE)
+        return UNREADABLE
     except Exception as error:
         about = {"notification": notification_id, "order_id": notification.order_id, "why": type(error).__name__}
         log.exception("notification not processed", **about, exc_info=notification.data is not None)
         pause = desk.schedule.pause(_FIRST_PAUSE, notification.attempts, _LONGEST_PAUSE)
-        await desk.inbox.postpone(notification_id, reason=type(error).__name__, until=desk.now() + pause)
+        why = Trouble.SEALED if isinstance(error, SealedNotification) else Trouble.FAILED
+        reason, until = type(error).__name__, desk.now() + pause
+        await desk.inbox.postpone(notification_id, reason=reason, until=until, trouble=why)
         return None
-    await desk.inbox.settle(notification_id, outcome=outcome, now=desk.now())
+    trouble = Trouble.UNMATCHED if outcome == UNMATCHED else None
+    await desk.inbox.settle(notification_id, outcome=outcome, now=desk.now(), trouble=trouble)
     desk.wake()
     return outcome
 

@@ -15,6 +15,8 @@ cause                 raised when                            cleared when
 """
 
 import hashlib
+from datetime import datetime
+from enum import StrEnum
 
 from app.ledger.sheets import Sheet, payment_of, with_problem
 from app.ledger.tables import Operation, Payment, SaleorEvent
@@ -28,6 +30,24 @@ _WORDS = "words:"
 _WAITING = "waiting:"
 _EARLIER = "earlier"  # raised before causes were kept
 _LOOKED_AT = ""
+
+
+class ProblemKind(StrEnum):
+    """What kind of cause a problem has. ``Payment.problem_kinds`` has those of the open ones, sorted, with ``+``."""
+
+    KEYS = "keys"
+    MISMATCH = "mismatch"
+    REFUSED = "refused"
+    SEALED = "sealed"
+    WAITING = "waiting"
+
+
+_KINDS = {
+    "event": ProblemKind.REFUSED,
+    "waiting": ProblemKind.WAITING,
+    KEYS: ProblemKind.KEYS,
+    SEALED: ProblemKind.SEALED,
+}
 
 
 def of_event(event: SaleorEvent) -> str:
@@ -60,9 +80,11 @@ def disagrees(payment: Payment) -> bool:
     return any(cause.startswith(_WORDS) for cause in _kept(payment))
 
 
-def raise_on(payment: Payment, cause: str, words: str) -> None:
+def raise_on(payment: Payment, cause: str, words: str, now: datetime) -> None:
     """Make a problem visible, unless staff have looked at this very one before: the gateway repeats itself."""
     _keep(payment, _kept(payment) | ({} if cause in _kept(payment) else {cause: words}))
+    if payment.problem is not None:
+        payment.problem_since = payment.problem_since or now
 
 
 def clear(payment: Payment, cause: str) -> None:
@@ -110,5 +132,13 @@ def _kept(payment: Payment) -> dict[str, str]:
 
 
 def _keep(payment: Payment, kept: dict[str, str]) -> None:
+    open_ones = {cause: words for cause, words in kept.items() if words != _LOOKED_AT}
     payment.problems = kept
-    payment.problem = "\n".join(words for words in kept.values() if words != _LOOKED_AT) or None
+    payment.problem = "\n".join(open_ones.values()) or None
+    payment.problem_kinds = "+".join(sorted({_kind_of(cause) for cause in open_ones})) or None
+    if payment.problem is None:
+        payment.problem_since = None
+
+
+def _kind_of(cause: str) -> ProblemKind:
+    return _KINDS.get(cause.partition(":")[0], ProblemKind.MISMATCH)

@@ -22,6 +22,7 @@ PUBLISHED: dict[str, Path] = {
     "payment.css": _HERE / "payment.css",
     "order.css": _HERE / "order.css",
     "widget.js": _HERE / "widget.js",
+    "attention.css": _HERE / "attention.css",
     "bridge.js": _HERE / "bridge.js",
     "file.js": _HERE / "file.js",
     "forms.js": _HERE / "forms.js",

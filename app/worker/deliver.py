@@ -94,7 +94,7 @@ def _post(event: SaleorEvent, payment: Payment, error: SaleorError | None, desk:
             f"Saleor refused to record {event.type} of {event.amount} {payment.currency} ({error.code}): "
             "its books differ from the gateway's until somebody corrects them."
         )
-        raise_on(payment, of_event(event), words)
+        raise_on(payment, of_event(event), words, desk.now())
         return
     first, longest = _PAUSES_UNAUTHORISED if isinstance(error, SaleorNotAuthorised) else _PAUSES
     log.warning("event not delivered yet", event_type=event.type, order_id=payment.order_id, error=str(error))

@@ -6,6 +6,7 @@ from babel.messages.extract import extract_from_file
 
 import app.dashboard
 from app.dashboard.rendering import TEMPLATES
+from app.payments.attention.words import WORDS
 from app.payments.standing import Standing
 
 _CODE = Path(app.dashboard.__file__).parent
@@ -14,7 +15,8 @@ _CODE = Path(app.dashboard.__file__).parent
 def messages() -> set[str]:
     """Return all messages in English."""
     found = [*extracted("jinja2", TEMPLATES, "*.html", "_"), *extracted("python", _CODE, "*.py", "marked")]
-    return {*found, *(each.value for each in Standing)}
+    of_attention = [words for each in WORDS.values() for words in (each.title, each.meaning, each.remedy)]
+    return {*found, *(each.value for each in Standing), *of_attention}
 
 
 def extracted(method: str, folder: Path, pattern: str, keyword: str) -> list[str]:

@@ -249,7 +249,7 @@ async def test_problems_are_visible(counter: Counter) -> None:
     sheet = await counter.link(order)
     async with counter.desk.database.transaction() as session:
         payment = await session.get_one(type(sheet.payment), sheet.payment.id)
-        raise_on(payment, "a cause", "Compare it with the <portal>.")
+        raise_on(payment, "a cause", "Compare it with the <portal>.", counter.desk.now())
     shown = await counter.see(order.id)
     assert "Compare it with the <portal>." in text(shown)
     assert 'class="badge bad"' in shown.text

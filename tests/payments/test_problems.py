@@ -2,7 +2,7 @@
 
 from app.ledger.tables import Flow, Kind, Payment, State
 from app.payments.problems import KEYS, KEYS_REFUSED, clear, looked_at, of_words, open_problems, raise_on
-from tests.payments.paper import a_sheet
+from tests.payments.paper import NOON, a_sheet
 from tests.payments.shop import Shop
 from tests.payments.till import operation, payment, refused, said
 
@@ -14,8 +14,8 @@ def a_payment() -> Payment:
 class TestOnPaper:
     def test_several_at_once_and_each_goes_with_its_cause(self) -> None:
         it = a_payment()
-        raise_on(it, of_words("The amount differs."), "The amount differs.")
-        raise_on(it, KEYS, KEYS_REFUSED)
+        raise_on(it, of_words("The amount differs."), "The amount differs.", NOON)
+        raise_on(it, KEYS, KEYS_REFUSED, NOON)
         assert it.problem == f"The amount differs.\n{KEYS_REFUSED}"
         clear(it, KEYS)
         clear(it, "never raised")
@@ -26,32 +26,32 @@ class TestOnPaper:
     def test_what_comes_back_is_a_problem_again(self) -> None:
         it = a_payment()
         for _ in range(2):
-            raise_on(it, KEYS, KEYS_REFUSED)
+            raise_on(it, KEYS, KEYS_REFUSED, NOON)
             assert open_problems(it) == {KEYS: KEYS_REFUSED}
             clear(it, KEYS)
             assert open_problems(it) == {}
 
     def test_what_staff_have_looked_at_is_not_told_again_when_the_gateway_repeats_itself(self) -> None:
         it = a_payment()
-        raise_on(it, of_words("The amount differs."), "The amount differs.")
+        raise_on(it, of_words("The amount differs."), "The amount differs.", NOON)
         assert looked_at(it) == ("The amount differs.",)
-        raise_on(it, of_words("The amount differs."), "The amount differs.")
+        raise_on(it, of_words("The amount differs."), "The amount differs.", NOON)
         assert open_problems(it) == {}
-        raise_on(it, of_words("The currency differs."), "The currency differs.")
+        raise_on(it, of_words("The currency differs."), "The currency differs.", NOON)
         assert it.problem == "The currency differs."
         assert looked_at(it) == ("The currency differs.",)
         assert looked_at(it) == ()
 
     def test_nobody_can_look_wrong_keys_away(self) -> None:
         it = a_payment()
-        raise_on(it, KEYS, KEYS_REFUSED)
+        raise_on(it, KEYS, KEYS_REFUSED, NOON)
         assert looked_at(it) == ()
         assert it.problem == KEYS_REFUSED
 
     def test_problems_from_before_causes_were_kept(self) -> None:
         it, other = a_payment(), a_payment()
         it.problem, other.problem = "From an earlier version.", KEYS_REFUSED
-        raise_on(it, KEYS, KEYS_REFUSED)
+        raise_on(it, KEYS, KEYS_REFUSED, NOON)
         assert list(open_problems(it).values()) == ["From an earlier version.", KEYS_REFUSED]
         assert list(open_problems(other)) == [KEYS]
 

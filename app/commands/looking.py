@@ -1,0 +1,63 @@
+"""``payments looked-at`` and ``notifications looked-at``: a person has judged what only a person can."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from app.commands.failure import CommandFailed
+from app.commands.finding import find_installation, find_payment
+from app.commands.opening import at_desk
+from app.commands.payment_view import AnyName
+from app.commands.terminal import AsJson, say, show_json
+from app.payments.attention.items import What
+from app.payments.attention.settling import mark_looked_at, mark_notifications_looked_at
+from app.payments.desk import Desk
+
+
+class Judged(StrEnum):
+    """Notifications that nobody needs once a person has looked."""
+
+    UNREADABLE = What.UNREADABLE.value
+    UNMATCHED = What.UNMATCHED.value
+
+
+def looked_at(payment: AnyName, as_json: AsJson = False) -> None:
+    """Say that you have looked at a payment's problems. What the gateway merely repeats is no problem again.
+
+    Refused keys stay a problem until the gateway accepts them.
+    """
+
+    async def do(desk: Desk) -> tuple[str, tuple[str, ...]]:
+        async with desk.database.transaction() as session:
+            found = (await find_payment(session, payment)).payment
+        return found.order_id, await mark_looked_at(desk, found.installation_id, found.order_id) or ()
+
+    order_id, words = at_desk(do)
+    if as_json:
+        show_json({"order_id": order_id, "looked_at": list(words)})
+    if not words:
+        raise CommandFailed("this payment has no problem that could be marked as looked at")
+    if not as_json:
+        for each in words:
+            say(f"looked at: {each}")
+
+
+def notifications_looked_at(
+    what: Annotated[Judged, typer.Argument(help="Which notifications.")],
+    saleor: Annotated[
+        str | None, typer.Option(metavar="URL", help="Which Saleor, if several have installed the app.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say that you have looked at the notifications of which nothing can be made. They are kept."""
+
+    async def do(desk: Desk) -> int:
+        store = await find_installation(desk, saleor)
+        return await mark_notifications_looked_at(desk, store.id, What(what.value))
+
+    seen = at_desk(do)
+    if as_json:
+        show_json({"looked_at": seen})
+    else:
+        say(f"looked at: {seen}")

@@ -1,0 +1,29 @@
+"""How many things wait for a person: shown at the way to them, on every page."""
+
+from datetime import datetime, timedelta
+
+from app.ledger.installations import OpenInstallation
+from app.payments.attention.items import open_items, tasks
+from app.payments.desk import Desk
+
+_FOR = timedelta(seconds=10)
+
+
+class OpenTasks:
+    """Counts for each store, and remembers it for a moment: pages are looked at more often than things go wrong."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._counted: dict[int, tuple[datetime, int]] = {}
+
+    async def of(self, installation: OpenInstallation) -> int:
+        """Return how many things there are to do for that store."""
+        counted_at, count = self._counted.get(installation.id, (None, 0))
+        if counted_at is None or self._desk.now() - counted_at >= _FOR:
+            count = tasks(await open_items(self._desk, installation))
+            self._counted[installation.id] = (self._desk.now(), count)
+        return count
+
+    def forget(self, installation: OpenInstallation) -> None:
+        """Count anew: somebody has done something."""
+        self._counted.pop(installation.id, None)

@@ -1,0 +1,1 @@
+"""What needs a person: found (``items``) and said (``words``) once, for the Dashboard, the command line and Saleor."""

@@ -1,0 +1,141 @@
+"""What of a store needs a person now: one item for each cause and merchant account, not one for each payment.
+
+====================  ===========================================================  ==================================
+item                  while                                                        gone when
+====================  ===========================================================  ==================================
+``INSTALLATION``      Saleor has given a token that it does not take yet           the app is activated
+``KEYS``              the gateway refuses an account's keys                        it accepts them
+``UNDELIVERED``       Saleor has not taken an event for ``PATIENCE``               it takes them
+``REFUSED``           Saleor refuses an event for good                             it takes it, or somebody has looked
+``MISMATCH``          the gateway's word does not agree                            somebody has looked
+``WAITING``           an outcome is not known for a day                            it is known, or somebody has looked
+``SEALED``            no key of ours opens a notification                          the key is back, or ... looked
+``FAILED``            a notification cannot be digested for ``PATIENCE``           it is digested, or ... looked
+``UNREADABLE``        the gateway has signed what we do not understand             somebody has looked
+``UNMATCHED``         the gateway tells of an order that we do not know            it is found later, or ... looked
+====================  ===========================================================  ==================================
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from app.ledger.attention import (
+    MOST_COUNTED,
+    Counted,
+    Undelivered,
+    accounts_of,
+    problems_counted,
+    troubles_counted,
+    undelivered,
+)
+from app.ledger.inbox import Trouble
+from app.ledger.installations import OpenInstallation
+from app.payments.desk import Desk
+from app.payments.problems import ProblemKind
+
+PATIENCE = timedelta(minutes=15)
+"""For so long Saleor may be away, or a notification be tried again, without anybody being told."""
+
+
+class What(StrEnum):
+    """What an item is about, the most pressing first."""
+
+    INSTALLATION = "installation"
+    KEYS = "keys"
+    UNDELIVERED = "undelivered"
+    REFUSED = "refused"
+    MISMATCH = "mismatch"
+    WAITING = "waiting"
+    SEALED = "sealed"
+    FAILED = "failed"
+    UNREADABLE = "unreadable"
+    UNMATCHED = "unmatched"
+
+
+OF_PAYMENTS = {each: ProblemKind(each) for each in (What.REFUSED, What.MISMATCH, What.WAITING)}
+"""Items of which each payment is a task of its own."""
+
+OF_NOTIFICATIONS = {each: Trouble(each) for each in (What.SEALED, What.FAILED, What.UNREADABLE, What.UNMATCHED)}
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something that needs a person, for ``account_id`` of the store, or for the store as a whole (None).
+
+    ``count``: payments, events or notifications that it is about; ``more``: there are more than that. ``since``: the
+    oldest of them. ``kinds``: as ``Payment.problem_kinds`` names them. ``detail``: what was last said, for staff.
+    """
+
+    what: What
+    account_id: str | None = None
+    account: str | None = None
+    count: int = 1
+    more: bool = False
+    since: datetime | None = None
+    kinds: frozenset[str] = frozenset()
+    detail: str | None = None
+
+    @property
+    def key(self) -> str:
+        """Return what this very item is known by as long as it is open: what, and of which account."""
+        return f"{self.what.value}:{self.account_id or 'store'}"
+
+    @property
+    def tasks(self) -> int:
+        """Return how often somebody has to do something about it."""
+        return self.count if self.what in OF_PAYMENTS or self.what in OF_NOTIFICATIONS else 1
+
+
+async def open_items(desk: Desk, installation: OpenInstallation) -> list[Item]:
+    """Return what needs a person in that store, the most pressing first; four queries, however much it is."""
+    patient_until = desk.now() - PATIENCE
+    async with desk.database.transaction() as session:
+        accounts = await accounts_of(session, installation.id)
+        problems = await problems_counted(session, installation.id)
+        troubles = await troubles_counted(session, list(accounts), failing_since=patient_until)
+        events = await undelivered(session, installation.id, before=patient_until)
+    found = [*_of_payments(problems, accounts), *_of_notifications(troubles, accounts)]
+    if installation.pending_token is not None or not installation.verified:
+        found.append(Item(What.INSTALLATION))
+    if events is not None:
+        found.append(_of_saleor(events))
+    order = list(What)
+    return sorted(found, key=lambda each: (order.index(each.what), each.account or ""))
+
+
+def tasks(items: Iterable[Item]) -> int:
+    """Return how many things there are to do."""
+    return sum(each.tasks for each in items)
+
+
+def _of_payments(problems: Sequence[Counted], accounts: dict[str, str]) -> Iterable[Item]:
+    for what in (What.KEYS, *OF_PAYMENTS):
+        for account_id, name in accounts.items():
+            theirs = [each for each in problems if each.account_id == account_id and what in each.name.split("+")]
+            if theirs:
+                yield Item(
+                    what,
+                    account_id,
+                    name,
+                    count=sum(each.count for each in theirs),
+                    since=min((each.since for each in theirs if each.since), default=None),
+                    kinds=frozenset(each.name for each in theirs),
+                )
+
+
+def _of_notifications(troubles: Sequence[Counted], accounts: dict[str, str]) -> Iterable[Item]:
+    for each in troubles:
+        yield Item(What(each.name), each.account_id, accounts[each.account_id], count=each.count, since=each.since)
+
+
+def _of_saleor(events: Undelivered) -> Item:
+    more = events.count > MOST_COUNTED
+    return Item(
+        What.UNDELIVERED,
+        count=min(events.count, MOST_COUNTED),
+        more=more,
+        since=events.since,
+        detail=events.last_error,
+    )
