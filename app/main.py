@@ -189,7 +189,7 @@ def _mount(app: FastAPI, settings: Settings, desk: Desk, http: httpx2.AsyncClien
             way_in=partial(way_in, desk.installations),
         )
     )
-    for parts in create_parts(desk, saleor.dashboard_tokens, app_name=info.name, base=settings.base_path):
+    for parts in create_parts(desk, saleor.dashboard_tokens, client, app_name=info.name, base=settings.base_path):
         app.include_router(parts)
     widget = OrderWidget(
         desk,

@@ -1,10 +1,7 @@
 """``accounts split``: among whom an account's payments are split, and what that means."""
 
-import json
-import tomllib
-from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.table import Table
@@ -18,8 +15,8 @@ from app.ledger.tables import MerchantAccount
 from app.payments.desk import Desk
 from app.payments.split.example import Example, worked_example
 from app.payments.split.rules import RulesError, SplitMode, SplitRules, read_rules
+from app.payments.split.written import LONGEST, rules_in
 
-_LONGEST_FILE = 1_000_000
 _WHO = {"default": "the default sub-merchant", "lines": "by the lines, in proportion"}
 
 
@@ -68,20 +65,11 @@ def _from_file(path: Path) -> SplitRules:
     """Return the rules in a file. Raises CommandFailed after each reason was told."""
     try:
         with path.open("rb") as file:
-            text = file.read(_LONGEST_FILE).decode()
+            text = file.read(LONGEST).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise CommandFailed(f"the split rules cannot be read: {error}", status=2) from error
     try:
-        is_json = path.suffix.lower() == ".json" or text.lstrip().startswith("{")
-        data: Any = json.loads(text, parse_float=Decimal) if is_json else tomllib.loads(text, parse_float=Decimal)
-    except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
-        raise CommandFailed(f"{path.name} is neither TOML nor JSON: {error}", status=2) from error
-    if not isinstance(data, dict):
-        raise CommandFailed(
-            f"{path.name} holds no rules: begin with mode = 'metadata' or mode = 'percentages'", status=2
-        )
-    try:
-        return read_rules(data)
+        return rules_in(text, as_json=path.suffix.lower() == ".json")
     except RulesError as error:
         for reason in error.reasons[:-1]:
             complain(reason)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from app.dashboard.staff import HANDLE_PAYMENTS, Staff
+from app.dashboard.staff import HANDLE_PAYMENTS, MANAGE_APPS, Staff
 from app.dashboard.translation import marked
 
 
@@ -12,14 +12,15 @@ class Place:
 
     path: str
     name: str
-    permission: str
+    permissions: frozenset[str]
 
 
-PAYMENTS = Place("/payments", marked("Payments"), HANDLE_PAYMENTS)
-ATTENTION = Place("/attention", marked("What needs you"), HANDLE_PAYMENTS)
-_PLACES = (PAYMENTS, ATTENTION)
+PAYMENTS = Place("/payments", marked("Payments"), frozenset({HANDLE_PAYMENTS}))
+ATTENTION = Place("/attention", marked("What needs you"), frozenset({HANDLE_PAYMENTS}))
+SET_UP = Place("/set-up", marked("Set up"), frozenset({HANDLE_PAYMENTS, MANAGE_APPS}))
+_PLACES = (PAYMENTS, ATTENTION, SET_UP)
 
 
 def places(staff: Staff) -> tuple[Place, ...]:
     """Return where this person may go, in the order in which it is shown."""
-    return tuple(each for each in _PLACES if each.permission in staff.permissions)
+    return tuple(each for each in _PLACES if staff.permissions >= each.permissions)

@@ -16,8 +16,13 @@ class Paper:
     app_name: str
     base: str = ""
 
-    def part(self, template: str, staff: Staff, *, here: Place | None, **values: object) -> HTMLResponse:
-        """Return a part for somebody, ``here`` in the navigation. It is theirs alone: no cache keeps it."""
+    def part(
+        self, template: str, staff: Staff, *, here: Place | None, at: str | None = None, **values: object
+    ) -> HTMLResponse:
+        """Return a part for somebody, ``here`` in the navigation. It is theirs alone: no cache keeps it.
+
+        ``at`` is the path of the page that shows the same, when it is not the one that was asked for.
+        """
         html = render(
             template,
             staff.translation,
@@ -33,4 +38,6 @@ class Paper:
             "Cache-Control": "no-store",
             "X-Content-Type-Options": "nosniff",
         }
+        if at is not None:
+            headers["Content-Location"] = at
         return HTMLResponse(html, headers=headers)

@@ -9,34 +9,39 @@ from fastapi.responses import HTMLResponse
 
 from app.dashboard.attention.count import OpenTasks
 from app.dashboard.attention.parts import AttentionParts
+from app.dashboard.navigation import SET_UP
 from app.dashboard.paper import Paper
 from app.dashboard.payments.list_parts import PaymentListParts
 from app.dashboard.payments.parts import PaymentParts
-from app.dashboard.set_up.first_steps import FIRST_STEPS, addressed_to
-from app.dashboard.staff import HANDLE_PAYMENTS, AnyStaff, guard
-from app.gateway.hosts import PRESETS
+from app.dashboard.set_up.parts import SetUpParts
+from app.dashboard.staff import HANDLE_PAYMENTS, MANAGE_APPS, AnyStaff, guard
 from app.payments.desk import Desk
 from app.saleor.dashboard_token import DashboardTokens
+from app.saleor.graphql import SaleorClient
 
 
-def create_parts(desk: Desk, tokens: DashboardTokens, *, app_name: str, base: str = "") -> tuple[APIRouter, ...]:
-    """Return all parts: a router for each permission that they need, with the guard that asks for it.
+def create_parts(
+    desk: Desk, tokens: DashboardTokens, saleor: SaleorClient, *, app_name: str, base: str = ""
+) -> tuple[APIRouter, ...]:
+    """Return all parts: a router for each set of permissions that they need, with the guard that asks for it.
 
     No part can be added that forgets its guard. ``base`` is the path below which browsers reach the app.
     """
     paper = Paper(app_name, base)
     payment_list, payment = PaymentListParts(desk, paper), PaymentParts(desk, paper)
     open_tasks = OpenTasks(desk)
+    set_up = SetUpParts(desk, saleor, paper)
 
     async def home(request: Request, staff: AnyStaff) -> HTMLResponse:
-        routes = await desk.accounts.routes()
-        if any(each.installation_id == staff.installation.id for each in routes):
+        """Return the payments; before any channel has an account, what is left to do until there can be some."""
+        if await desk.accounts.routes(staff.installation.id):
             return await payment_list.list(request, staff)
-        steps = addressed_to(staff.installation.saleor_api_url, FIRST_STEPS)
-        return paper.part("set_up/first_steps.html", staff, here=None, steps=steps, gateways=", ".join(PRESETS))
+        if staff.permissions >= SET_UP.permissions:
+            return await set_up.begin(staff)
+        return paper.part("set_up/others.html", staff, here=None)
 
-    def for_those_who_may(permission: str) -> APIRouter:
-        guarded = Depends(guard(tokens, permission, counting=open_tasks.of))
+    def for_those_who_may(*permissions: str) -> APIRouter:
+        guarded = Depends(guard(tokens, *permissions, counting=open_tasks.of))
         return APIRouter(prefix="/parts", include_in_schema=False, dependencies=[guarded])
 
     handling_payments = for_those_who_may(HANDLE_PAYMENTS)
@@ -44,4 +49,6 @@ def create_parts(desk: Desk, tokens: DashboardTokens, *, app_name: str, base: st
     payment_list.add_to(handling_payments)
     payment.add_to(handling_payments)
     AttentionParts(desk, paper, open_tasks).add_to(handling_payments)
-    return (handling_payments,)
+    setting_up = for_those_who_may(HANDLE_PAYMENTS, MANAGE_APPS)
+    set_up.add_to(setting_up)
+    return (handling_payments, setting_up)

@@ -46,6 +46,10 @@ def create_dashboard_router(
     @router.get("/payments")
     @router.get("/payments/{order_id}")
     @router.get("/attention")
+    @router.get("/set-up")
+    @router.get("/set-up/channels")
+    @router.get("/set-up/try")
+    @router.get("/set-up/accounts/{account_id}")
     async def page(request: Request, theme: str | None = None) -> Response:
         # In a tab of its own, not in the Dashboard's frame.
         if way_in is not None and request.headers.get("sec-fetch-dest") == "document":

@@ -1,6 +1,6 @@
 """Who asks? Every part of a page is for one member of one store's staff, as Saleor's token says."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -12,11 +12,17 @@ from app.saleor.dashboard_token import DashboardTokens
 from app.saleor.errors import RequestRefused
 
 HANDLE_PAYMENTS = "HANDLE_PAYMENTS"
+MANAGE_APPS = "MANAGE_APPS"
 _BEARER = "Bearer "
 _REASONS = {
-    "NOT_PERMITTED": marked("To see payments you need the permission “Handle payments” in Saleor."),
     "EXPIRED_TOKEN": marked("This page has been open for too long: reload it in the Saleor Dashboard."),
     "NOT_INSTALLED": marked("This Saleor has not installed the app, or not completely. Install it again."),
+}
+_NOT_PERMITTED = {
+    (HANDLE_PAYMENTS,): marked("To see payments you need the permission “Handle payments” in Saleor."),
+    (HANDLE_PAYMENTS, MANAGE_APPS): marked(
+        "To set the app up you need the permissions “Handle payments” and “Manage apps” in Saleor."
+    ),
 }
 _NOT_KNOWN = marked("The app cannot tell who you are. Reload the page in the Saleor Dashboard.")
 
@@ -25,12 +31,13 @@ _NOT_KNOWN = marked("The app cannot tell who you are. Reload the page in the Sal
 class Staff:
     """Somebody of a store's staff. What they are shown is their installation's, and nothing else's.
 
-    ``id`` is Saleor's name of the person, ``permissions`` are those in Saleor. ``open_tasks`` is how many things need
-    somebody of that store.
+    ``id`` is Saleor's name of the person, ``permissions`` are those in Saleor. ``email`` is in no log; ``open_tasks``
+    is how many things need somebody of that store.
     """
 
     installation: OpenInstallation
     id: str
+    email: str
     permissions: frozenset[str]
     translation: Translation
     open_tasks: int = 0
@@ -67,10 +74,11 @@ async def who_asks(
     try:
         user = await tokens.check(saleor_api_url, token, *permissions)
     except RequestRefused as refusal:
-        raise refused(refusal.status, refusal.code, language, _REASONS.get(refusal.code, _NOT_KNOWN)) from refusal
+        reasons = _REASONS | {"NOT_PERMITTED": _NOT_PERMITTED[permissions]}
+        raise refused(refusal.status, refusal.code, language, reasons.get(refusal.code, _NOT_KNOWN)) from refusal
     if not isinstance(user.installation, OpenInstallation):
         raise TypeError("installations come from the ledger")
-    return Staff(user.installation, user.id, user.permissions, language)
+    return Staff(user.installation, user.id, user.email, user.permissions, language)
 
 
 def _let_in(request: Request) -> Staff:
@@ -83,6 +91,19 @@ AnyStaff = Annotated[Staff, Depends(_let_in)]
 """The member of staff whom the guard let in."""
 
 
-def refused(status: int, code: str, language: Translation, message: str) -> HTTPException:
-    """Return what is raised instead of a part: one word for machines, and words for people, in their language."""
-    return HTTPException(status, {"code": code, "message": language.gettext(message)})
+def refused(
+    status: int,
+    code: str,
+    language: Translation,
+    message: str,
+    *,
+    field: str | None = None,
+    facts: Mapping[str, str] | None = None,
+) -> HTTPException:
+    """Return what is raised instead of a part: one word for machines, and words for people, in their language.
+
+    ``field`` is the field of a form that is not right; ``facts`` are what the words tell of.
+    """
+    words = language.gettext(message)
+    detail = {"code": code, "message": words % facts if facts else words}
+    return HTTPException(status, detail | {"field": field} if field else detail)

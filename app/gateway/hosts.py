@@ -80,6 +80,17 @@ def reachable_by_webhook(url: str) -> bool:
     return parts.scheme == "https" and (parts.port or 443) in WEBHOOK_PORTS and not _private(parts.hostname or "")
 
 
+def on_private_network(url: str) -> bool:
+    """Whether ``url`` names this machine or a private network, by its words: nobody is asked where a name leads.
+
+    What is no address at all counts as one.
+    """
+    try:
+        return _private(urlsplit(absolute_url(url)).hostname or "")
+    except ValueError:
+        return True
+
+
 def _private(host: str) -> bool:
     try:
         address = ipaddress.ip_address(host)

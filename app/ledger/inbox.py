@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import update
+from sqlalchemy import func, update
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col, select
 
@@ -111,6 +111,12 @@ class Inbox:
         async with self._database.transaction() as session:
             row = (await session.exec(select(Notification).where(Notification.id == notification_id))).one()
         return self._open(row)
+
+    async def newest(self, account_id: str) -> datetime | None:
+        """Return when the newest verified notification about an account's payments came first."""
+        query = select(func.max(Notification.received_at)).where(Notification.account_id == account_id)
+        async with self._database.transaction() as session:
+            return (await session.exec(query)).one()
 
     async def settle(
         self, notification_id: int, *, outcome: str, now: datetime, trouble: Trouble | None = None

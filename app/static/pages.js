@@ -2,8 +2,9 @@
 // the Dashboard's token in a header. A page's address is /payments/7, its part is /parts/payments/7.
 
 import { NoToken, dashboardSays, framed, saleorApiUrl, say, tokenOtherThan } from "./bridge.js";
+import { copyBy } from "./copying.js";
 import { save } from "./file.js";
-import { said } from "./forms.js";
+import { blame, said } from "./forms.js";
 
 const root = document.documentElement;
 const base = root.dataset.base; // the path below which the app lives, "" for none
@@ -36,8 +37,10 @@ async function ask(path, options, refused = null) {
   return answer.status === 401 && refused === null ? ask(path, options, token) : answer;
 }
 
+/** Why something was refused, and which field of a form it was for. */
 async function refusal(answer) {
-  return (await answer.json()).detail.message ?? root.dataset.failed;
+  const { message = root.dataset.failed, field = null } = (await answer.json()).detail;
+  return { message, field };
 }
 
 /** What is said of no token, no connection, or an answer of somebody between us and the app. */
@@ -51,18 +54,24 @@ async function show(path, { options = {}, focus = true } = {}) {
   let part = null;
   let trouble = "";
   let language = null;
+  let field = null;
+  let at = null;
   try {
     const answer = await ask(path, options);
     language = answer.headers.get("Content-Language");
+    at = answer.headers.get("Content-Location");
     if (answer.ok) part = await answer.text();
-    else trouble = await refusal(answer);
+    else ({ message: trouble, field } = await refusal(answer));
   } catch (error) {
     trouble = excuse(error);
   }
   if (mine !== latest) return;
   content.removeAttribute("aria-busy");
   warn(trouble);
-  if (part !== null) fill(part, language, focus);
+  if (part === null) return blame(content, field);
+  // What was done can have led to another page: back, reload and a change of language are to find that one.
+  if (at !== null && at !== inside(location.pathname)) address(at);
+  fill(part, language, focus);
 }
 
 /** Moments are written in UTC; people read them in their own time. */
@@ -80,7 +89,7 @@ async function unfold(place) {
   try {
     const answer = await ask(place.dataset.part, {});
     if (answer.ok) place.innerHTML = await answer.text();
-    else warn((await answer.json()).detail.message ?? root.dataset.failed);
+    else warn((await refusal(answer)).message);
     localise(place);
   } catch (error) {
     warn(error instanceof NoToken ? root.dataset.silent : root.dataset.failed);
@@ -99,11 +108,15 @@ function fill(part, language, focus) {
   if (focus) (news ?? heading).focus();
 }
 
-function go(path) {
+function address(path) {
   const target = new URL(base + path, location.origin);
   target.searchParams.set("saleorApiUrl", saleorApiUrl);
   history.pushState(null, "", target);
   say("updateRouting", { newRoute: path });
+}
+
+function go(path) {
+  address(path);
   window.scrollTo(0, 0);
   show(path);
 }
@@ -121,7 +134,7 @@ async function fetchFile(form, path) {
   try {
     const answer = await ask(path, { method: "POST", body: new URLSearchParams(said(form)) });
     if (answer.ok) await save(answer, file, tell);
-    else trouble = await refusal(answer);
+    else trouble = (await refusal(answer)).message;
   } catch (error) {
     trouble = excuse(error);
   }
@@ -131,6 +144,8 @@ async function fetchFile(form, path) {
 }
 
 content.addEventListener("click", (event) => {
+  const copying = event.target.closest("[data-copies]");
+  if (copying) copyBy(copying);
   const page = event.target.closest("[data-dashboard]");
   if (page) say("redirect", { to: page.dataset.dashboard, newContext: false });
   const link = event.target.closest("a[href]:not([target])");
@@ -147,7 +162,7 @@ content.addEventListener("submit", (event) => {
     fetchFile(event.target, path);
     return;
   }
-  const fields = said(event.target);
+  const fields = said(event.target, event.submitter);
   // An e-mail address must not stand in a page's address, which histories and logs keep: it is posted.
   if (event.target.method === "get" && !fields.some(([, value]) => value.includes("@"))) {
     const query = new URLSearchParams(fields.filter(([, value]) => value));

@@ -1,20 +1,16 @@
 """What the terminal shows: never wider than it is, never what somebody else put in to play tricks with it."""
 
-import shlex
-
 import pytest
 import typer
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from app.cli import cli
 from app.commands.terminal import plain
-from app.dashboard.set_up.first_steps import FIRST_STEPS, addressed_to
 from app.ledger.tables import Kind, MerchantAccount, State
 from app.payments.desk import Desk
 from tests.commands.books import ORDER, a_payment, event, notification, operation
-from tests.commands.conftest import SALEOR, Shell, add_account, install, one_database
+from tests.commands.conftest import Shell, add_account, install, one_database
 
 LONG = "https://a-rather-long-name-of-a-shop.with-a-long-domain.example.com:8443/some/path/graphql/"
 TRICK = "\x1b]0;owned\x07\x1b[2J[red]\u202eevil\nsecond line :smile:"
@@ -91,16 +87,6 @@ def test_no_command_takes_a_secret_as_an_argument() -> None:
             continue
         for option in options:
             assert not {"key", "secret", "password", "token"} & set(option.strip("-").split("-")), path
-
-
-@pytest.mark.parametrize("step", addressed_to(SALEOR, FIRST_STEPS), ids=lambda step: step.title)
-def test_the_commands_on_the_apps_page_exist(step: object) -> None:
-    command = getattr(step, "command", "")
-    program, *words = shlex.split(command)
-    assert program == "saleor-gateway"
-    said = CliRunner().invoke(cli, [*words, "--help"])  # wrong options are refused even with --help
-    assert said.exit_code == 0, said.output
-    assert f"Usage: saleor-gateway {words[0]} {words[1]}" in said.output
 
 
 def _options(command: object, path: tuple[str, ...]) -> list[tuple[tuple[str, ...], list[str]]]:

@@ -1,4 +1,4 @@
-"""Every message of the Dashboard's pages: those in templates and code, and the words of a payment's standing."""
+"""Every message of the Dashboard's pages: those in templates and code, and words of the rooms below."""
 
 from pathlib import Path
 
@@ -6,6 +6,9 @@ from babel.messages.extract import extract_from_file
 
 import app.dashboard
 from app.dashboard.rendering import TEMPLATES
+from app.payments.accounts.channels import Missing
+from app.payments.accounts.check import Lack, Trouble
+from app.payments.accounts.options import OPTIONS
 from app.payments.attention.words import WORDS
 from app.payments.standing import Standing
 
@@ -16,7 +19,9 @@ def messages() -> set[str]:
     """Return all messages in English."""
     found = [*extracted("jinja2", TEMPLATES, "*.html", "_"), *extracted("python", _CODE, "*.py", "marked")]
     of_attention = [words for each in WORDS.values() for words in (each.title, each.meaning, each.remedy)]
-    return {*found, *(each.value for each in Standing), *of_attention}
+    words = [*Standing, *Trouble, *Lack, *Missing]
+    options = (message for option in OPTIONS.values() for message in option.messages)
+    return {*found, *(each.value for each in words), *options, *of_attention}
 
 
 def extracted(method: str, folder: Path, pattern: str, keyword: str) -> list[str]:

@@ -17,11 +17,14 @@ from app.ledger.accounts import AccountKeys, NewAccount
 from app.ledger.tables import MerchantAccount, Payment
 from app.payments.desk import Desk
 from app.saleor.dashboard_token import DashboardTokens
+from app.saleor.documents import Documents
+from app.saleor.graphql import SaleorClient
 from app.saleor.keyring import Keyring
 from app.static import static_files
 from tests.commands.books import a_payment
 from tests.payments.shop import SALEOR, Shop
 from tests.saleor.dashboard_tokens import claims, jwt
+from tests.saleor.doorway import MANIFEST
 from tests.saleor.household import SigningKey, SmallSaleor, signing_key
 
 NEXT_DOOR = "https://next-door.example.com/graphql/"
@@ -37,6 +40,8 @@ class Office:
     widget: APIRouter
     app: FastAPI
     http: httpx2.AsyncClient
+    saleor: SmallSaleor
+    permissions: tuple[str, ...] = ("HANDLE_PAYMENTS", "MANAGE_ORDERS")
 
     @property
     def desk(self) -> Desk:
@@ -45,7 +50,7 @@ class Office:
 
     def token(self, **changed: Any) -> str:
         """Return what the Dashboard hands to the page now."""
-        return jwt(self.key, claims(self.shop.clock, **changed))
+        return jwt(self.key, claims(self.shop.clock, **({"user_permissions": [*self.permissions]} | changed)))
 
     def headers(self, token: str | None = None, saleor: str = SALEOR, **more: str) -> dict[str, str]:
         """Return the headers that the page's script sends."""
@@ -79,7 +84,8 @@ async def open_office(shop: Shop, *, base: str = "") -> AsyncIterator[Office]:
     installations = shop.desk.installations
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(saleor.asgi)) as to_saleor:
         tokens = DashboardTokens(installations, Keyring(installations, to_saleor, shop.clock), shop.clock)
-        parts = create_parts(shop.desk, tokens, app_name="Saleor Gateway", base=base)
+        client = SaleorClient(to_saleor, Documents(MANIFEST / "operations"))
+        parts = create_parts(shop.desk, tokens, client, app_name="Saleor Gateway", base=base)
         app = FastAPI(redirect_slashes=False)
         app.include_router(
             create_dashboard_router(
@@ -92,7 +98,7 @@ async def open_office(shop: Shop, *, base: str = "") -> AsyncIterator[Office]:
         app.include_router(widget)
         app.mount("/static", static_files())
         async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://app.test") as http:
-            yield Office(shop, saleor.key, parts, widget, app, http)
+            yield Office(shop, saleor.key, parts, widget, app, http, saleor)
 
 
 async def next_door(shop: Shop) -> MerchantAccount:

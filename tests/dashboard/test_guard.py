@@ -16,16 +16,23 @@ pytestmark = one_database
 Asked = tuple[str, str]
 
 
-def routes(office: Office, order_id: str) -> list[Asked]:
+def routes(office: Office, order_id: str, account_id: str = "nobody") -> list[Asked]:
     """Return every part as method and address."""
     found = [
-        (method, route.path.replace("{order_id}", order_id))
+        (method, route.path.format(order_id=order_id, account_id=account_id))
         for router in office.parts
         for route in router.routes
         if isinstance(route, APIRoute)
         for method in route.methods or ()
     ]
     assert len(found) == sum(len(router.routes) for router in office.parts) >= 6
+    return found
+
+
+def setting_up(office: Office, account_id: str = "nobody") -> list[Asked]:
+    """Return every part of setting the app up."""
+    found = [each for each in routes(office, "", account_id) if each[1].startswith("/parts/set-up")]
+    assert len(found) >= 12
     return found
 
 
@@ -113,6 +120,32 @@ async def test_the_payments_of_another_store_do_not_exist(office: Office) -> Non
     assert sheet is not None
     assert sheet.payment.next_refund_split is None
     assert sheet.create.looked_at is None
+
+
+@pytest.mark.parametrize("permissions", [["HANDLE_PAYMENTS"], ["MANAGE_APPS"], ["HANDLE_PAYMENTS", "MANAGE_STAFF"]])
+async def test_whoever_lacks_one_permission_sets_nothing_up(office: Office, permissions: list[str]) -> None:
+    account = office.shop.account
+    headers = office.headers(office.token(user_permissions=permissions), **{"Accept-Language": "en"})
+    for method, path in setting_up(office, account.id):
+        answer = await office.http.request(method, path, headers=headers, data={"enabled": "no", "name": "Mine"})
+        assert (answer.status_code, answer.json()["detail"]["code"]) == (403, "NOT_PERMITTED"), (method, path)
+        assert "“Handle payments” and “Manage apps”" in answer.json()["detail"]["message"]
+        assert account.pos_id not in answer.text
+    assert await office.desk.accounts.all() == [account]
+
+
+async def test_the_accounts_of_another_store_do_not_exist(office: Office) -> None:
+    theirs = await next_door(office.shop)
+    headers = office.headers(office.token(user_permissions=["HANDLE_PAYMENTS", "MANAGE_APPS"]))
+    for method, path in setting_up(office, theirs.id):
+        answer = await office.http.request(method, path, headers=headers, data={"enabled": "no", "name": "Mine"})
+        assert theirs.pos_id not in answer.text
+        if theirs.id in path:
+            assert (answer.status_code, answer.json()["detail"]["code"]) == (404, "UNKNOWN_ACCOUNT"), (method, path)
+    mapped = {"account.uah": theirs.id}
+    answer = await office.http.post("/parts/set-up/channels", headers=headers, data=mapped)
+    assert answer.json()["detail"]["code"] == "UNKNOWN_ACCOUNT"
+    assert [each for each in await office.desk.accounts.all() if each.id == theirs.id] == [theirs]
 
 
 async def test_staff_of_the_other_store_see_theirs(office: Office) -> None:

@@ -3,13 +3,14 @@
 A page at `/payments/7` fetches `/parts/payments/7`. Whatever changes something is a POST.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from decimal import Decimal
 
 import structlog
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
+from app.dashboard.form import fields_of
 from app.dashboard.paper import Paper
 from app.dashboard.payments.actions import KINDS, News, NotOurForm, news_of, read_wish
 from app.dashboard.payments.again import AgainParts
@@ -57,7 +58,7 @@ class PaymentParts:
         async def act(request: Request, order_id: str, staff: AnyStaff) -> HTMLResponse:
             payment = (await self._shown.page(staff, order_id)).payment
             try:
-                wish = read_wish(kind, staff.id, await _said(request))
+                wish = read_wish(kind, staff.id, await fields_of(request))
             except NotAnAmount as typed:
                 raise refused(422, "INVALID_AMOUNT", staff.translation, _NOT_AN_AMOUNT) from typed
             except NotOurForm as strange:
@@ -73,7 +74,7 @@ class PaymentParts:
 
     async def _choose(self, request: Request, order_id: str, staff: AnyStaff) -> HTMLResponse:
         try:
-            amounts = read_amounts(await _said(request))
+            amounts = read_amounts(await fields_of(request))
         except NotAnAmount as typed:
             raise refused(422, "INVALID_AMOUNT", staff.translation, _NOT_AN_AMOUNT) from typed
         await self._decide(staff, order_id, amounts)
@@ -100,9 +101,3 @@ class PaymentParts:
                 raise refused(422, refusal.code, staff.translation, refusal.message) from refusal
         what = "next refund chosen" if amounts is not None else "next refund left to the rules"
         log.info(what, order_id=sheet.payment.order_id, staff=staff.id)
-
-
-async def _said(request: Request) -> Sequence[tuple[str, str]]:
-    """Return the fields of a form."""
-    async with request.form(max_files=0, max_fields=1000) as form:
-        return [(name, text) for name, text in form.multi_items() if isinstance(text, str)]

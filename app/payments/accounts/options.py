@@ -45,7 +45,7 @@ class Option:
 
     ``rule`` is what people are told of a value that it cannot have. ``read`` makes of one text what the column holds,
     and raises ValueError. ``choices``: each value with what it is called. ``may_be_empty``: an empty text gives the
-    option back to its default.
+    option back to its default. ``needs_one``: of several texts, there must be one.
     """
 
     name: str
@@ -56,6 +56,7 @@ class Option:
     read: Callable[[str], object] = str
     choices: Mapping[str, str] = field(default_factory=dict)
     may_be_empty: bool = False
+    needs_one: bool = False
 
     @property
     def messages(self) -> tuple[str, ...]:
@@ -103,8 +104,9 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
                 "Currencies",
                 "The currencies that the account takes.",
                 Form.TEXTS,
-                rule="Write currencies as three letters each, like UAH.",
+                rule="Write currencies as three letters each, like UAH; at least one.",
                 read=readers.currency,
+                needs_one=True,
             ),
             Option(
                 "storefront_origins",
@@ -233,9 +235,12 @@ def read_option(name: str, given: Given) -> object:
     try:
         if isinstance(given, str):
             return None if not given.strip() and option.may_be_empty else option.read(given.strip())
-        return list(dict.fromkeys(option.read(each.strip()) for each in given or ()))
+        several = list(dict.fromkeys(option.read(each.strip()) for each in given or ()))
     except ValueError as exc:
         raise OptionRefusedError(name, str(exc)) from None
+    if option.needs_one and not several:
+        raise OptionRefusedError(name, "give at least one")
+    return several
 
 
 def read_options(given: Mapping[str, Given], now: datetime) -> dict[str, object]:

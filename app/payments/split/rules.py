@@ -132,6 +132,8 @@ class SplitRules(BaseModel):
 
 def read_rules(data: Mapping[str, Any] | None) -> SplitRules:
     """Return the rules in ``data`` (None: nothing is split). Raises RulesError."""
+    if data is not None and not isinstance(data, Mapping):
+        raise RulesError(["these are no rules: begin with mode = 'metadata' or mode = 'percentages'"])
     try:
         return SplitRules.model_validate(data or {})
     except ValidationError as error:

@@ -1,0 +1,96 @@
+"""All that is shown of one merchant account. It holds no secret: of two, their last four characters at most."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.dashboard.set_up.forms import GROUPS
+from app.ledger.tables import MerchantAccount
+from app.ledger.vault import VaultError
+from app.payments.accounts.check import Lack, facts_of, lacks_of
+from app.payments.accounts.options import OPTIONS, Option
+from app.payments.accounts.overview import AccountView, view
+from app.payments.desk import Desk
+from app.payments.split.example import Example, worked_example
+from app.payments.split.rules import RulesError, SplitRules, read_rules
+
+_SHOWN = 4
+# So that what stays hidden is still as good as a whole key.
+_LONG_ENOUGH = 16
+
+
+@dataclass(frozen=True)
+class AccountPage:
+    """An account. ``endings`` are the last characters of those keys of which any are shown.
+
+    ``opens``: whether the keys can be read at all. ``notified_at`` is when the newest verified notification came.
+    """
+
+    view: AccountView
+    account: MerchantAccount
+    lacks: Sequence[Lack]
+    facts: Mapping[str, str]
+    endings: Mapping[str, str]
+    opens: bool
+    old_secret_until: datetime | None
+    notified_at: datetime | None
+    groups: Mapping[str, Sequence[tuple[Option, object]]]
+    rules: SplitRules | None
+    rules_tried: bool
+    rules_text: str
+    example: Example
+    sellers: Sequence[str]
+
+
+async def read_account_page(desk: Desk, account: MerchantAccount, tried: SplitRules | None = None) -> AccountPage:
+    """Return what is shown of an account; ``tried`` are split rules to be shown instead of those that are kept."""
+    shown = await view(desk, account)
+    endings = _endings(desk, account)
+    until = account.previous_api_secret_until
+    rules = tried or _rules(account)
+    example = worked_example(rules or SplitRules(), account.currencies[0] if account.currencies else "UAH")
+    return AccountPage(
+        view=shown,
+        account=account,
+        lacks=lacks_of(shown),
+        facts={**facts_of(shown), "nearby": ""},
+        endings=endings or {},
+        opens=endings is not None,
+        old_secret_until=until if until is not None and desk.now() < until else None,
+        notified_at=await desk.inbox.newest(account.id),
+        groups={
+            title: [(OPTIONS[name], OPTIONS[name].of(account)) for name in names] for title, names in GROUPS.items()
+        },
+        rules=rules,
+        rules_tried=tried is not None,
+        rules_text=_written(tried.model_dump(mode="json") if tried else account.split_rules),
+        example=example,
+        sellers=sorted({who for each in example.steps for who in each.shares}),
+    )
+
+
+def _endings(desk: Desk, account: MerchantAccount) -> dict[str, str] | None:
+    """Return by what people recognise the keys; None when they cannot be opened.
+
+    Nothing of the API secret: whoever has one notification can try secrets out against its signature, as many as they
+    like. The other keys can only be tried out at the gateway.
+    """
+    try:
+        keys = desk.accounts.keys(account)
+    except VaultError:
+        return None
+    known = {"api_key": keys.api_key, "endpoints_key": keys.endpoints_key}
+    return {name: key[-_SHOWN:] for name, key in known.items() if len(key) >= _LONG_ENOUGH}
+
+
+def _rules(account: MerchantAccount) -> SplitRules | None:
+    """Return the rules that are kept; None when they are not right any more."""
+    try:
+        return read_rules(account.split_rules)
+    except RulesError:
+        return None
+
+
+def _written(kept: Mapping[str, object] | None) -> str:
+    return "" if kept is None else json.dumps(kept, indent=2, ensure_ascii=False)

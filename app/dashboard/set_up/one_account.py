@@ -1,0 +1,151 @@
+"""The parts about one merchant account: what it is, what it lacks, and everything that can be changed of it."""
+
+import structlog
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+
+from app.dashboard.form import fields_of
+from app.dashboard.set_up.account_page import read_account_page
+from app.dashboard.set_up.forms import (
+    GRACES,
+    Said,
+    new_keys_in,
+    options_changed,
+    place_changed,
+    require_public_addresses,
+    said_in,
+    text_of,
+)
+from app.dashboard.set_up.refusals import in_words, not_saved, refusals_told
+from app.dashboard.set_up.sheet import News, SetUpSheet
+from app.dashboard.set_up.steps import ACCOUNT
+from app.dashboard.staff import AnyStaff, Staff, refused
+from app.dashboard.translation import marked
+from app.gateway.hosts import PRESETS
+from app.ledger.tables import MerchantAccount
+from app.payments.accounts.check import try_out
+from app.payments.accounts.keeping import Change, change_account
+from app.payments.accounts.options import read_options
+from app.payments.desk import Desk
+from app.payments.split.rules import RulesError, SplitRules
+from app.payments.split.written import rules_in
+
+log = structlog.get_logger(__name__)
+
+_NO_ACCOUNT = marked("This store has no such merchant account.")
+_CHANGED = marked("The account is changed.")
+_AS_IT_WAS = marked("Nothing was changed: everything was like that already.")
+_WORKS = marked("The gateway takes the keys of this account.")
+_WORKS_NOT = marked("This account does not work: %(why)s")
+_RULES_ARE_RIGHT = marked("The rules are right. Nothing was saved; below is what they mean.")
+
+
+class OneAccountParts:
+    """The parts about one merchant account."""
+
+    def __init__(self, desk: Desk, sheet: SetUpSheet) -> None:
+        self._desk = desk
+        self._sheet = sheet
+
+    def add_to(self, router: APIRouter) -> None:
+        """Add the routes to a router, whose guard lets in only whoever may set the app up."""
+        path = "/set-up/accounts/{account_id}"
+        router.add_api_route(path, self._look, methods=["GET"])
+        router.add_api_route(f"{path}/check", self._check, methods=["POST"])
+        router.add_api_route(f"{path}/options", self._set_options, methods=["POST"])
+        router.add_api_route(f"{path}/keys", self._replace_keys, methods=["POST"])
+        router.add_api_route(f"{path}/end-grace", self._end_grace, methods=["POST"])
+        router.add_api_route(f"{path}/gateway", self._move, methods=["POST"])
+        router.add_api_route(f"{path}/switch", self._switch, methods=["POST"])
+        router.add_api_route(f"{path}/split", self._split, methods=["POST"])
+
+    async def found(self, staff: Staff, account_id: str) -> MerchantAccount:
+        """Return an account of that store. Raises HTTPException."""
+        for each in await self._desk.accounts.all(staff.installation.id):
+            if each.id == account_id:
+                return each
+        raise refused(404, "UNKNOWN_ACCOUNT", staff.translation, _NO_ACCOUNT)
+
+    async def shown(
+        self, staff: Staff, account: MerchantAccount, news: News | None = None, *, tried: SplitRules | None = None
+    ) -> HTMLResponse:
+        """Return the page of an account; ``tried`` are rules that are to be shown instead of the kept ones."""
+        page = await read_account_page(self._desk, account, tried)
+        address = f"/set-up/accounts/{account.id}"
+        return await self._sheet.part(
+            "account.html",
+            staff,
+            step=ACCOUNT,
+            news=news,
+            at=address,
+            address=address,
+            presets=PRESETS,
+            graces=GRACES,
+            **vars(page),
+        )
+
+    async def _look(self, account_id: str, staff: AnyStaff) -> HTMLResponse:
+        return await self.shown(staff, await self.found(staff, account_id))
+
+    async def _check(self, account_id: str, staff: AnyStaff) -> HTMLResponse:
+        account = await self.found(staff, account_id)
+        with refusals_told(staff):
+            wrong = await try_out(self._desk.gateways.client(account), account.base_url)
+        if wrong is None:
+            return await self.shown(staff, account, News(_WORKS))
+        return await self.shown(staff, account, News(_WORKS_NOT, {"why": in_words(staff, wrong)}, good=False))
+
+    async def _set_options(self, request: Request, account_id: str, staff: AnyStaff) -> HTMLResponse:
+        account, said = await self.found(staff, account_id), await _said(request)
+        with refusals_told(staff):
+            columns = read_options(options_changed(account, said), self._desk.now())
+            require_public_addresses(self._desk, columns)
+        return await self._change(staff, account, Change(columns))
+
+    async def _replace_keys(self, request: Request, account_id: str, staff: AnyStaff) -> HTMLResponse:
+        account, said = await self.found(staff, account_id), await _said(request)
+        with refusals_told(staff):
+            change = new_keys_in(said)
+        return await self._change(staff, account, change)
+
+    async def _end_grace(self, account_id: str, staff: AnyStaff) -> HTMLResponse:
+        account = await self.found(staff, account_id)
+        account = await self._desk.accounts.forget_previous_secret(account.id)
+        log.info("old secret of a merchant account forgotten", account=account.id, staff=staff.id)
+        return await self.shown(staff, account, News(_CHANGED))
+
+    async def _move(self, request: Request, account_id: str, staff: AnyStaff) -> HTMLResponse:
+        account, said = await self.found(staff, account_id), await _said(request)
+        with refusals_told(staff):
+            place = place_changed(account, said)
+            if place.base_url != account.base_url:
+                require_public_addresses(self._desk, place.columns)
+        return await self._change(staff, account, Change(place=place))
+
+    async def _switch(self, request: Request, account_id: str, staff: AnyStaff) -> HTMLResponse:
+        account, said = await self.found(staff, account_id), await _said(request)
+        return await self._change(staff, account, Change({"enabled": text_of(said, "enabled") == "yes"}))
+
+    async def _split(self, request: Request, account_id: str, staff: AnyStaff) -> HTMLResponse:
+        account, said = await self.found(staff, account_id), await _said(request)
+        try:
+            rules = rules_in(text_of(said, "rules"))
+        except RulesError as error:
+            raise not_saved(staff, "INVALID_RULES", "; ".join(error.reasons), field="rules") from error
+        if text_of(said, "do") == "check":
+            return await self.shown(staff, account, News(_RULES_ARE_RIGHT), tried=rules)
+        kept = rules.model_dump(mode="json") if rules.on else None
+        return await self._change(staff, account, Change({"split_rules": kept}))
+
+    async def _change(self, staff: Staff, account: MerchantAccount, change: Change) -> HTMLResponse:
+        if not change.columns and change.place is None and not change.keys:
+            return await self.shown(staff, account, News(_AS_IT_WAS))
+        with refusals_told(staff):
+            changed = await change_account(self._desk, account, change, tried=True)
+        what = sorted([*change.columns, *change.keys, *(["gateway"] if change.place else [])])
+        log.info("merchant account changed", account=account.id, changed=what, staff=staff.id)
+        return await self.shown(staff, changed, News(_CHANGED))
+
+
+async def _said(request: Request) -> Said:
+    return said_in(await fields_of(request))

@@ -1,0 +1,36 @@
+"""Setting up: merchant accounts, the channels that use them, a payment to try it out.
+
+Every part writes the steps at its top, and nothing here shows a secret.
+"""
+
+from fastapi import APIRouter
+from fastapi.responses import HTMLResponse
+
+from app.dashboard.paper import Paper
+from app.dashboard.set_up.accounts import AccountParts
+from app.dashboard.set_up.channels import ChannelParts
+from app.dashboard.set_up.sheet import SetUpSheet
+from app.dashboard.staff import Staff
+from app.payments.desk import Desk
+from app.saleor.graphql import SaleorClient
+
+
+class SetUpParts:
+    """The parts about setting up, written on ``paper``."""
+
+    def __init__(self, desk: Desk, saleor: SaleorClient, paper: Paper) -> None:
+        sheet = SetUpSheet(desk, paper)
+        self._desk = desk
+        self._accounts = AccountParts(desk, sheet)
+        self._channels = ChannelParts(desk, saleor, sheet)
+
+    def add_to(self, router: APIRouter) -> None:
+        """Add the routes to a router, whose guard lets in only whoever may set the app up."""
+        self._accounts.add_to(router)
+        self._channels.add_to(router)
+
+    async def begin(self, staff: Staff) -> HTMLResponse:
+        """Return the first step that is not done."""
+        if await self._desk.accounts.all(staff.installation.id):
+            return await self._channels.list(staff)
+        return await self._accounts.list(staff)

@@ -1,0 +1,22 @@
+"""Rules as a store owner writes them down: TOML or JSON."""
+
+import json
+import tomllib
+from decimal import Decimal
+from typing import Any
+
+from app.payments.split.rules import RulesError, SplitRules, read_rules
+
+LONGEST = 1_000_000  # characters
+
+
+def rules_in(text: str, *, as_json: bool = False) -> SplitRules:
+    """Return the rules in a text; no text splits nothing. Raises RulesError."""
+    if len(text) > LONGEST:
+        raise RulesError([f"rules have at most {LONGEST} characters"])
+    try:
+        is_json = as_json or text.lstrip().startswith("{")
+        data: Any = json.loads(text, parse_float=Decimal) if is_json else tomllib.loads(text, parse_float=Decimal)
+    except (json.JSONDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise RulesError([f"it is neither TOML nor JSON: {error}"]) from error
+    return read_rules(data)

@@ -1,0 +1,257 @@
+"""Everything about one account: what is shown of it, and what can be changed."""
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import text
+
+from app.dashboard.set_up.forms import GROUPS
+from app.ledger.tables import MerchantAccount, ProductsForm
+from app.payments.accounts.options import OPTIONS
+from tests.commands.books import a_payment
+from tests.commands.conftest import KEYS, NEW_KEYS, Gateway, one_database, row_of
+from tests.dashboard.office import Office
+from tests.dashboard.set_up.conftest import LONG_KEYS
+from tests.payments.split.people import MARKET, POTTER, SMITH
+
+NO_KEYS = {"api_key": "", "api_secret": "", "endpoints_key": "", "grace": "24"}
+SAME = {
+    "name": "Main",
+    "currencies": "UAH",
+    "storefront_origins": "https://shop.example.com",
+    "order_timeout": "3600",
+    "names_required": "yes",
+    "cancel_older": "yes",
+    "sector": "general",
+    "merchant_mcc": "",
+    "description_template": "",
+    "products": "none",
+    "receipt_delivery": "",
+    "order_3ds_bypass": "supported",
+    "balances_url": "",
+    "register_url": "",
+}
+
+
+async def row(office: Office, account: MerchantAccount) -> MerchantAccount:
+    found = await row_of(office.desk, account.id)
+    assert found is not None
+    return found
+
+
+def test_every_option_of_an_account_is_on_its_page() -> None:
+    assert sorted(name for group in GROUPS.values() for name in group) == sorted({*OPTIONS} - {"enabled"})
+
+
+async def test_what_is_shown_of_an_account(office: Office, account: MerchantAccount) -> None:
+    page = (await office.see(f"/set-up/accounts/{account.id}")).text
+    for words in ("Main", "Live", account.pos_id, account.base_url, "https://shop.example.com", "uah",
+                  f"http://127.0.0.1:8100/api/webhooks/gateway/{account.id}", "No notification has come yet.",
+                  "the gateway cannot notify http://127.0.0.1:8100"):  # fmt: skip
+        assert words in page, words
+
+
+async def test_of_keys_no_more_is_shown_than_by_what_they_are_recognised(
+    office: Office, account: MerchantAccount, gateway: Gateway
+) -> None:
+    path = f"/set-up/accounts/{account.id}"
+    assert "••••" not in (await office.see(path)).text  # of short keys four characters would be too much
+    gateway.keys = LONG_KEYS
+    new = dict(zip(("api_key", "api_secret", "endpoints_key"), LONG_KEYS.values(), strict=True))
+    page = (await office.do(f"{path}/keys", **NO_KEYS | new)).text
+    assert "••••XKEY" in page
+    assert "••••XEND" in page
+    assert "XSEC" not in page  # whoever has a notification could try secrets out against it
+
+
+async def test_the_newest_notification_is_told(office: Office, account: MerchantAccount) -> None:
+    for order in ("1", "2"):
+        await office.desk.inbox.keep(
+            account_id=account.id, digest=order, data="x", order_id=order, now=office.shop.clock()
+        )
+        office.shop.clock.forward(minutes=1)
+    newest = office.shop.clock() - timedelta(minutes=1)
+    assert f"{newest:%Y-%m-%dT%H:%M:%SZ}" in (await office.see(f"/set-up/accounts/{account.id}")).text
+
+
+async def test_all_options_are_changed_at_once(office: Office, account: MerchantAccount) -> None:
+    wanted = SAME | {
+        "name": "Second", "currencies": "UAH\neur", "storefront_origins": "https://a.example https://b.example",
+        "order_timeout": "600", "sector": "gambling", "merchant_mcc": "7995", "description_template": "Bet {order}",
+        "products": "fiscal", "receipt_delivery": "email", "order_3ds_bypass": "always", "pci_dss_confirmed": "yes",
+        "test_project": "yes", "balances_url": "https://balances.example/", "register_url": "http://127.0.0.1:7",
+    }  # fmt: skip
+    del wanted["names_required"], wanted["cancel_older"]
+    answer = await office.do(f"/set-up/accounts/{account.id}/options", **wanted)
+    assert answer.status_code == 200, answer.text
+    kept = await row(office, account)
+    assert (kept.name, kept.currencies, kept.order_timeout) == ("Second", ["UAH", "EUR"], 600)
+    assert kept.storefront_origins == ["https://a.example", "https://b.example"]
+    assert (kept.sector, kept.merchant_mcc, kept.description_template) == ("gambling", "7995", "Bet {order}")
+    assert (kept.products, kept.receipt_delivery, kept.order_3ds_bypass) == (ProductsForm.FISCAL, "email", "always")
+    assert (kept.names_required, kept.cancel_older, kept.test_project) == (False, False, True)
+    assert (kept.balances_url, kept.register_url) == ("https://balances.example", "http://127.0.0.1:7")
+    assert kept.pci_dss_confirmed_at == office.shop.clock()
+    assert 'value="fiscal" selected' in answer.text
+
+
+async def test_what_is_as_it_was_is_left_alone(office: Office, account: MerchantAccount) -> None:
+    path = f"/set-up/accounts/{account.id}/options"
+    await office.do(path, **SAME, pci_dss_confirmed="yes")
+    confirmed = await row(office, account)
+    office.shop.clock.forward(days=1)
+    answer = await office.do(path, **SAME, pci_dss_confirmed="yes")
+    assert "Nothing was changed" in answer.text
+    assert await row(office, account) == confirmed
+    await office.do(path, **SAME)
+    assert (await row(office, account)).pci_dss_confirmed_at is None
+
+
+@one_database
+@pytest.mark.parametrize(
+    ("field", "typed"),
+    [("name", ""), ("currencies", ""), ("storefront_origins", "shop.example.com"), ("order_timeout", "an hour"),
+     ("sector", "casino"), ("merchant_mcc", "12"), ("description_template", "{name}"), ("products", "all"),
+     ("receipt_delivery", "pigeon"), ("order_3ds_bypass", "maybe"), ("balances_url", "http://balances.example"),
+     ("register_url", "ftp://x")],
+)  # fmt: skip
+async def test_a_value_that_cannot_be_is_refused_with_its_field(
+    office: Office, account: MerchantAccount, field: str, typed: str
+) -> None:
+    answer = await office.do(f"/set-up/accounts/{account.id}/options", **SAME | {field: typed})
+    assert (answer.status_code, answer.json()["detail"]["field"]) == (422, field)
+    assert answer.json()["detail"]["message"].startswith(f"{OPTIONS[field].title}: ")
+    assert (await row(office, account)).updated_at == account.updated_at
+
+
+class TestKeys:
+    async def test_new_keys_are_tried_out_before_they_are_kept(
+        self, office: Office, account: MerchantAccount, gateway: Gateway
+    ) -> None:
+        path = f"/set-up/accounts/{account.id}/keys"
+        new = NO_KEYS | {"api_secret": NEW_KEYS["GATEWAY_API_SECRET"]}
+        answer = await office.do(path, **new)
+        assert answer.json()["detail"]["code"] == "KEYS_REFUSED"
+        assert (await row(office, account)).api_secret_sealed == account.api_secret_sealed
+
+        gateway.keys = KEYS | {"GATEWAY_API_SECRET": NEW_KEYS["GATEWAY_API_SECRET"]}
+        answer = await office.do(path, **new)
+        assert "still verifies notifications until" in answer.text
+        keys = office.desk.accounts.keys(await row(office, account))
+        assert (keys.api_secret, keys.previous_api_secret) == (
+            NEW_KEYS["GATEWAY_API_SECRET"],
+            KEYS["GATEWAY_API_SECRET"],
+        )
+        assert keys.api_key == KEYS["GATEWAY_API_KEY"]
+
+    async def test_the_old_secret_ends_by_itself_or_at_once(
+        self, office: Office, account: MerchantAccount, gateway: Gateway
+    ) -> None:
+        path, new = f"/set-up/accounts/{account.id}", {"api_secret": NEW_KEYS["GATEWAY_API_SECRET"]}
+        gateway.keys = KEYS | {"GATEWAY_API_SECRET": new["api_secret"]}
+        await office.do(f"{path}/keys", **NO_KEYS | new | {"grace": "1"})
+        office.shop.clock.forward(minutes=59)
+        assert "still verifies notifications until" in (await office.see(path)).text
+        office.shop.clock.forward(minutes=1)
+        assert "still verifies notifications until" not in (await office.see(path)).text
+        assert office.desk.accounts.keys(await row(office, account)).previous_api_secret is None
+
+        await office.do(f"{path}/keys", **NO_KEYS | new)
+        assert "still verifies notifications until" not in (await office.do(f"{path}/end-grace")).text
+        assert (await row(office, account)).previous_api_secret_sealed is None
+        await office.do(f"{path}/keys", **NO_KEYS | new | {"grace": "0"})
+        assert (await row(office, account)).previous_api_secret_sealed is None
+
+    async def test_nothing_typed_changes_nothing(self, office: Office, account: MerchantAccount) -> None:
+        answer = await office.do(f"/set-up/accounts/{account.id}/keys", **NO_KEYS)
+        assert "Nothing was changed" in answer.text
+        answer = await office.do(f"/set-up/accounts/{account.id}/keys", **NO_KEYS | {"grace": "9999"})
+        assert answer.json()["detail"]["field"] == "grace"
+
+    async def test_they_are_tried_out_when_somebody_wants_to_know(
+        self, office: Office, account: MerchantAccount, gateway: Gateway
+    ) -> None:
+        path = f"/set-up/accounts/{account.id}/check"
+        assert "The gateway takes the keys of this account." in (await office.do(path)).text
+        gateway.keys = NEW_KEYS
+        answer = await office.do(path)
+        assert 'data-status="error"' in answer.text
+        assert "refuses these keys [S-404]" in answer.text
+
+    async def test_keys_that_cannot_be_opened_are_no_stack_trace(
+        self, office: Office, account: MerchantAccount
+    ) -> None:
+        await office.desk.accounts.change(account.id, api_key_sealed="v1:nobody:opens:this")
+        assert "They cannot be opened" in (await office.see(f"/set-up/accounts/{account.id}")).text
+        for path in ("check", "keys"):
+            form = NO_KEYS | {"api_key": "new"}
+            answer = await office.do(f"/set-up/accounts/{account.id}/{path}", **form)
+            assert (answer.status_code, answer.json()["detail"]["code"]) == (409, "SEALED")
+
+
+async def test_another_gateway_is_tried_out_before_the_account_moves(
+    office: Office, account: MerchantAccount, gateway: Gateway
+) -> None:
+    path, there = f"/set-up/accounts/{account.id}/gateway", {"gateway": "", "scheme_word": ""}
+    answer = await office.do(path, **there, base_url="http://127.0.0.1:9")
+    assert answer.json()["detail"]["code"] == "NO_CONNECTION"
+    gateway.scheme_word = "OPAY"
+    assert (await office.do(path, **there | {"scheme_word": "OPAY"}, base_url="")).status_code == 200
+    kept = await row(office, account)
+    assert (kept.base_url, kept.scheme_word) == (gateway.url, "OPAY")
+
+
+async def test_switched_off_and_on_again(office: Office, account: MerchantAccount) -> None:
+    path = f"/set-up/accounts/{account.id}/switch"
+    assert "Switched off" in (await office.do(path, enabled="no")).text
+    assert not (await row(office, account)).enabled
+    await office.do(path, enabled="yes")
+    assert (await row(office, account)).enabled
+
+
+async def test_removed_or_kept_for_its_payments(office: Office, account: MerchantAccount) -> None:
+    await a_payment(office.desk, account)
+    answer = await office.do(f"/set-up/accounts/{account.id}/remove")
+    assert "It is kept for the payments" in answer.text
+    assert not (await row(office, account)).enabled
+    async with office.desk.database.transaction() as session:
+        for table in ("operation", "payment"):
+            await session.exec(text(f"DELETE FROM {table}"))  # type: ignore[call-overload] # noqa: S608 - two words
+    answer = await office.do(f"/set-up/accounts/{account.id}/remove")
+    assert "The account is deleted, with its keys." in answer.text
+    assert answer.headers["content-location"] == "/set-up"
+    assert await office.desk.accounts.all() == []
+
+
+class TestSplit:
+    RULES = f'mode = "percentages"\npercentages = {{ "{POTTER}" = 33.35, "{SMITH}" = 66.65 }}'
+
+    async def test_rules_are_checked_shown_and_kept(self, office: Office, account: MerchantAccount) -> None:
+        path = f"/set-up/accounts/{account.id}/split"
+        checked = await office.do(path, rules=self.RULES, do="check")
+        assert "The rules are right. Nothing was saved" in checked.text
+        assert "669.97" in checked.text
+        assert (await row(office, account)).split_rules is None
+
+        kept = await office.do(path, rules=self.RULES, do="save")
+        assert "669.97" in kept.text
+        rules = (await row(office, account)).split_rules
+        assert rules is not None
+        assert rules["percentages"] == {POTTER: "33.35", SMITH: "66.65"}
+
+        await office.do(path, rules="", do="save")
+        assert (await row(office, account)).split_rules is None
+
+    @one_database
+    @pytest.mark.parametrize(
+        ("rules", "words"),
+        [("mode =", "neither TOML nor JSON"), ("{", "neither TOML nor JSON"), ('{"mode": ["off"]}', "mode: Input"),
+         (f'mode = "metadata"\ndefault = "{MARKET}x"', "is not a sub-merchant")],
+    )  # fmt: skip
+    async def test_rules_that_are_not_right_are_refused(
+        self, office: Office, account: MerchantAccount, rules: str, words: str
+    ) -> None:
+        answer = await office.do(f"/set-up/accounts/{account.id}/split", rules=rules, do="save")
+        assert (answer.status_code, answer.json()["detail"]["field"]) == (422, "rules")
+        assert words in answer.json()["detail"]["message"]
+        assert (await row(office, account)).split_rules is None

@@ -1,0 +1,102 @@
+"""The first step: a merchant account, tried out at the gateway before anything is saved."""
+
+from dataclasses import replace
+
+import pytest
+
+from app.payments.desk import Addresses
+from tests.commands.conftest import KEYS, POS_ID, Gateway, one_database
+from tests.dashboard.office import Office, open_office
+from tests.dashboard.set_up.conftest import new_account
+
+
+async def test_an_account_is_tried_out_and_kept(nothing: Office, gateway: Gateway) -> None:
+    answer = await nothing.do("/set-up/accounts", **new_account(gateway, currencies="uah, EUR", name=" Main "))
+
+    (account,) = await nothing.desk.accounts.all()
+    assert answer.status_code == 200, answer.text
+    assert gateway.asked == [f"/api/v1/pos/{POS_ID}/orders/0"]
+    assert answer.headers["content-location"] == f"/set-up/accounts/{account.id}"
+    assert "The gateway takes these keys, and the account is kept." in answer.text
+    assert (account.name, account.pos_id, account.base_url) == ("Main", POS_ID, gateway.url)
+    assert (account.currencies, account.storefront_origins) == (["UAH", "EUR"], ["https://shop.example.com"])
+    assert account.test_project
+    keys = nothing.desk.accounts.keys(account)
+    assert [keys.api_key, keys.api_secret, keys.endpoints_key] == list(KEYS.values())
+    assert account.name in (await nothing.see("/set-up")).text
+
+
+@one_database
+@pytest.mark.parametrize(
+    ("typed", "code", "field"),
+    [
+        ({"api_secret": "not-it"}, "KEYS_REFUSED", None),
+        ({"base_url": "http://127.0.0.1:9"}, "NO_CONNECTION", None),
+        ({"base_url": "https://127.0.0.1:9"}, "NO_CONNECTION", None),
+        ({"api_key": ""}, "INVALID_OPTION", "api_key"),
+        ({"api_secret": "two words"}, "INVALID_OPTION", "api_secret"),
+        ({"pos_id": "17"}, "INVALID_OPTION", "pos_id"),
+        ({"base_url": ""}, "INVALID_OPTION", "gateway"),
+        ({"base_url": "nowhere"}, "INVALID_OPTION", "base_url"),
+        ({"base_url": "https://user:word@gateway.example.com"}, "INVALID_OPTION", "base_url"),
+        ({"gateway": "tranzzo"}, "INVALID_OPTION", "gateway"),
+        ({"gateway": "stripe", "base_url": ""}, "INVALID_OPTION", "gateway"),
+        ({"scheme_word": "C PAY"}, "INVALID_OPTION", "scheme_word"),
+        ({"kind": ""}, "INVALID_OPTION", "kind"),
+        ({"currencies": "гривня"}, "INVALID_OPTION", "currencies"),
+        ({"storefront_origins": "https://shop.example.com/uk"}, "INVALID_OPTION", "storefront_origins"),
+        ({"name": "a\x1bb"}, "INVALID_OPTION", "name"),
+    ],
+)
+async def test_what_cannot_work_is_refused_and_nothing_is_saved(
+    nothing: Office, gateway: Gateway, typed: dict[str, str], code: str, field: str | None
+) -> None:
+    answer = await nothing.do("/set-up/accounts", **new_account(gateway, **typed))
+    assert (answer.status_code, answer.json()["detail"]["code"]) == (422, code)
+    assert answer.json()["detail"].get("field") == field
+    assert await nothing.desk.accounts.all() == []
+    assert "two words" not in answer.text
+
+
+async def test_two_accounts_of_a_store_have_different_names(nothing: Office, gateway: Gateway) -> None:
+    assert (await nothing.do("/set-up/accounts", **new_account(gateway, name="Main"))).status_code == 200
+    again = await nothing.do("/set-up/accounts", **new_account(gateway, name="main"))
+    assert (again.status_code, again.json()["detail"]["field"]) == (409, "name")
+    assert len(await nothing.desk.accounts.all()) == 1
+
+
+@one_database
+async def test_refusals_are_told_in_the_readers_language(nothing: Office, gateway: Gateway) -> None:
+    typed = new_account(gateway, api_secret="not-it")
+    headers = nothing.headers(**{"Accept-Language": "uk"})
+    answer = await nothing.http.post("/parts/set-up/accounts", headers=headers, data=typed)
+    assert answer.json()["detail"]["message"].startswith("Нічого не збережено: шлюз 127.0.0.1:")
+    typed = new_account(gateway, currencies="")
+    answer = await nothing.http.post("/parts/set-up/accounts", headers=headers, data=typed)
+    assert (
+        answer.json()["detail"]["message"]
+        == "Валюти: Пишіть кожну валюту трьома літерами, наприклад UAH; щонайменше одну."
+    )
+
+
+@one_database
+@pytest.mark.parametrize("address", ["http://10.0.0.7", "https://192.168.1.1", "http://sandbox:8200", "https://[::1]"])
+async def test_an_app_in_public_asks_no_private_network_for_its_users(
+    nothing: Office, gateway: Gateway, address: str
+) -> None:
+    """Whoever manages a store's apps is not always whoever runs the app."""
+    shop = nothing.shop
+    await nothing.do("/set-up/accounts", **new_account(gateway))
+    (account,) = await shop.desk.accounts.all()
+    gateway.asked.clear()
+    shop.desk = replace(shop.desk, addresses=Addresses("https://pay.example.com"))
+    async with open_office(shop) as public:
+        public.permissions = nothing.permissions
+        for path, form in {
+            "/set-up/accounts": new_account(gateway, base_url=address, name="Another"),
+            f"/set-up/accounts/{account.id}/gateway": {"gateway": "", "base_url": address, "scheme_word": ""},
+        }.items():
+            answer = await public.do(path, **form)
+            assert (answer.status_code, answer.json()["detail"]["field"]) == (422, "base_url"), answer.text
+    assert gateway.asked == []
+    assert await shop.desk.accounts.all() == [account]
