@@ -8,6 +8,7 @@ const root = document.documentElement;
 if (framed) {
   // Saleor contract, B.2.6: understood since the Dashboard of 3.23.7; older ones keep the height that they have.
   const tellHeight = () => say("widgetResize", { height: Math.max(1, Math.ceil(root.getBoundingClientRect().height)) });
+  tellHeight(); // at once: a frame that is not in sight yet is not observed
   new ResizeObserver(tellHeight).observe(root);
 }
 

@@ -19,7 +19,7 @@ from app.settings import Settings
 from tests.browsing import serving as serving_app
 from tests.conftest import Clock
 from tests.payments.shop import SECRET
-from tests.payments.till import POS_ID, Till, operation, payment, said
+from tests.payments.till import POS_ID, Reply, Till, operation, payment, said
 from tests.saleor.dashboard_tokens import claims
 
 WIDGET = "/widgets/order"
@@ -93,6 +93,10 @@ class Counter:
     def refunds(self, sheet: Sheet, amount: str) -> None:
         """Let the gateway take the next refund of that amount."""
         self.till.will(said(operation("refund", sheet.payment.order_id, amount)))
+
+    def closed(self, sheet: Sheet) -> Reply:
+        """Return the gateway's answer that a page is closed."""
+        return said(payment(sheet.payment.order_id, "failure", status_code="6007"))
 
     async def work(self) -> None:
         """Let a worker tell Saleor everything that there is to tell."""

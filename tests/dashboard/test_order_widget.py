@@ -13,7 +13,7 @@ from app.saleor.testing import NewCheckout
 from tests.commands.conftest import one_database
 from tests.dashboard.counter import WIDGET, Counter
 from tests.payments.shop import at_once
-from tests.payments.till import BROKEN, payment, refused, said
+from tests.payments.till import BROKEN, refused
 
 
 def text(answer: httpx2.Response, status: int = 200) -> str:
@@ -124,7 +124,7 @@ async def test_a_link_is_closed_and_the_same_form_closes_it_once(counter: Counte
     order = await counter.order()
     sheet = await counter.link(order)
     form = {name: field(await counter.see(order.id), name) for name in ("payment", "key")}
-    counter.till.will(said(payment(sheet.payment.order_id, "failure", status_code="6007")))
+    counter.till.will(counter.closed(sheet))
 
     closed = await counter.see(order.id, "/close", **form)
 

@@ -1,4 +1,4 @@
-"""The return page in a real browser, with JavaScript and without."""
+"""The shopper's pages in a real browser, with JavaScript and without."""
 
 from collections.abc import AsyncIterator
 
@@ -8,11 +8,14 @@ from playwright.async_api import Browser, Page, expect
 from app.shopper.page import LOOKS
 from app.shopper.view import PaymentState
 from tests.browsing import chromium
+from tests.reading_codes import read_code
 from tests.shopper.conftest import Payments
-from tests.shopper.views import PAID, payment
+from tests.shopper.views import CHECKOUT, PAID, payment
 
 pytestmark = pytest.mark.browser
 HERE = f"/pay/return/{PAID.order_id}"
+LINK = f"/pay/{PAID.order_id}"
+OPEN = payment(PaymentState.WAITING, checkout_url=CHECKOUT, return_url=None)
 
 
 @pytest.fixture
@@ -107,3 +110,62 @@ async def test_without_javascript_the_page_reloads_itself(payments: Payments, ad
 
     await page.wait_for_url(f"{address}{HERE}?n=1")
     await page.wait_for_url(f"{address}/shop")
+
+
+class TestAPaymentLink:
+    """The page behind it, which a customer may leave open on a computer while paying on a phone."""
+
+    async def test_it_turns_into_what_became_of_the_payment(
+        self, payments: Payments, address: str, page: Page, complaints: list[str]
+    ) -> None:
+        payments.add(OPEN)
+        await page.goto(f"{address}{LINK}")
+        await expect(page.get_by_role("heading")).to_have_text("Pay 1,234.50\u00a0UAH")
+        await expect(page.get_by_role("link", name="Go to the payment page")).to_have_attribute("href", CHECKOUT)
+        assert await read_code(page.get_by_role("img")) == CHECKOUT
+        await page.evaluate("window.sameDocument = true")
+
+        await waits_for(page, "?w=1")
+        await page.clock.run_for(10_000)
+        await waits_for(page, "?w=2")
+        payments.add(payment(PaymentState.WAITING, return_url=None))
+        await page.clock.run_for(10_000)
+        await expect(page.get_by_role("heading")).to_have_text("Checking your payment")
+        await waits_for(page, "?n=1")
+        payments.add(payment(PaymentState.PAID, return_url=None))
+        await page.clock.run_for(2_000)
+        await expect(page.get_by_role("heading")).to_have_text("Payment received")
+        await expect(page.get_by_role("img")).to_have_count(0)
+        assert await page.evaluate("window.sameDocument")
+        assert complaints == []
+
+    async def test_without_javascript_it_reloads_itself(
+        self, payments: Payments, address: str, browser: Browser
+    ) -> None:
+        payments.add(OPEN)
+        context = await browser.new_context(java_script_enabled=False)
+        page = await context.new_page()
+        await page.goto(f"{address}{LINK}?w=90")
+        await expect(page.get_by_role("img")).to_be_visible()
+        payments.add(payment(PaymentState.FAILED, return_url=None))
+        await page.get_by_role("link", name="Check again").click()
+        await expect(page.get_by_role("heading")).to_have_text("The payment did not go through")
+        await expect(page.get_by_text("ask the shop for a new payment link")).to_be_visible()
+
+    async def test_it_is_printed_in_black_on_white_with_the_address(
+        self, payments: Payments, address: str, browser: Browser
+    ) -> None:
+        payments.add(OPEN)
+        page = await browser.new_page(color_scheme="dark")
+        await page.goto(f"{address}{LINK}")
+        await expect(page.get_by_text(CHECKOUT)).to_be_hidden()
+        await page.emulate_media(media="print")
+        await expect(page.get_by_text(CHECKOUT)).to_be_visible()
+        await expect(page.get_by_role("link")).to_have_count(0)
+        await expect(page.locator("body")).to_have_css("background-color", "rgb(255, 255, 255)")
+        assert await read_code(page.get_by_role("img")) == CHECKOUT
+
+    async def test_the_png_is_read_as_well(self, payments: Payments, address: str, page: Page) -> None:
+        payments.add(OPEN)
+        await page.goto(f"{address}{LINK}.png")
+        assert await read_code(page.locator("img")) == CHECKOUT
