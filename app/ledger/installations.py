@@ -85,6 +85,7 @@ class InstallationBook:
             row.app_id = app_id
             row.token_sealed = self._vault.seal(token, _place(saleor_api_url))
             row.pending_token_sealed = None
+            row.problems_due_at = self._now()
         self._remembered.forget()
 
     async def save_pending(

@@ -97,12 +97,24 @@ class Installation(SQLModel, table=True):
     schema_version: str | None = Field(default=None, max_length=20)
     app_id: str | None = Field(default=None, max_length=100)
     dashboard_url: str | None = Field(default=None, max_length=500)  # as the operator says; None: not said
+    problems_due_at: datetime | None = Field(default=None, sa_type=Moment)  # when told problems are compared next
     token_sealed: str | None = Field(default=None, sa_type=Text)
     pending_token_sealed: str | None = Field(default=None, sa_type=Text)
     jwks: dict[str, Any] | None = Field(default=None, sa_type=JSON)
     jwks_fetched_at: datetime | None = Field(default=None, sa_type=Moment)
     created_at: datetime = Field(sa_type=Moment)
     updated_at: datetime = Field(sa_type=Moment)
+
+
+class ToldProblem(SQLModel, table=True):
+    """A problem that a Saleor shows of the app, because we told it so. The app is another one after a re-install."""
+
+    __tablename__: ClassVar[Any] = "told_problem"
+
+    installation_id: int = Field(foreign_key="installation.id", primary_key=True)
+    key: str = Field(primary_key=True, max_length=128)
+    app_id: str = Field(max_length=100)
+    told_at: datetime = Field(sa_type=Moment)
 
 
 class MerchantAccount(SQLModel, table=True):

@@ -1,8 +1,8 @@
 """GraphQL documents kept as files, chosen by Saleor's version and completed with the fragments that they use.
 
 ``name.graphql`` is what every supported Saleor understands. Where a newer one has more to offer, ``name.3.22.graphql``
-replaces it from that version on: one field that a Saleor does not know fails a whole installation. A fragment stands
-once, in ``fragments/Name.graphql`` beside the documents.
+replaces it from that version on: one field that a Saleor does not know fails a whole installation. What no older one
+knows at all has only such a file. A fragment stands once, in ``fragments/Name.graphql`` beside the documents.
 """
 
 import re
@@ -33,7 +33,7 @@ class Documents:
         return tuple(sorted(self._files[name]))
 
     def text(self, name: str, version: Version = OLDEST_SUPPORTED) -> str:
-        """Return the document for that version of Saleor, with its fragments. Raises KeyError for an unknown name."""
+        """Return the document for that version of Saleor, with its fragments; KeyError if it has none."""
         chosen = max((since for since in self._files[name] if since <= version), default=OLDEST_SUPPORTED)
         if (name, chosen) not in self._complete:
             self._complete[name, chosen] = self._with_fragments(self._files[name][chosen].read_text())

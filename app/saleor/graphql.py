@@ -84,7 +84,7 @@ class SaleorClient:
             msg = "Saleor answered a report with nothing"
             raise SaleorUnreachable(msg)
         for error in report.get("errors") or ():
-            raise _refusal(error)
+            raise refusal_of(error)
         recorded = report.get("transactionEvent") or {}
         return ReportOutcome(already_processed=bool(report.get("alreadyProcessed")), event_id=recorded.get("id"))
 
@@ -179,11 +179,12 @@ class _SharedTransport(HTTPXAsyncTransport):
         self.client = None
 
 
-def _refusal(error: Mapping[str, Any]) -> SaleorRefused | SaleorUnreachable:
+def refusal_of(error: Mapping[str, Any]) -> SaleorRefused | SaleorUnreachable:
+    """Return what an entry of a mutation's ``errors`` means: a refusal for good, or worth asking again."""
     code, field, message = str(error.get("code")), error.get("field"), str(error.get("message"))
     if code in _PERMANENT:
         return SaleorRefused(code, field, message)
-    return SaleorUnreachable(f"Saleor could not take the report ({code}): {message}")
+    return SaleorUnreachable(f"Saleor could not do it ({code}): {message}")
 
 
 def _failure(errors: list[Any]) -> SaleorNotAuthorised | SaleorRefused | SaleorUnreachable:

@@ -9,6 +9,7 @@ OLDEST_SUPPORTED: Version = (3, 21)
 # names one), and the manifest may name its webhooks.
 WITH_PAYMENT_METHODS: Version = (3, 22)
 WITH_WIDGETS: Version = (3, 22)
+WITH_APP_PROBLEMS: Version = (3, 22)
 WITH_WEBHOOK_IDENTIFIERS: Version = (3, 23)
 
 

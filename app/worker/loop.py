@@ -8,6 +8,7 @@ import structlog
 from app.ledger.inbox import NOTIFICATIONS
 from app.ledger.outbox import EVENTS
 from app.ledger.sheets import LOOKS
+from app.ledger.told_problems import PROBLEMS
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
 from app.payments.notify import digest
@@ -15,6 +16,7 @@ from app.payments.settle import look
 from app.saleor.graphql import SaleorClient
 from app.worker.deliver import deliver
 from app.worker.lane import Lane, Trade
+from app.worker.problems import compare_problems
 
 log = structlog.get_logger(__name__)
 
@@ -32,10 +34,14 @@ class Worker:
         async def tell(desk: Desk, event_id: int) -> None:
             await deliver(desk, saleor, event_id)
 
+        async def compare(desk: Desk, installation_id: int) -> None:
+            await compare_problems(desk, saleor, installation_id)
+
         self._lanes = (
             Lane(Trade(NOTIFICATIONS, digest, most=10, share=5)),
             Lane(Trade(LOOKS, _look, most=40, share=10)),
             Lane(Trade(EVENTS, tell, most=40, share=10)),
+            Lane(Trade(PROBLEMS, compare, most=5, share=1)),
         )
         self._stopping = asyncio.Event()
 

@@ -2,8 +2,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
-from datetime import datetime
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID, uuid4
@@ -15,6 +15,7 @@ from app.saleor.installation import Installed
 from app.saleor.reports import EventReport, ReportOutcome
 from app.saleor.testing.defaults import basket
 from app.saleor.testing.rules.booking import book_action_answer, book_session_answer, open_request
+from app.saleor.testing.rules.problems import Problem, add_problem, dismiss_problems
 from app.saleor.testing.rules.reports import Report, ReportRefused, book_report
 from app.saleor.testing.state import Amounts, Checkout, Event, Scribe, Transaction
 from app.saleor.testing.vocabulary import Action, EventType
@@ -28,6 +29,8 @@ class Books(SaleorClient):
         self.scribe = Scribe(now)
         self.transactions: dict[str, Transaction] = {}
         self.reports: list[EventReport] = []
+        self.problems: list[Problem] = []
+        self.asked: list[str] = []
         self.troubles: deque[SaleorError | None] = deque()
         self.news = asyncio.Event()
 
@@ -82,6 +85,36 @@ class Books(SaleorClient):
         except ReportRefused as refusal:
             raise SaleorRefused(refusal.code, refusal.field, str(refusal)) from refusal
         return ReportOutcome(already_processed=repeated)
+
+    async def ask(
+        self, installed: Installed, operation: str, variables: Mapping[str, Any], *, within: timedelta | None = None
+    ) -> dict[str, Any]:
+        """Show an app's problems, as the real one does, unless there is trouble."""
+        assert installed.token
+        assert within is None
+        self.asked.append(operation)
+        if self.troubles and (trouble := self.troubles.popleft()) is not None:
+            raise trouble
+        said = variables["input"]
+        if operation == "app_problem_dismiss":
+            dismiss_problems(self.problems, ids=None, keys=said["byApp"]["keys"])
+            return {"appProblemDismiss": {"errors": []}}
+        assert operation == "app_problem_create"
+        add_problem(
+            self.problems,
+            new_id=str(len(self.problems)),
+            key=said["key"],
+            message=said["message"],
+            threshold=said.get("criticalThreshold"),
+            aggregation_minutes=said["aggregationPeriod"],
+            now=self.scribe.now(),
+        )
+        return {"appProblemCreate": {"errors": []}}
+
+    @property
+    def shown(self) -> list[str]:
+        """The keys of the app's problems that the Dashboard shows, in order."""
+        return [each.key for each in self.problems if not each.dismissed]
 
     @property
     def told(self) -> list[str]:

@@ -29,8 +29,10 @@ def schema(version: Version) -> GraphQLSchema:
 def documents() -> Iterator[tuple[Path, str, Version]]:
     for folder in FOLDERS:
         for name in Documents(folder).names:
+            oldest = Documents(folder).versions(name)[0]  # what older Saleors do not know at all is never said to them
             for version in VERSIONS:
-                yield folder, name, version
+                if version >= oldest:
+                    yield folder, name, version
 
 
 def _short(part: Path | str | Version) -> str:

@@ -19,7 +19,7 @@ from app.saleor.graphql import SaleorClient
 from app.worker.lane import Lane
 from app.worker.loop import Worker
 from tests.payments.books import amounts
-from tests.payments.shop import TOTAL, Shop
+from tests.payments.shop import SALEOR, TOTAL, Shop
 from tests.payments.till import Mute, operation, payment, said
 from tests.worker.shift import until, working
 
@@ -161,6 +161,7 @@ class TestTheRealClient:
             "amount": 1.1,
             "message": "Refunded [1004]",
             "availableActions": ["REFUND"],
+            "externalUrl": f"https://pay.example.com/payments/{shop.order_id}?saleorApiUrl={SALEOR}",
         }
 
     async def test_saleor_answers_late(self, shop: Shop) -> None:

@@ -22,6 +22,7 @@ from app.saleor.testing import payload
 from app.saleor.testing.ids import InvalidId, global_id, key_of
 from app.saleor.testing.rules.answers import SaleorCrashed
 from app.saleor.testing.rules.booking import offer
+from app.saleor.testing.rules.problems import ProblemRefused, add_problem, dismiss_problems
 from app.saleor.testing.rules.reports import Report, ReportRefused, book_report
 from app.saleor.testing.schema import schema
 from app.saleor.testing.selection import FieldFailed
@@ -241,20 +242,26 @@ class Api:
 
     def _problem(self, info: Info, **arguments: Any) -> payload.Payload:
         app, asked = self._authenticated(info), arguments["input"]
-        problem = next((known for known in app.problems if known["key"] == asked["key"]), None)
-        if problem is None:
-            number = len(app.problems) + 1
-            problem = {"id": global_id("AppProblem", number), "key": asked["key"], "count": 0, "isCritical": False}
-            app.problems.append(problem)
-        problem["message"], problem["count"] = asked["message"], problem["count"] + 1
-        threshold = asked.get("criticalThreshold")
-        problem["isCritical"] = threshold is not None and problem["count"] >= threshold
-        return {"appProblem": problem, "errors": []}
+        try:
+            problem = add_problem(
+                app.told_problems,
+                new_id=global_id("AppProblem", next(self._world.problem_numbers)),
+                key=asked["key"],
+                message=asked["message"],
+                threshold=asked.get("criticalThreshold"),
+                aggregation_minutes=asked["aggregationPeriod"],
+                now=self._world.scribe.now(),
+            )
+        except ProblemRefused as refused:
+            return {"appProblem": None, "errors": [_refused(refused)]}
+        return {"appProblem": problem.shown(), "errors": []}
 
     def _dismiss(self, info: Info, **arguments: Any) -> payload.Payload:
         app, which = self._authenticated(info), arguments["input"].get("byApp") or {}
-        gone = {*(which.get("ids") or ()), *(which.get("keys") or ())}
-        app.problems[:] = [known for known in app.problems if not {known["id"], known["key"]} & gone]
+        try:
+            dismiss_problems(app.told_problems, ids=which.get("ids"), keys=which.get("keys"))
+        except ProblemRefused as refused:
+            return {"errors": [_refused(refused)]}
         return {"errors": []}
 
 
@@ -263,6 +270,10 @@ def _checked(minor: tuple[int, int], query: str) -> tuple[DocumentNode, list[Gra
     """Return a document and what is wrong with it. An app sends the same few again and again."""
     document = parse(query)
     return document, validate(schema(minor), document)
+
+
+def _refused(refused: ProblemRefused) -> dict[str, str]:
+    return {"field": refused.field, "code": refused.code, "message": str(refused)}
 
 
 def _read_report(arguments: Mapping[str, Any]) -> Report:

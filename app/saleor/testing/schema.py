@@ -184,7 +184,7 @@ _GIFT_CARD = "input GiftCardPaymentMethodDetailsInput { name: String! brand: Str
 _PROBLEMS = """
 scalar PositiveInt
 input AppProblemCreateInput {
-  message: String! key: String! criticalThreshold: PositiveInt aggregationPeriod: Minute
+  message: String! key: String! criticalThreshold: PositiveInt aggregationPeriod: Minute = 60
 }
 scalar Minute
 type AppProblem implements Node { id: ID! message: String! key: String! count: Int! isCritical: Boolean! }

@@ -12,6 +12,7 @@ from typing import Any
 
 from app.saleor.testing.ids import global_id
 from app.saleor.testing.money import ZERO
+from app.saleor.testing.rules.problems import Problem
 from app.saleor.testing.vocabulary import EventType, GrantedRefundStatus, WebhookEvent
 
 
@@ -230,7 +231,12 @@ class App:
     active: bool
     webhooks: tuple[Webhook, ...]
     manifest: Mapping[str, Any]
-    problems: list[dict[str, Any]] = field(default_factory=list)
+    told_problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def problems(self) -> list[dict[str, Any]]:
+        """What the Dashboard shows of the app's problems, the newest first."""
+        return [each.shown() for each in reversed(self.told_problems) if not each.dismissed]
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,7 @@ class World:
         self.deliveries: list[Delivery] = []
         self.reports: list[ArrivedReport] = []
         self.app_numbers = count(1)
+        self.problem_numbers = count(1)
         self.order_numbers = count(1)
         self.refund_numbers = count(1)
         self._background: set[asyncio.Task[None]] = set()

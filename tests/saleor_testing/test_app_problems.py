@@ -1,0 +1,59 @@
+"""An app tells its problems: the SDK's own calls, at a Saleor over HTTP."""
+
+import pytest
+from pydantic import ValidationError
+
+from app.saleor.errors import SaleorNotAuthorised, SaleorRefused, SaleorUnreachable
+from app.saleor.graphql import SaleorClient
+from app.saleor.problems import AppProblem, dismiss_problems, knows_problems, report_problem
+from app.saleor.testing import FakeSaleor
+from tests.saleor.household import Row
+from tests.saleor_testing.test_orders import client, store
+
+__all__ = ["client", "store"]
+
+KEYS = AppProblem(key="keys:1", message="The gateway refuses the keys.", critical=True)
+OTHER = AppProblem(key="unmatched:1", message="Orders that nobody knows.")
+
+
+async def test_problems_are_shown_until_they_are_dismissed(
+    client: SaleorClient, store: Row, saleor: FakeSaleor
+) -> None:
+    for each in (KEYS, OTHER, OTHER):
+        await report_problem(client, store, each)
+    (app,) = await saleor.apps()
+    assert [(each["key"], each["count"], each["isCritical"]) for each in app.problems] == [
+        ("unmatched:1", 2, False),
+        ("keys:1", 1, True),
+    ]
+    await dismiss_problems(client, store, ["keys:1", "never told"])
+    (app,) = await saleor.apps()
+    assert [each["key"] for each in app.problems] == ["unmatched:1"]
+
+
+async def test_what_saleor_does_not_take(client: SaleorClient, store: Row, saleor: FakeSaleor) -> None:
+    with pytest.raises(SaleorRefused, match="INVALID"):
+        await dismiss_problems(client, store, ["x"] * 101)
+    with pytest.raises(SaleorRefused, match="REQUIRED"):
+        await dismiss_problems(client, store, [])
+    await saleor.go_wrong(graphql_internal_error=True)
+    with pytest.raises(SaleorUnreachable):
+        await report_problem(client, store, KEYS)
+    await saleor.go_wrong()
+    dead = Row(store.saleor_api_url, schema_version="3.23", app_id=store.app_id, token="dead")
+    with pytest.raises(SaleorNotAuthorised):
+        await report_problem(client, dead, KEYS)
+
+
+def test_only_from_3_22_on() -> None:
+    versions = {"3.21": False, "3.22": True, "3.23": True, None: False}
+    for version, knows in versions.items():
+        row = Row("https://shop.example.com/graphql/", schema_version=version)
+        assert knows_problems(row) is knows
+
+
+def test_what_saleor_would_refuse_cannot_be_said() -> None:
+    for key, message in (("ab", "message"), ("k" * 129, "message"), ("key", "no")):
+        with pytest.raises(ValidationError):
+            AppProblem(key=key, message=message)
+    assert len(AppProblem(key="key", message="m" * 9999).graphql_input()["message"]) == 2048
