@@ -1,6 +1,7 @@
 """The widget on an order's page: what staff see of its payments, and links to pay it."""
 
 import re
+from datetime import timedelta
 from decimal import Decimal
 from html import unescape
 
@@ -9,9 +10,11 @@ import pytest
 
 from app.ledger.tables import Kind, State
 from app.payments.problems import raise_on
+from app.saleor import orders
 from app.saleor.testing import NewCheckout
 from tests.commands.conftest import one_database
 from tests.dashboard.counter import WIDGET, Counter
+from tests.journeys.town import eventually
 from tests.payments.shop import at_once
 from tests.payments.till import BROKEN, refused
 
@@ -118,6 +121,39 @@ async def test_a_link_over_another_amount_takes_the_place_of_the_first(counter: 
     shown = await counter.see(order.id)
     assert f"/pay/{second.payment.order_id}.svg" in shown.text
     assert f"/pay/{first.payment.order_id}.svg" not in shown.text
+
+
+@one_database
+async def test_a_link_over_more_than_is_left_is_told(counter: Counter) -> None:
+    order = await counter.order()
+    await counter.link(order)
+    words = "It asks for more than is left to pay of this order. Close it."
+    assert words not in text(await counter.see(order.id))
+    counter.running.engine.world.order(order.id).basket.gift_cards = Decimal("100.00")
+    assert words in text(await counter.see(order.id))
+    await counter.saleor.go_wrong(graphql_status=503)
+    assert words not in text(await counter.see(order.id))  # nobody knows
+
+
+@one_database
+async def test_a_link_that_saleor_was_too_slow_with_is_the_same_when_asked_again(
+    counter: Counter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = await counter.order()
+    form = {name: field(await counter.see(order.id), name) for name in ("amount", "attempt")}
+    counter.till.will(counter.till.page())
+    monkeypatch.setattr(orders, "_WITH_THE_APP", timedelta(seconds=0.2))
+    await counter.saleor.go_wrong(graphql_delay=0.5, graphql_times=2)
+
+    slow = await counter.see(order.id, "/link", **form)
+    assert "The link may have been made all the same" in text(slow, 422)
+
+    monkeypatch.undo()
+    await eventually(lambda: counter.payments(order))
+    again = await counter.see(order.id, "/link", **form)
+    assert "The link is ready" in text(again)
+    assert len(await counter.saleor.transactions()) == 1
+    assert counter.till.calls == ["payment"]
 
 
 async def test_a_link_is_closed_and_the_same_form_closes_it_once(counter: Counter) -> None:

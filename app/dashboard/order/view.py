@@ -27,7 +27,8 @@ _PAID = marked("Nothing of this order is left to pay.")
 class Row:
     """One payment of the order.
 
-    ``open``: somebody can pay on its page now. ``closing`` is the key of a form to end that.
+    ``open``: somebody can pay on its page now. ``closing`` is the key of a form to end that,
+    ``too_much`` says that it asks for more than is left to pay: the order has changed, or somebody paid otherwise.
     """
 
     payment: Payment
@@ -35,6 +36,7 @@ class Row:
     problems: Sequence[str]
     open: bool
     closing: str | None
+    too_much: bool
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class WidgetView:
 def view_of(known: OrderPayments, now: datetime) -> WidgetView:
     """Return what is shown of an order."""
     return WidgetView(
-        rows=[_row(each, now) for each in reversed(known.sheets)],
+        rows=[_row(each, known, now) for each in reversed(known.sheets)],
         note=_note(known),
         to_pay=known.to_pay,
         currency=known.order.channel.currency_code if known.order else "",
@@ -62,15 +64,16 @@ def view_of(known: OrderPayments, now: datetime) -> WidgetView:
     )
 
 
-def _row(sheet: Sheet, now: datetime) -> Row:
-    payment = sheet.payment
+def _row(sheet: Sheet, known: OrderPayments, now: datetime) -> Row:
+    payment, payable = sheet.payment, can_be_paid(sheet, now)
     offered = offers(balance(payment.flow, sheet.operations))
     return Row(
         payment=payment,
         standings=standings(sheet),
         problems=list(open_problems(payment).values()),
-        open=can_be_paid(sheet, now),
+        open=payable,
         closing=next((each.key for each in offered if each.kind is Kind.CANCEL), None),
+        too_much=payable and known.order is not None and payment.amount > known.to_pay,
     )
 
 
