@@ -8,6 +8,7 @@ from app.commands import account_flags as flags
 from app.commands.account_add import add
 from app.commands.account_set import change
 from app.commands.account_split import split
+from app.commands.account_try import try_account
 from app.commands.account_view import as_facts, as_table, finding_to_json, lacks_in_words, to_json
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_account
@@ -21,6 +22,7 @@ commands = typer.Typer(help="Merchant accounts: points of sale at the gateway, w
 commands.command("add")(add)
 commands.command("set")(change)
 commands.command("split")(split)
+commands.command("try")(try_account)
 
 
 @commands.command("list")

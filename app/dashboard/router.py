@@ -49,6 +49,7 @@ def create_dashboard_router(
     @router.get("/set-up")
     @router.get("/set-up/channels")
     @router.get("/set-up/try")
+    @router.get("/set-up/try/{order_id}")
     @router.get("/set-up/accounts/{account_id}")
     async def page(request: Request, theme: str | None = None) -> Response:
         # In a tab of its own, not in the Dashboard's frame.

@@ -83,7 +83,7 @@ async def called(session: AsyncSession, names: Names, *, most: int = 20) -> Sequ
 
 async def channels_of(session: AsyncSession, installation_id: int) -> list[str]:
     """Return the sales channels in which a store has had payments, by name; as many steps in the index as channels."""
-    own = col(Payment.installation_id) == installation_id
+    own = (col(Payment.installation_id) == installation_id) & (col(Payment.channel) != "")  # trials are in none
     first = select(func.min(Payment.channel).label("channel")).where(own)
     channel = first.cte("channel", recursive=True)
     following = select(func.min(Payment.channel)).where(own, col(Payment.channel) > channel.c.channel)

@@ -200,6 +200,7 @@ class Payment(SQLModel, table=True):
     account_id: str = Field(foreign_key="merchant_account.id", max_length=32)
     transaction_id: str = Field(max_length=100)
     order_id: str = Field(unique=True, sa_type=OrderId)
+    trial: bool = Field(default=False)  # staff try the account out: Saleor has no transaction of it
     flow: Flow = Field(sa_type=one_of(Flow))
     mode: Mode = Field(default=Mode.HOSTED, sa_type=one_of(Mode))
     amount: Decimal = Field(sa_type=Amount)

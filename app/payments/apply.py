@@ -357,9 +357,14 @@ def _append(
     due: datetime | None = None,
     card: dict[str, Any] | None = None,
 ) -> None:
-    """Add an event unless the same one is there already: Saleor knows an event by its type and its reference."""
+    """Add an event unless the same one is there already: Saleor knows an event by its type and its reference.
+
+    Saleor has no transaction of a trial, so there is nothing to tell.
+    """
     assert sheet.payment.id is not None  # noqa: S101 - a sheet is always of a stored payment
-    if any(each.type == event.value and each.psp_reference == reference for each in sheet.events):
+    if sheet.payment.trial or any(
+        each.type == event.value and each.psp_reference == reference for each in sheet.events
+    ):
         return
     sheet.events.append(
         SaleorEvent(

@@ -108,7 +108,7 @@ async def _create(
             case GatewayError():
                 post_error(sheet, sheet.create, outcome, posting)
             case Checkout():
-                _open_page(sheet, outcome, posting)
+                open_page(sheet, outcome, posting)
                 close_replaced(attempts, sheet.payment, event.source, posting)
             case PaymentRecord():
                 seen = seen_in(outcome, sheet.payment.language)
@@ -120,7 +120,7 @@ async def _create(
     return None if isinstance(outcome, OutcomeUnknown) else sheet
 
 
-def _open_page(sheet: Sheet, checkout: Checkout, posting: Posting) -> None:
+def open_page(sheet: Sheet, checkout: Checkout, posting: Posting) -> None:
     """Post the link. The gateway's notification can have come before it: then the state is further along already."""
     payment, create = sheet.payment, sheet.create
     payment.checkout_url = checkout.checkout_url

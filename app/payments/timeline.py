@@ -113,11 +113,12 @@ def _begun(sheet: Sheet) -> Entry:
     payment = sheet.payment
     how = "taken at once" if payment.flow is Flow.CHARGE else "reserved first"
     number = f" of order {payment.order_number}" if payment.order_number else ""
+    asks = "tries the account out with a payment" if payment.trial else f"asks for a payment{number}"
     return Entry(
         payment.created_at,
-        Who.SALEOR,
+        Who.STAFF if payment.trial else Who.SALEOR,
         "payment_asked",
-        f"asks for a payment{number}: {payment.amount} {payment.currency}, {how}",
+        f"{asks}: {payment.amount} {payment.currency}, {how}",
         facts={"flow": payment.flow.value, "amount": payment.amount},
     )
 

@@ -97,6 +97,24 @@ async function unfold(place) {
   place.removeAttribute("aria-busy");
 }
 
+/** Show what becomes of a place in the page, until it says that nothing more will. */
+async function follow(place) {
+  while (place.isConnected && !place.querySelector("[data-final]")) {
+    await new Promise((resolve) => setTimeout(resolve, Number(place.dataset.every) * 1000));
+    const fresh = document.createElement("div");
+    try {
+      const answer = await ask(place.dataset.follow, {});
+      if (!answer.ok) continue;
+      fresh.innerHTML = await answer.text();
+    } catch {
+      continue; // it may work the next time
+    }
+    localise(fresh);
+    // Untouched while nothing changed: replacing it would be read out again.
+    if (fresh.textContent.trim() !== place.textContent.trim()) place.replaceChildren(...fresh.childNodes);
+  }
+}
+
 function fill(part, language, focus) {
   content.innerHTML = part;
   if (language) root.lang = language;
@@ -106,6 +124,7 @@ function fill(part, language, focus) {
   const news = content.querySelector("[role=status]");
   if (news) say("notification", { status: news.dataset.status ?? "success", text: news.textContent.trim() });
   if (focus) (news ?? heading).focus();
+  for (const place of content.querySelectorAll("[data-follow]")) follow(place);
 }
 
 function address(path) {

@@ -10,6 +10,7 @@ from app.dashboard.paper import Paper
 from app.dashboard.set_up.accounts import AccountParts
 from app.dashboard.set_up.channels import ChannelParts
 from app.dashboard.set_up.sheet import SetUpSheet
+from app.dashboard.set_up.trials import TrialParts
 from app.dashboard.staff import Staff
 from app.payments.desk import Desk
 from app.saleor.graphql import SaleorClient
@@ -23,11 +24,13 @@ class SetUpParts:
         self._desk = desk
         self._accounts = AccountParts(desk, sheet)
         self._channels = ChannelParts(desk, saleor, sheet)
+        self._trials = TrialParts(desk, sheet)
 
     def add_to(self, router: APIRouter) -> None:
         """Add the routes to a router, whose guard lets in only whoever may set the app up."""
         self._accounts.add_to(router)
         self._channels.add_to(router)
+        self._trials.add_to(router)
 
     async def begin(self, staff: Staff) -> HTMLResponse:
         """Return the first step that is not done."""

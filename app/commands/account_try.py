@@ -1,0 +1,86 @@
+"""``accounts try``: a small payment at the gateway's page, to see that an account works."""
+
+import getpass
+import uuid
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from app.commands import account_flags as flags
+from app.commands.amounts import read_amount
+from app.commands.failure import CommandFailed
+from app.commands.finding import find_account
+from app.commands.opening import at_desk
+from app.commands.terminal import AsJson, moment, say, show_json
+from app.ledger.sheets import Sheet
+from app.ledger.tables import State
+from app.payments.desk import Desk
+from app.payments.refusal import Refusal
+from app.payments.standing import standing
+from app.payments.trial import SMALLEST, Trial, begin_trial
+
+
+def try_account(
+    account: flags.Account,
+    *,
+    email: Annotated[str, typer.Option(metavar="ADDRESS", help="Your e-mail address: the gateway asks for one.")],
+    phone: Annotated[str, typer.Option(metavar="NUMBER", help="Your phone number: the gateway asks for one.")],
+    amount: Annotated[str, typer.Option(metavar="AMOUNT", help="How much is paid.")] = str(SMALLEST),
+    currency: Annotated[
+        str | None, typer.Option(metavar="CODE", help="In what; the account's first currency, if left out.")
+    ] = None,
+    first_name: Annotated[str, typer.Option(metavar="NAME", help="Where the gateway asks for names.")] = "",
+    last_name: Annotated[str, typer.Option(metavar="NAME", help="Where the gateway asks for names.")] = "",
+    birthday: Annotated[
+        datetime | None,
+        typer.Option(formats=["%Y-%m-%d"], help="Where the gateway asks for the date of birth."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Open a payment page at the gateway, as for a shopper, and pay there yourself.
+
+    It is a payment like any other, but of no order: Saleor is told nothing. Real money moves with a live account.
+    """
+
+    async def begin(desk: Desk) -> Sheet:
+        row = await find_account(desk, account)
+        trial = Trial(
+            key=uuid.uuid4().hex,
+            by=getpass.getuser(),
+            amount=read_amount(amount),
+            currency=currency.upper() if currency else row.currencies[0],
+            email=email,
+            phone=phone,
+            first_name=first_name,
+            last_name=last_name,
+            birthday=birthday.date() if birthday else None,
+        )
+        try:
+            return await begin_trial(desk, row, trial)
+        except Refusal as refusal:
+            raise CommandFailed(refusal.message, status=2) from refusal
+
+    sheet = at_desk(begin)
+    payment, create = sheet.payment, sheet.create
+    if as_json:
+        show_json(
+            {
+                "order_id": payment.order_id,
+                "standing": standing(sheet),
+                "amount": payment.amount,
+                "currency": payment.currency,
+                "checkout_url": payment.checkout_url,
+                "expires_at": moment(payment.expires_at),
+                "message": create.message,
+            }
+        )
+    elif payment.checkout_url is not None:
+        say("Pay here:", "bold")
+        say(payment.checkout_url)
+        say("")
+        say(f"Then:  saleor-gateway payments show {payment.order_id}")
+    if create.state is State.FAILURE:
+        raise CommandFailed(create.message or "the gateway did not open a payment page")
+    if payment.checkout_url is None and not as_json:
+        say(f"{create.message}: saleor-gateway payments show {payment.order_id}")

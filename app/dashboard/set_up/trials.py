@@ -1,0 +1,177 @@
+"""The third step: a small payment at the gateway's page, seen arriving here."""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+
+import structlog
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+
+from app.dashboard.form import fields_of
+from app.dashboard.payments.amounts import NotAnAmount, read_amount
+from app.dashboard.set_up.forms import Said, said_in, text_of
+from app.dashboard.set_up.refusals import refusals_told
+from app.dashboard.set_up.sheet import SetUpSheet
+from app.dashboard.set_up.steps import TRIAL
+from app.dashboard.staff import AnyStaff, Staff, refused
+from app.dashboard.translation import marked
+from app.gateway.models import Sector
+from app.ledger.sheets import Sheet, find_by_order
+from app.ledger.tables import MerchantAccount, State
+from app.payments.desk import Desk
+from app.payments.refusal import Refusal
+from app.payments.standing import Standing, standings
+from app.payments.trial import SMALLEST, Trial, begin_trial
+
+log = structlog.get_logger(__name__)
+
+_NO_ACCOUNT = marked("This store has no such merchant account.")
+_NO_TRIAL = marked("This store has no such trial.")
+_NOT_AN_AMOUNT = marked("Write amounts like 1234.50.")
+_NOT_A_DAY = marked("Write the date of birth like 1991-08-24.")
+_NOT_OUR_FORM = marked("Reload the page: this form cannot be sent.")
+
+
+@dataclass(frozen=True)
+class TrialPage:
+    """A trial. ``notified_at`` is when the gateway notified of it first; ``final``: nothing more is expected."""
+
+    order_id: str
+    amount: Decimal
+    currency: str
+    test_project: bool
+    checkout_url: str | None
+    expires_at: datetime | None
+    standings: Sequence[Standing]
+    paid: bool
+    final: bool
+    why: str | None
+    notified_at: datetime | None
+
+
+class TrialParts:
+    """The parts about trials."""
+
+    def __init__(self, desk: Desk, sheet: SetUpSheet) -> None:
+        self._desk = desk
+        self._sheet = sheet
+
+    def add_to(self, router: APIRouter) -> None:
+        """Add the routes to a router, whose guard lets in only whoever may set the app up."""
+        router.add_api_route(TRIAL, self._form, methods=["GET"])
+        router.add_api_route(TRIAL, self._begin, methods=["POST"])
+        router.add_api_route(f"{TRIAL}/{{order_id}}", self._look, methods=["GET"])
+        router.add_api_route(f"{TRIAL}/{{order_id}}/standing", self._follow, methods=["GET"])
+
+    async def _form(self, staff: AnyStaff) -> HTMLResponse:
+        accounts = [each for each in await self._desk.accounts.all(staff.installation.id) if each.enabled]
+        return await self._sheet.part(
+            "try.html",
+            staff,
+            step=TRIAL,
+            accounts=accounts,
+            currencies=list(dict.fromkeys(code for each in accounts for code in each.currencies)),
+            names=any(each.names_required or each.sector != Sector.GENERAL for each in accounts),
+            birthday=any(each.sector == Sector.MICROFINANCE for each in accounts),
+            smallest=SMALLEST,
+            email=staff.email,
+            key=uuid.uuid4().hex,
+        )
+
+    async def _begin(self, request: Request, staff: AnyStaff) -> HTMLResponse:
+        said = said_in(await fields_of(request))
+        account = await self._account(staff, text_of(said, "account"))
+        with refusals_told(staff):
+            try:
+                sheet = await begin_trial(self._desk, account, _read(staff, said))
+            except Refusal as refusal:
+                raise refused(
+                    422, refusal.code, staff.translation, refusal.message, field=_FIELDS.get(refusal.field or "")
+                ) from refusal
+        order_id = sheet.payment.order_id
+        log.info("trial begun", order_id=order_id, account=account.id, staff=staff.id)
+        return await self._shown(staff, order_id, at=f"{TRIAL}/{order_id}")
+
+    async def _look(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
+        return await self._shown(staff, order_id)
+
+    async def _follow(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
+        page = await self._page(staff, order_id)
+        return self._sheet.paper.part("set_up/trial_standing.html", staff, here=None, **vars(page))
+
+    async def _shown(self, staff: Staff, order_id: str, at: str | None = None) -> HTMLResponse:
+        page = await self._page(staff, order_id)
+        return await self._sheet.part("trial.html", staff, step=TRIAL, at=at, **vars(page))
+
+    async def _page(self, staff: Staff, order_id: str) -> TrialPage:
+        async with self._desk.database.transaction() as session:
+            sheet = await find_by_order(session, order_id, installation_id=staff.installation.id)
+        if sheet is None or not sheet.payment.trial:
+            raise refused(404, "UNKNOWN_PAYMENT", staff.translation, _NO_TRIAL)
+        account = await self._account(staff, sheet.payment.account_id)
+        kept = await self._desk.inbox.of_order(account.id, sheet.payment.order_id)
+        return _page_of(sheet, account, kept[0].received_at if kept else None)
+
+    async def _account(self, staff: Staff, account_id: str) -> MerchantAccount:
+        for each in await self._desk.accounts.all(staff.installation.id):
+            if each.id == account_id:
+                return each
+        raise refused(404, "UNKNOWN_ACCOUNT", staff.translation, _NO_ACCOUNT)
+
+
+_FIELDS = {
+    "amount": "amount",
+    "customer_email": "email",
+    "customer_phone": "phone",
+    "customer_fname": "first_name",
+    "customer_lname": "last_name",
+    "customer_birthday": "birthday",
+}
+
+
+def _read(staff: Staff, said: Said) -> Trial:
+    """Return what the form wants. Raises HTTPException."""
+    try:
+        amount = read_amount(text_of(said, "amount"))
+    except NotAnAmount as typed:
+        raise refused(422, "INVALID_AMOUNT", staff.translation, _NOT_AN_AMOUNT, field="amount") from typed
+    try:
+        birthday = date.fromisoformat(text_of(said, "birthday")) if text_of(said, "birthday") else None
+    except ValueError as typed:
+        raise refused(422, "INVALID_DATA", staff.translation, _NOT_A_DAY, field="birthday") from typed
+    try:
+        key = uuid.UUID(text_of(said, "key")).hex
+    except ValueError as typed:
+        raise refused(422, "INVALID_DATA", staff.translation, _NOT_OUR_FORM) from typed
+    return Trial(
+        key=key,
+        by=staff.id,
+        amount=amount,
+        currency=text_of(said, "currency"),
+        email=text_of(said, "email"),
+        phone=text_of(said, "phone"),
+        first_name=text_of(said, "first_name"),
+        last_name=text_of(said, "last_name"),
+        birthday=birthday,
+        language=staff.translation.language,
+    )
+
+
+def _page_of(sheet: Sheet, account: MerchantAccount, notified_at: datetime | None) -> TrialPage:
+    payment, create = sheet.payment, sheet.create
+    return TrialPage(
+        order_id=payment.order_id,
+        amount=payment.amount,
+        currency=payment.currency,
+        test_project=account.test_project,
+        checkout_url=payment.checkout_url if create.state is State.INIT else None,
+        expires_at=payment.expires_at,
+        standings=standings(sheet),
+        paid=create.state is State.SUCCESS,
+        final=create.state.final,
+        why=create.message if create.state in {State.FAILURE, State.UNKNOWN} else None,
+        notified_at=notified_at,
+    )
