@@ -26,7 +26,7 @@ ARGS ?=
 
 .PHONY: help
 help: ## List what can be made
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo '  Arguments: make test ARGS="tests/gateway -k refund", make test WORKERS=auto, make demo ARGS=--help'
 
@@ -79,9 +79,9 @@ demo: $(STAMP) ## Play a whole payment on this machine: a Saleor, a gateway and 
 mapping: $(STAMP) ## Make docs/mapping.md anew, from the table that a test plays
 	$(BIN)/python -m tests.payments.mapping.page
 
-.PHONY: pictures
-pictures: $(STAMP) ## Take the documentation's pictures anew, from the running demo (needs Chromium)
-	$(BIN)/python docs/images/make_pictures.py
+.PHONY: screenshots
+screenshots: $(STAMP) ## Take the documentation's pictures anew, from running pages (needs Chromium; ARGS=dashboard for some)
+	$(BIN)/python -m tests.pages.screenshots $(ARGS)
 
 .PHONY: run
 run: $(STAMP) ## Start the app with the settings of the environment

@@ -1,9 +1,10 @@
 """Everything that has pages, in this process: the app, two Saleors with their Dashboards, and the gateway's sandbox."""
 
 import io
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from urllib.parse import quote
@@ -11,7 +12,7 @@ from urllib.parse import quote
 from fastapi import FastAPI
 
 from app.ledger.tables import Payment
-from app.main import create_app, open_desk
+from app.main import create_app, open_desk, utc_now
 from app.payments.problems import of_words, raise_on
 from app.saleor.testing import FakeSaleor, Flow, NewCheckout
 from app.saleor.testing import serving as saleor_serving
@@ -44,16 +45,16 @@ class House:
 
 
 @asynccontextmanager
-async def a_house(folder: Path, database_url: str) -> AsyncIterator[House]:
+async def a_house(folder: Path, database_url: str, *, now: Callable[[], datetime] = utc_now) -> AsyncIterator[House]:
     """Open everything, sell something in one store, and leave the other as it is after the installation."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     settings = Settings(base_url=url, port=port, data_dir=folder / "data", database_url=database_url, answer_window=0.2)
-    application = create_app(settings)
+    application = create_app(settings, now)
     async with (
-        running_sandbox(SandboxSettings(port=0)) as (gateway_url, _),
-        saleor_serving() as saleor,
-        saleor_serving() as new,
+        running_sandbox(SandboxSettings(port=0, clock=now)) as (gateway_url, _),
+        saleor_serving(clock=now) as saleor,
+        saleor_serving(clock=now) as new,
         application.router.lifespan_context(application),
         serving(application, port),
         SandboxControl(gateway_url) as gateway,

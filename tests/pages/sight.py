@@ -21,7 +21,8 @@ _AXE = "() => axe.run(document, { resultTypes: ['violations'], iframes: false })
 _SHIFT = """() => new Promise((resolve) => {
   const seen = [];
   new PerformanceObserver((list) => seen.push(...list.getEntries())).observe({ type: "layout-shift", buffered: true });
-  requestAnimationFrame(() => setTimeout(() => {
+  const painted = (then) => requestAnimationFrame(() => requestAnimationFrame(then));
+  painted(() => setTimeout(() => {
     const moved = seen.filter(({ hadRecentInput }) => !hadRecentInput);
     const what = moved.flatMap(({ sources }) => sources.map(({ node }) => node?.parentNode?.id || node?.nodeName));
     resolve([moved.reduce((sum, { value }) => sum + value, 0), what.join(" ")]);

@@ -1,20 +1,15 @@
-"""Takes the pictures of the documentation: plays the demo, and photographs its pages and its timeline in Chromium.
+"""Pictures of the demo: the pages that shoppers see, the sandbox, and what the demo tells."""
 
-``make pictures`` runs it. The browser is ``CHROMIUM``, or /usr/bin/chromium.
-"""
-
-import asyncio
 import base64
 import io
-import os
 import re
 import tempfile
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from html import escape
 from pathlib import Path
+from urllib.parse import quote
 
-from playwright.async_api import Browser, Page, ViewportSize, async_playwright
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 
@@ -23,14 +18,8 @@ from app.sandbox.demo.on_terminal import TerminalTeller
 from app.sandbox.demo.play import play_story
 from app.sandbox.demo.stage import Stage, open_stage
 from app.sandbox.demo.story import Story
+from tests.pages.screenshots.photographer import CARD, DESK, Photographer
 
-HERE = Path(__file__).parent
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
-PHONE: ViewportSize = {"width": 440, "height": 780}
-CARD: ViewportSize = {"width": 440, "height": 522}
-DESK: ViewportSize = {"width": 800, "height": 640}
-SHARPNESS = 1.5
 COLUMNS = 120
 PAY = re.compile("^Pay ")
 TOLD_IN_THE_PICTURE = ("pay", "capture")
@@ -110,51 +99,6 @@ class Recorder(TerminalTeller):
         self.chapters[self._name] = told.strip("\n")
 
 
-class Photographer:
-    """Opens pages as a shopper or as staff, and takes pictures of them."""
-
-    def __init__(self, browser: Browser) -> None:
-        self._browser = browser
-
-    async def open(
-        self, address: str, viewport: ViewportSize = PHONE, *, dark: bool = False, script: bool = True
-    ) -> Page:
-        """Open an address in a window of its own."""
-        context = await self._browser.new_context(
-            viewport=viewport,
-            device_scale_factor=SHARPNESS,
-            color_scheme="dark" if dark else "light",
-            java_script_enabled=script,
-        )
-        page = await context.new_page()
-        await page.goto(address, wait_until="load")
-        return page
-
-    async def take(self, page: Page, name: str | None = None) -> bytes:
-        """Photograph what the window shows, save it if it has a name, and close the window."""
-        picture = await page.screenshot(path=HERE / name if name else None)
-        await page.context.close()
-        return picture
-
-    async def compose(self, pictures: Sequence[tuple[str, bytes]], terminal: str) -> None:
-        """Put three pictures over the timeline."""
-        pages = "".join(
-            f"<figure><figcaption><b>{number}</b>{escape(caption)}</figcaption>"
-            f'<div class="window"><img alt="" src="{_inside(picture)}"></div></figure>'
-            for number, (caption, picture) in enumerate(pictures, 1)
-        )
-        context = await self._browser.new_context(viewport={"width": 1600, "height": 900})
-        page = await context.new_page()
-        await page.set_content(COMPOSITION.format(pages=pages, terminal=terminal))
-        await page.screenshot(path=HERE / "demo.png", full_page=True)
-        await context.close()
-
-
-def _inside(picture: bytes) -> str:
-    """The picture itself as an address."""
-    return f"data:image/png;base64,{base64.b64encode(picture).decode()}"
-
-
 async def payment_page(stage: Stage, language: str = "EN") -> str:
     """Begin a payment, and return the address of its page."""
     checkout = await stage.saleor.new_checkout(NewCheckout(language_code=language))
@@ -166,7 +110,13 @@ async def payment_page(stage: Stage, language: str = "EN") -> str:
 async def three_pages(story: Story, photographer: Photographer) -> list[tuple[str, bytes]]:
     """Photograph what a shopper sees before and after, and what staff see; with captions."""
     stage = story.stage
-    staff = await photographer.take(await photographer.open(f"{stage.urls.shop}/staff", CARD))
+    (app,) = await stage.saleor.apps()
+    order_id = (await stage.saleor.transactions())[0].token.replace("-", "")
+    staff = await photographer.take(
+        await photographer.open_frame(
+            f"{stage.saleor.dashboard_url}extensions/app/{quote(app.id)}/payments/{order_id}", CARD
+        )
+    )
     # Without a script the return page stays, instead of going on to the shop.
     page = await photographer.open(await payment_page(stage), CARD, script=False)
     paying = await page.screenshot()
@@ -176,7 +126,7 @@ async def three_pages(story: Story, photographer: Photographer) -> list[tuple[st
     return [("The shopper pays", paying), ("comes back", back), ("staff charge and refund", staff)]
 
 
-async def photograph(story: Story, photographer: Photographer) -> None:
+async def pages_of_shoppers(story: Story, photographer: Photographer) -> None:
     """Take every picture but the composed one."""
     stage = story.stage
     page = await photographer.open(await payment_page(stage))
@@ -202,22 +152,30 @@ async def photograph(story: Story, photographer: Photographer) -> None:
     await photographer.take(await photographer.open(stage.urls.gateway, DESK), "sandbox.png")
 
 
-async def main() -> None:
-    """Play the demo and take the pictures."""
+async def photograph(photographer: Photographer) -> None:
+    """Play the demo, and take the pictures of its pages and of what it tells."""
     recorder = Recorder()
     with tempfile.TemporaryDirectory(prefix="pictures-") as folder:
-        async with open_stage(Path(folder), recorder) as stage, async_playwright() as playwright:
+        async with open_stage(Path(folder), recorder) as stage:
             story = await play_story(stage)
             if story is None:
                 raise SystemExit("the demo went wrong: saleor-gateway demo --once says how")
-            browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-            photographer = Photographer(browser)
             pictures = await three_pages(story, photographer)
-            await photograph(story, photographer)
-            told = "\n\n".join(recorder.chapters[name] for name in (*TOLD_IN_THE_PICTURE, "end"))
-            await photographer.compose(pictures, told)
-            await browser.close()
+            await pages_of_shoppers(story, photographer)
+    told = "\n\n".join(recorder.chapters[name] for name in (*TOLD_IN_THE_PICTURE, "end"))
+    await compose(photographer, pictures, told)
 
 
-if __name__ == "__main__":
-    asyncio.run(main())
+async def compose(photographer: Photographer, pictures: Sequence[tuple[str, bytes]], terminal: str) -> None:
+    """Put three pictures over the timeline."""
+    pages = "".join(
+        f"<figure><figcaption><b>{number}</b>{escape(caption)}</figcaption>"
+        f'<div class="window"><img alt="" src="{_inside(picture)}"></div></figure>'
+        for number, (caption, picture) in enumerate(pictures, 1)
+    )
+    await photographer.take_all_of(COMPOSITION.format(pages=pages, terminal=terminal), "demo.png", width=1600)
+
+
+def _inside(picture: bytes) -> str:
+    """The picture itself as an address."""
+    return f"data:image/png;base64,{base64.b64encode(picture).decode()}"

@@ -1,0 +1,65 @@
+"""Opens pages as a shopper or as staff, and takes pictures of them for the documentation."""
+
+from pathlib import Path
+
+from playwright.async_api import Browser, Page, ViewportSize, expect
+
+HERE = Path(__file__).parent.parent.parent.parent / "docs" / "images"
+PHONE: ViewportSize = {"width": 440, "height": 780}
+CARD: ViewportSize = {"width": 440, "height": 522}
+DESK: ViewportSize = {"width": 800, "height": 640}
+SHARPNESS = 1.5
+
+
+class Photographer:
+    """Each page has a window of its own. Pictures that have a name are kept in ``docs/images``."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+
+    async def open(
+        self,
+        address: str,
+        viewport: ViewportSize = PHONE,
+        *,
+        dark: bool = False,
+        language: str = "en",
+        script: bool = True,
+        sharpness: float = SHARPNESS,
+    ) -> Page:
+        """Open an address in a window of its own."""
+        context = await self._browser.new_context(
+            viewport=viewport,
+            device_scale_factor=sharpness,
+            color_scheme="dark" if dark else "light",
+            java_script_enabled=script,
+            locale={"en": "en-GB", "uk": "uk-UA"}[language],
+            timezone_id="Europe/Kyiv",
+        )
+        theme = "dark" if dark else "light"
+        await context.add_init_script(f"localStorage.theme = '{theme}'; localStorage.locale = '{language}'")
+        page = await context.new_page()
+        await page.goto(address, wait_until="load")
+        return page
+
+    async def open_frame(
+        self, address: str, viewport: ViewportSize, *, dark: bool = False, language: str = "en", sharpness: float = 1
+    ) -> Page:
+        """Open a page of the Dashboard with one of the app's in it, which shows what it has to show."""
+        page = await self.open(address, viewport, dark=dark, language=language, sharpness=sharpness)
+        await expect(page.frame_locator("iframe").locator("#content:not([aria-busy]) h1")).to_be_visible()
+        return page
+
+    async def take(self, page: Page, name: str | None = None) -> bytes:
+        """Photograph what the window shows, save it if it has a name, and close the window."""
+        picture = await page.screenshot(path=HERE / name if name else None)
+        await page.context.close()
+        return picture
+
+    async def take_all_of(self, html: str, name: str, *, width: int) -> None:
+        """Photograph a page that is nowhere, as long as it is."""
+        context = await self._browser.new_context(viewport={"width": width, "height": 900})
+        page = await context.new_page()
+        await page.set_content(html)
+        await page.screenshot(path=HERE / name, full_page=True)
+        await context.close()
