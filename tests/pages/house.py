@@ -45,9 +45,11 @@ class House:
 
 
 @asynccontextmanager
-async def a_house(folder: Path, database_url: str, *, now: Callable[[], datetime] = utc_now) -> AsyncIterator[House]:
+async def a_house(
+    folder: Path, database_url: str, *, now: Callable[[], datetime] = utc_now, port: int | None = None
+) -> AsyncIterator[House]:
     """Open everything, sell something in one store, and leave the other as it is after the installation."""
-    port = free_port()
+    port = port or free_port()
     url = f"http://127.0.0.1:{port}"
     settings = Settings(base_url=url, port=port, data_dir=folder / "data", database_url=database_url, answer_window=0.2)
     application = create_app(settings, now)
@@ -65,11 +67,11 @@ async def a_house(folder: Path, database_url: str, *, now: Callable[[], datetime
             installed = await each.install(f"{url}/api/manifest")
             assert installed.status == "INSTALLED", installed.message
         house = House(shop, application, new.saleor)
-        await _sell(house)
+        await _sell(house, now)
         yield house
 
 
-async def _sell(house: House) -> None:
+async def _sell(house: House, now: Callable[[], datetime]) -> None:
     """A marketplace sells and refunds; somebody only reserves, somebody is declined, somebody has not paid yet."""
     shop = house.shop
     account = await shop.open_account(options={"split_rules": rules().model_dump(mode="json")})
@@ -90,7 +92,7 @@ async def _sell(house: House) -> None:
     await told(shop, declined.paid_for.id, "CHARGE_FAILURE")
     _, waiting = await begin(shop)
 
-    async with open_desk(shop.settings) as desk:
+    async with open_desk(shop.settings, now) as desk:
         kept = await desk.accounts.find(account)
         assert kept is not None
         odd = await a_payment(desk, kept)

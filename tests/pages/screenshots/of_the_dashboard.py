@@ -18,6 +18,7 @@ from tests.pages.house import House, a_house
 from tests.pages.screenshots.photographer import Photographer
 
 BEGUN = datetime(2026, 11, 23, 8, 30, tzinfo=UTC)
+PORT = 18100  # it is in the address of a payment link
 WINDOW: ViewportSize = {"width": 1120, "height": 760}
 TALL: ViewportSize = {"width": 1120, "height": 1180}
 
@@ -37,8 +38,9 @@ async def photograph(photographer: Photographer) -> None:
         folder = Path(place)
         address = f"sqlite:///{folder / 'ledger.sqlite'}"
         await migrate(address)
-        async with a_house(folder, address, now=_clock()) as house:
+        async with a_house(folder, address, now=_clock(), port=PORT) as house:
             await _payments(house, photographer)
+            await _what_is_to_do(house, photographer)
 
 
 def _clock() -> Callable[[], datetime]:
@@ -67,3 +69,14 @@ async def _payments(house: House, photographer: Photographer) -> None:
     page = await photographer.open(f"{store.dashboard_url}orders/{quote(house.orders[-1])}", WINDOW, sharpness=1)
     await page.locator(".widget.loaded").wait_for()
     await photographer.take(page, "dashboard-widget.png")
+
+
+async def _what_is_to_do(house: House, photographer: Photographer) -> None:
+    page = await photographer.open_frame(await house.frame(house.new_store, "/"), WINDOW)
+    await photographer.take(page, "dashboard-set-up.png")
+
+    page = await photographer.open_frame(await house.frame(house.shop.saleor, "/attention"), WINDOW)
+    await photographer.take(page, "dashboard-attention.png")
+
+    page = await photographer.open(f"{house.shop.app.url}/pay/{house.known['order_id'][3]}")
+    await photographer.take(page, "pay-page.png")

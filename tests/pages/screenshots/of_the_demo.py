@@ -10,6 +10,7 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
+from playwright.async_api import ViewportSize
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 
@@ -18,11 +19,13 @@ from app.sandbox.demo.on_terminal import TerminalTeller
 from app.sandbox.demo.play import play_story
 from app.sandbox.demo.stage import Stage, open_stage
 from app.sandbox.demo.story import Story
-from tests.pages.screenshots.photographer import CARD, DESK, Photographer
+from tests.pages.screenshots.photographer import DESK, Photographer
 
 COLUMNS = 120
 PAY = re.compile("^Pay ")
-TOLD_IN_THE_PICTURE = ("pay", "capture")
+TOLD_IN_THE_PICTURE = ("pay",)
+STAFF: ViewportSize = {"width": 1000, "height": 790}
+SHOPPER: ViewportSize = {"width": 440, "height": 705}
 
 INK, PAPER = (226, 232, 240), (15, 23, 42)
 _ANSI = [
@@ -41,13 +44,13 @@ COMPOSITION = """<!doctype html><html lang="en"><meta charset="utf-8"><style>
 * {{ box-sizing: border-box; }}
 body {{ width: 1600px; margin: 0; padding: 44px 56px 56px; background: #e8eff0;
   color: #10201d; font: 24px "DejaVu Sans", sans-serif; }}
-.pages {{ display: grid; grid-template-columns: repeat(3, 1fr); gap: 36px; }}
+.pages {{ display: grid; grid-template-columns: 1fr 1fr 2.05fr; gap: 36px; }}
 figure {{ margin: 0; }}
 figcaption {{ display: flex; align-items: center; gap: 14px; margin-bottom: 16px; font-weight: 700; }}
 figcaption b {{ display: grid; place-items: center; width: 40px; height: 40px; border-radius: 50%;
   background: #0b6b5f; color: #fff; font-size: 21px; }}
 .window {{ overflow: hidden; border-radius: 18px; border: 1px solid #c9d5d3; }}
-.pages .window {{ height: 560px; background: #f1f4f3; }}
+.pages .window {{ height: 555px; background: #f1f4f3; }}
 .pages img {{ display: block; width: 100%; }}
 .terminal {{ margin-top: 36px; }}
 .terminal .window {{ padding: 26px 34px 30px; background: rgb(15 23 42); }}
@@ -112,18 +115,15 @@ async def three_pages(story: Story, photographer: Photographer) -> list[tuple[st
     stage = story.stage
     (app,) = await stage.saleor.apps()
     order_id = (await stage.saleor.transactions())[0].token.replace("-", "")
-    staff = await photographer.take(
-        await photographer.open_frame(
-            f"{stage.saleor.dashboard_url}extensions/app/{quote(app.id)}/payments/{order_id}", CARD
-        )
-    )
+    page_of_staff = f"{stage.saleor.dashboard_url}extensions/app/{quote(app.id)}/payments/{order_id}"
+    staff = await photographer.take(await photographer.open_frame(page_of_staff, STAFF))
     # Without a script the return page stays, instead of going on to the shop.
-    page = await photographer.open(await payment_page(stage), CARD, script=False)
+    page = await photographer.open(await payment_page(stage), SHOPPER, script=False)
     paying = await page.screenshot()
     await page.get_by_role("button", name=PAY).click()
     await page.get_by_role("heading", name="Payment received").wait_for()
     back = await photographer.take(page)
-    return [("The shopper pays", paying), ("comes back", back), ("staff charge and refund", staff)]
+    return [("The shopper pays", paying), ("comes back", back), ("staff see all of it", staff)]
 
 
 async def pages_of_shoppers(story: Story, photographer: Photographer) -> None:
@@ -173,7 +173,8 @@ async def compose(photographer: Photographer, pictures: Sequence[tuple[str, byte
         f'<div class="window"><img alt="" src="{_inside(picture)}"></div></figure>'
         for number, (caption, picture) in enumerate(pictures, 1)
     )
-    await photographer.take_all_of(COMPOSITION.format(pages=pages, terminal=terminal), "demo.png", width=1600)
+    html = COMPOSITION.format(pages=pages, terminal=terminal)
+    await photographer.take_all_of(html, "demo.png", width=1600, sharpness=0.75)
 
 
 def _inside(picture: bytes) -> str:

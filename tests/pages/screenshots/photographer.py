@@ -6,7 +6,6 @@ from playwright.async_api import Browser, Page, ViewportSize, expect
 
 HERE = Path(__file__).parent.parent.parent.parent / "docs" / "images"
 PHONE: ViewportSize = {"width": 440, "height": 780}
-CARD: ViewportSize = {"width": 440, "height": 522}
 DESK: ViewportSize = {"width": 800, "height": 640}
 SHARPNESS = 1.5
 
@@ -56,9 +55,11 @@ class Photographer:
         await page.context.close()
         return picture
 
-    async def take_all_of(self, html: str, name: str, *, width: int) -> None:
+    async def take_all_of(self, html: str, name: str, *, width: int, sharpness: float) -> None:
         """Photograph a page that is nowhere, as long as it is."""
-        context = await self._browser.new_context(viewport={"width": width, "height": 900})
+        context = await self._browser.new_context(
+            viewport={"width": width, "height": 900}, device_scale_factor=sharpness
+        )
         page = await context.new_page()
         await page.set_content(html)
         await page.screenshot(path=HERE / name, full_page=True)
