@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Mapping
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from graphql import (
@@ -19,8 +19,8 @@ from graphql import (
 from graphql.execution import get_variable_values
 
 from app.saleor.testing import payload
+from app.saleor.testing.begin import initialize
 from app.saleor.testing.ids import InvalidId, global_id, key_of
-from app.saleor.testing.rules.answers import SaleorCrashed
 from app.saleor.testing.rules.booking import offer
 from app.saleor.testing.rules.problems import ProblemRefused, add_problem, dismiss_problems
 from app.saleor.testing.rules.reports import Report, ReportRefused, book_report
@@ -50,7 +50,6 @@ class Api:
 
     def __init__(self, world: World, storefront: Storefront) -> None:
         self._world = world
-        self._storefront = storefront
         self._root: dict[str, Any] = {
             "app": self._app,
             "shop": self._shop,
@@ -59,7 +58,7 @@ class Api:
             "order": self._order,
             "transactionEventReport": self._report,
             "transactionUpdate": self._update,
-            "transactionInitialize": self._initialize,
+            "transactionInitialize": partial(initialize, world, storefront),
             "appProblemCreate": self._problem,
             "appProblemDismiss": self._dismiss,
         }
@@ -155,32 +154,6 @@ class Api:
             return [payload.transaction(each) for each in order.transactions]
 
         return {**payload.source(order), "transactions": transactions}
-
-    async def _initialize(self, _info: Info, **arguments: Any) -> payload.Payload:
-        gateway = arguments["paymentGateway"]
-        try:
-            session = await self._storefront.initialize(
-                arguments["id"],
-                amount=arguments.get("amount"),
-                idempotency_key=arguments.get("idempotencyKey"),
-                data=gateway.get("data"),
-                gateway=gateway["id"],
-            )
-        except NotFound as exc:
-            error = {"field": "id", "code": "NOT_FOUND", "message": str(exc)}
-            return {"transaction": None, "transactionEvent": None, "data": None, "errors": [error]}
-        if session.internal_error:
-            raise SaleorCrashed(session.internal_error)
-        begun = event = None
-        if session.transaction and session.event:
-            begun = self._world.transaction(session.transaction.id)
-            event = next(each for each in begun.events if each.id == session.event.id)
-        return {
-            "transaction": payload.transaction(begun) if begun else None,
-            "transactionEvent": payload.event(event, begun.currency) if begun and event else None,
-            "data": session.data,
-            "errors": [each.model_dump() for each in session.errors],
-        }
 
     def _found(self, arguments: Mapping[str, Any]) -> Transaction:
         """Return the transaction of ``id`` or ``token``; raise InvalidId or NotFound."""
