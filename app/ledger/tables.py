@@ -190,6 +190,7 @@ class Payment(SQLModel, table=True):
         Index("ix_payment_of_amount", "installation_id", "amount", "created_at", "id", "currency"),
         _where("email_digest IS NOT NULL", "ix_payment_of_shopper", "email_digest", "created_at", "id"),
         _where("order_number IS NOT NULL", "ix_payment_order_number", "order_number"),
+        _where("next_order_look_at IS NOT NULL", "ix_payment_next_order_look_at", "next_order_look_at"),
         _where("problem IS NOT NULL", "ix_payment_problem", "account_id"),
         _where("problem IS NOT NULL", "ix_payment_problem_of_store", "installation_id", "created_at", "id"),
         _where("problem IS NOT NULL", "ix_payment_problem_kinds", *_OF_PROBLEMS),
@@ -208,6 +209,10 @@ class Payment(SQLModel, table=True):
     channel: str = Field(max_length=255)
     source_id: str = Field(max_length=100)  # the checkout or order that is paid
     order_number: str | None = Field(default=None, max_length=64)
+    next_order_look_at: datetime | None = Field(
+        default=None, sa_type=Moment
+    )  # when Saleor is asked for it; None: never
+    order_looks: int = Field(default=0)
     email_digest: str | None = Field(default=None, max_length=32)
     language: str = Field(default="en", max_length=5)
     return_url: str | None = Field(default=None, sa_type=Text)

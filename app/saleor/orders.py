@@ -10,7 +10,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.saleor.errors import SaleorRefused, SaleorUnreachable
 from app.saleor.graphql import SaleorClient
@@ -47,6 +47,15 @@ class OrderToPay(Order):
         return self.status not in _NEVER_PAID
 
 
+class PlacedOrder(BaseModel):
+    """What a checkout has become: its id and the number by which people call it."""
+
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
+
+    id: str = Field(min_length=1, max_length=100)
+    number: str = Field(min_length=1, max_length=64)
+
+
 @dataclass(frozen=True, slots=True)
 class Begun:
     """A transaction that Saleor has begun and asked the app about: ``data`` is what the app answered the storefront."""
@@ -65,6 +74,20 @@ async def order_to_pay(client: SaleorClient, installed: Installed, order_id: str
     gateway = (data.get("app") or {}).get("identifier") or ""
     try:
         return (None if data.get("order") is None else OrderToPay.model_validate(data["order"])), gateway
+    except ValidationError as exc:
+        msg = "Saleor told an order in a way that cannot be read"
+        raise SaleorUnreachable(msg) from exc
+
+
+async def order_placed(client: SaleorClient, installed: Installed, transaction_id: str) -> PlacedOrder | None:
+    """Return the order that a transaction belongs to; None as long as it is still a checkout, or is not known there.
+
+    Raises SaleorError.
+    """
+    data = await client.ask(installed, "order_of_transaction", {"id": transaction_id})
+    order = (data.get("transaction") or {}).get("order")
+    try:
+        return None if order is None else PlacedOrder.model_validate(order)
     except ValidationError as exc:
         msg = "Saleor told an order in a way that cannot be read"
         raise SaleorUnreachable(msg) from exc

@@ -9,6 +9,7 @@ from app.ledger.outbox import event_with_payment, later_events
 from app.ledger.tables import EventState, Payment, SaleorEvent
 from app.payments.desk import Desk
 from app.payments.paid_with import from_kept
+from app.payments.placed_order import look_for_order
 from app.payments.problems import clear, of_event, raise_on
 from app.saleor.answers import AvailableAction, EventType
 from app.saleor.errors import SaleorError, SaleorNotAuthorised, SaleorRefused
@@ -84,6 +85,7 @@ def _post(event: SaleorEvent, payment: Payment, error: SaleorError | None, desk:
         event.next_attempt_at = None
         event.last_error = None
         clear(payment, of_event(event))
+        look_for_order(payment, EventType(event.type), desk.now())
         return
     event.last_error = str(error)
     if isinstance(error, SaleorRefused):

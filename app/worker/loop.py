@@ -7,6 +7,7 @@ import structlog
 
 from app.ledger.inbox import NOTIFICATIONS
 from app.ledger.outbox import EVENTS
+from app.ledger.placed_orders import ORDERS
 from app.ledger.sheets import LOOKS
 from app.ledger.told_problems import PROBLEMS
 from app.payments.deadline import Deadline
@@ -15,6 +16,7 @@ from app.payments.notify import digest
 from app.payments.settle import look
 from app.saleor.graphql import SaleorClient
 from app.worker.deliver import deliver
+from app.worker.find_order import find_order
 from app.worker.lane import Lane, Trade
 from app.worker.problems import compare_problems
 
@@ -37,11 +39,15 @@ class Worker:
         async def compare(desk: Desk, installation_id: int) -> None:
             await compare_problems(desk, saleor, installation_id)
 
+        async def find(desk: Desk, payment_id: int) -> None:
+            await find_order(desk, saleor, payment_id)
+
         self._lanes = (
             Lane(Trade(NOTIFICATIONS, digest, most=10, share=5)),
             Lane(Trade(LOOKS, _look, most=40, share=10)),
             Lane(Trade(EVENTS, tell, most=40, share=10)),
             Lane(Trade(PROBLEMS, compare, most=5, share=1)),
+            Lane(Trade(ORDERS, find, most=8, share=2)),
         )
         self._stopping = asyncio.Event()
 

@@ -23,7 +23,7 @@ from app.ledger.emails import EmailDigests
 from app.ledger.inbox import Inbox
 from app.ledger.installations import InstallationBook, OpenInstallation
 from app.ledger.sheets import Sheet, load_by_transaction
-from app.ledger.tables import Installation, Kind, MerchantAccount, Notification, Operation, SaleorEvent
+from app.ledger.tables import Installation, Kind, MerchantAccount, Notification, Operation, Payment, SaleorEvent
 from app.ledger.told_problems import compare_problems_next
 from app.ledger.vault import Vault
 from app.payments.desk import Addresses, Desk, Gateways
@@ -224,6 +224,7 @@ class Shop:
             SaleorEvent.next_attempt_at,
             Notification.next_attempt_at,
             Installation.problems_due_at,
+            Payment.next_order_look_at,
         )
         async with self.desk.database.transaction() as session:
             later = [

@@ -1,5 +1,6 @@
 """An app looks at an order, and begins a transaction on it: the SDK's own calls, at a Saleor over HTTP."""
 
+import base64
 from collections.abc import AsyncIterator
 from decimal import Decimal
 
@@ -9,7 +10,7 @@ import pytest
 from app.saleor.documents import Documents
 from app.saleor.errors import SaleorNotAuthorised, SaleorRefused, SaleorUnreachable
 from app.saleor.graphql import SaleorClient
-from app.saleor.orders import Begun, begin_transaction, order_to_pay
+from app.saleor.orders import Begun, PlacedOrder, begin_transaction, order_placed, order_to_pay
 from app.saleor.testing import FakeSaleor, SaleorSettings, serving
 from app.saleor.testing.vocabulary import WebhookEvent
 from tests.saleor.doorway import MANIFEST
@@ -136,3 +137,23 @@ async def test_an_app_without_the_permission_sees_no_transactions(client: Saleor
         store = Row(running.saleor.api_url, schema_version="3.23", app_id=done.app_id, token=done.token or "")
         with pytest.raises(SaleorNotAuthorised):
             await order_to_pay(client, store, (await running.saleor.new_order()).id)
+
+
+async def test_the_order_of_a_transaction(client: SaleorClient, store: Row, saleor: FakeSaleor) -> None:
+    order = await saleor.new_order()
+    _, gateway = await order_to_pay(client, store, order.id)
+    begun = await begin_transaction(
+        client, store, order_id=order.id, amount=Decimal("569.50"), gateway=gateway, key="the-only-one"
+    )
+    assert await order_placed(client, store, begun.transaction_id) == PlacedOrder(id=order.id, number="1")
+
+
+async def test_a_checkout_is_no_order_yet_and_a_stranger_has_none(
+    client: SaleorClient, store: Row, saleor: FakeSaleor
+) -> None:
+    checkout = await saleor.new_checkout()
+    session = await saleor.initialize(checkout.id)
+    assert session.transaction is not None
+    assert await order_placed(client, store, session.transaction.id) is None
+    nobodys = base64.b64encode(b"TransactionItem:00000000-0000-4000-8000-000000000000").decode()
+    assert await order_placed(client, store, nobodys) is None

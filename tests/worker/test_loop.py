@@ -120,7 +120,7 @@ async def test_a_round_does_everything_that_is_due(shop: Shop) -> None:
     await shop.notify(operation("refund", shop.order_id, "2.00", named="portal-1"))
     shop.clock.forward(minutes=2)
     worker = Worker(shop.books)
-    assert await worker.work_once(shop.desk) == 2  # a notification and a look
+    assert await worker.work_once(shop.desk) == 3  # a notification, a look at the gateway, and one for the order
     assert await worker.work_once(shop.desk) == 1  # and the event that came of them
 
 

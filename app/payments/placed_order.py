@@ -1,0 +1,45 @@
+"""The order that a checkout has become: staff know a payment by its number, and Saleor tells nobody when it is placed.
+
+So it is asked for, from the moment at which Saleor has a payment that covers the checkout. Orders are placed seconds
+later, or when staff or Saleor complete the checkout, or never. Pure.
+"""
+
+from datetime import datetime, timedelta
+
+from app.ledger.tables import Payment
+from app.saleor.answers import EventType
+from app.saleor.orders import PlacedOrder
+
+_COVERING = {
+    EventType.AUTHORIZATION_REQUEST,
+    EventType.AUTHORIZATION_SUCCESS,
+    EventType.CHARGE_REQUEST,
+    EventType.CHARGE_SUCCESS,
+}
+_PAUSES = (
+    timedelta(minutes=1),
+    timedelta(minutes=10),
+    timedelta(hours=1),
+    timedelta(hours=6),
+    timedelta(days=1),
+)
+
+
+def look_for_order(payment: Payment, told: EventType, now: datetime) -> None:
+    """Have the order asked for, now that Saleor has been told of money for its checkout; begin anew if it was given up.
+
+    A payment of an order has its number from the beginning.
+    """
+    if told in _COVERING and payment.order_number is None and payment.next_order_look_at is None:
+        payment.order_looks = 0
+        payment.next_order_look_at = now
+
+
+def note_order(payment: Payment, placed: PlacedOrder | None, now: datetime) -> None:
+    """Note which order it is; None: there is none yet, or Saleor does not say, and it is asked again later."""
+    if placed is not None:
+        payment.order_number, payment.source_id = placed.number, placed.id
+        payment.next_order_look_at, payment.updated_at = None, now
+        return
+    looks = payment.order_looks
+    payment.next_order_look_at = now + _PAUSES[looks - 1] if looks <= len(_PAUSES) else None

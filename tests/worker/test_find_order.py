@@ -1,0 +1,77 @@
+"""Staff know a payment by the number of its order, which a checkout gets only after it is paid."""
+
+from datetime import timedelta
+
+import pytest
+
+from app.saleor.testing.state import Order
+from tests.payments.shop import Shop, source
+from tests.payments.till import payment
+
+
+def place(shop: Shop) -> Order:
+    """The checkout becomes an order."""
+    checkout = shop.transaction.checkout
+    assert checkout is not None
+    order = Order(token=checkout.token, number="1042", basket=checkout.basket)
+    shop.transaction.order, shop.transaction.checkout = order, None
+    return order
+
+
+async def number(shop: Shop) -> str | None:
+    return (await shop.sheet()).payment.order_number
+
+
+async def test_the_order_is_found_once_it_is_placed(paid: Shop) -> None:
+    assert await number(paid) is None
+    order = place(paid)
+    await paid.later(minutes=2)
+    sheet = await paid.sheet()
+    assert (sheet.payment.order_number, sheet.payment.source_id) == ("1042", order.id)
+    assert sheet.payment.next_order_look_at is None
+
+
+async def test_nobody_looks_before_saleor_has_the_money(shop: Shop) -> None:
+    shop.till.will(shop.till.page())
+    await shop.begin()
+    await shop.later(minutes=30)
+    kept = (await shop.sheet()).payment
+    assert (kept.next_order_look_at, kept.order_looks) == (None, 0)
+
+
+async def test_an_order_that_is_never_placed_is_given_up_until_there_is_money_again(paid: Shop) -> None:
+    await paid.later(days=3)
+    kept = (await paid.sheet()).payment
+    assert (kept.next_order_look_at, kept.order_looks, kept.order_number) == (None, 6, None)
+
+
+async def test_saleor_is_silent_and_comes_back(paid: Shop) -> None:
+    paid.books.silent = True
+    place(paid)
+    await paid.later(minutes=5)
+    assert await number(paid) is None
+    paid.books.silent = False
+    await paid.later(minutes=30)
+    assert await number(paid) == "1042"
+
+
+@pytest.mark.parametrize("flow", ["CHARGE", "AUTHORIZATION"])
+async def test_it_is_asked_as_often_as_it_is_worth(shop: Shop, flow: str) -> None:
+    await shop.paid(flow)
+    asked = shop.clock.now
+    pauses = []
+    while (due := (await shop.sheet()).payment.next_order_look_at) is not None:
+        pauses.append(due - asked)
+        asked = due
+        await shop.later(seconds=(due - shop.clock.now).total_seconds())
+    assert pauses == [timedelta(minutes=1), timedelta(minutes=10), timedelta(hours=1), timedelta(hours=6), timedelta(1)]
+
+
+async def test_the_payment_of_an_order_has_its_number_and_nobody_is_asked(shop: Shop) -> None:
+    shop.till.will(shop.till.page())
+    order = source(__typename="Order", id="T3JkZXI6MQ==", number="77", userEmail="taras@example.com")
+    await shop.begin(sourceObject=order)
+    await shop.notify(payment(shop.order_id))
+    await shop.work()
+    sheet = await shop.sheet()
+    assert (sheet.payment.order_number, sheet.payment.next_order_look_at, sheet.payment.order_looks) == ("77", None, 0)
