@@ -99,8 +99,9 @@ laws: $(STAMP) ## Break each law of money in a copy of the program: its tests mu
 	$(BIN)/python -m tests.laws.break_laws $(ARGS)
 
 .PHONY: bench
-bench: $(STAMP) ## Measure webhooks, the gateway client, and a register of a million lines
+bench: $(STAMP) ## Measure webhooks, pages with a million payments, the gateway client, a register of a million lines
 	$(BIN)/python -m bench.webhooks
+	$(BIN)/python -m bench.pages
 	$(BIN)/python -m bench.gateway_client
 	$(BIN)/python -m bench.register_stream
 

@@ -5,6 +5,7 @@ and checkouts, cards and declines, some refunds, few problems, and amounts of wh
 """
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,12 @@ class Store:
     digest: str
 
 
-def fill(url: str, store: Store, rows: int, until: str) -> None:
-    """Make that many payments, a minute between each, the last one begun at ``until``."""
+def fill(url: str, store: Store, rows: int) -> None:
+    """Make that many payments, a minute between each, the last one begun now."""
     first, second, rare = store.accounts
     values: dict[str, Any] = {
         "store": store.installation_id, "first": first, "second": second, "rare": rare, "digest": store.digest,
-        "rows": rows, "until": until,
+        "rows": rows, "until": datetime.now(UTC),
     }  # fmt: skip
     with psycopg.connect(url, autocommit=True) as server:
         cursor = psycopg.ClientCursor(server)

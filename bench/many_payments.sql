@@ -19,8 +19,8 @@ INSERT INTO operation (payment_id, kind, idempotency_key, state, amount, currenc
     psp_reference, operation_id, status_code, message, waits_for_shopper, particulars, inferred, looks, created_at,
     updated_at)
 SELECT p.id, 'create', 'create',
-    CASE WHEN p.id %% 12 = 0 THEN 'failure' WHEN p.id %% 20 = 1 THEN 'init' WHEN p.id %% 100 = 2 THEN 'pending'
-         WHEN p.id %% 5000 = 9 AND p.id < %(rows)s / 10 THEN 'unknown' ELSE 'success' END,
+    CASE WHEN p.id %% 12 = 0 THEN 'failure' WHEN p.id %% 5000 = 9 AND p.id < %(rows)s / 10 THEN 'unknown'
+         WHEN p.id %% 4 = 1 AND p.id > %(rows)s - 1000 THEN 'init' ELSE 'success' END,
     p.amount, 'UAH',
     jsonb_build_object('mode', 'hosted', 'method', 'purchase', 'amount', '100.00', 'currency', 'UAH',
         'order_id', p.order_id, 'order_3ds_bypass', 'supported', 'customer_fname', 'Olena', 'customer_lname', 'Kovalenko',

@@ -11,7 +11,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Boolean, ColumnElement, CompoundSelect, exists, func, literal, literal_column, tuple_, union_all
+from sqlalchemy import ColumnElement, CompoundSelect, exists, func, literal, text, tuple_, union_all
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -27,7 +27,9 @@ from app.ledger.tables import (
     State,
 )
 
-_TRUTH = Boolean()
+# The conditions of two indexes, word for word: so both databases see at once that these serve.
+_NO_SUCCESS = text("operation.state <> 'success'")
+_NO_CREATION = text("operation.kind <> 'create'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +152,9 @@ def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
 
 def _in_state(state: State) -> ColumnElement[bool]:
     """Return that a payment has an operation in that state. The database is told which way is the shorter one."""
-    if state is State.SUCCESS:  # most have: looked for payment by payment
+    if state.final:  # many have: looked for payment by payment
         return exists().where(col(Operation.payment_id) == col(Payment.id), col(Operation.state) == state)
-    not_success = literal_column("operation.state <> 'success'", type_=_TRUTH)  # as the index has it, word for word
-    return col(Payment.id).in_(select(Operation.payment_id).where(col(Operation.state) == state, not_success))
+    return col(Payment.id).in_(select(Operation.payment_id).where(col(Operation.state) == state, _NO_SUCCESS))
 
 
 def _called(names: Names, installation_id: int | None) -> CompoundSelect[Any]:
@@ -164,9 +165,7 @@ def _called(names: Names, installation_id: int | None) -> CompoundSelect[Any]:
             select(Payment.id).where(col(Payment.order_id).in_(names.exact)),
             select(BurntOrder.payment_id).where(col(BurntOrder.order_id).in_(names.exact)),
             select(Operation.payment_id).where(col(Operation.operation_id).in_(names.exact)),
-            select(Operation.payment_id).where(
-                col(Operation.psp_reference).in_(names.exact), literal_column("kind <> 'create'", type_=_TRUTH)
-            ),
+            select(Operation.payment_id).where(col(Operation.psp_reference).in_(names.exact), _NO_CREATION),
             select(Payment.id).where(_of_store(installation_id), col(Payment.transaction_id).in_(names.exact)),
         ]
     if names.beginning:

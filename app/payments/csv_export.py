@@ -19,7 +19,7 @@ COLUMNS = (
     "begun", "order_number", "order_id", "transaction_id", "amount", "currency", "standing", "reserved", "charged",
     "refunded", "paid_with", "channel", "account", "problem",
 )  # fmt: skip
-AT_ONCE = 500
+AT_ONCE = 200
 """Payments that are read at once, and held in memory."""
 
 # What begins a formula in some spreadsheet, also behind white space that it drops.

@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import expect
 
 from tests.commands.conftest import one_database
-from tests.dashboard.framing import Complaints, dashboard_of, heard, sign_in
+from tests.dashboard.framing import Complaints, dashboard_of, heard, heard_again, sign_in
 from tests.dashboard.office import Office
 
 pytestmark = pytest.mark.browser
@@ -72,7 +72,7 @@ async def test_what_is_found_is_saved_as_a_file_from_within_the_sandboxed_frame(
 
         office.shop.clock.forward(hours=1)  # the token is over, and the Dashboard has no other one
         await frame.get_by_role("button", name="Download as CSV").click()
-        await page.wait_for_function("heard.filter(each => each.type === 'notifyReady').length > 1")
+        await heard_again(page, "notifyReady", 2)
         async with page.expect_download():
             await page.evaluate("token => refresh(token)", office.token())
         await expect(frame.get_by_role("alert")).to_be_hidden()

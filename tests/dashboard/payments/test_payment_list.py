@@ -10,7 +10,7 @@ from app.ledger.tables import Kind, State
 from tests.commands.books import a_payment, operation
 from tests.commands.conftest import one_database
 from tests.dashboard.office import Office, names, next_door, open_office
-from tests.payments.shop import SALEOR, Shop
+from tests.payments.shop import Shop
 
 
 def numbers(answer: httpx2.Response) -> list[int]:
@@ -156,18 +156,6 @@ async def test_what_is_found_can_be_had_as_a_file(office: Office) -> None:
     page = await office.do("/payments", search="olena@example.com", after=f"{20:032x}")
     (form,) = re.findall(r'<form class="file".*?</form>', page.text, re.DOTALL)
     assert re.findall(r'name="([^"]*)" value="([^"]*)"', form) == [("search", "olena@example.com")]
-
-
-@one_database
-async def test_home_leads_through_the_set_up_until_a_channel_is_mapped(office: Office) -> None:
-    assert "There is no payment yet." in (await office.see("/")).text
-    await office.desk.accounts.unmap_channel(office.shop.installation.id, "uah")
-    await next_door(office.shop)
-    steps = await office.see("/")
-    assert f"saleor-gateway accounts add --saleor {SALEOR} " in steps.text
-    assert "A gateway is tranzzo" in steps.text
-    assert "Installed and running" in steps.text
-    assert "Установлено, працює" in (await office.see("/", **{"Accept-Language": "uk-UA"})).text
 
 
 @one_database

@@ -1,0 +1,123 @@
+"""Staff of a store with payments by the million, at the pages of an app of their own."""
+
+import asyncio
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+
+from app.ledger.accounts import NewAccount
+from app.main import open_desk
+from app.saleor.testing.signing import SigningKey
+from app.settings import Settings
+from bench.asking import free_port, wait_until_it_answers
+from bench.many_payments import Store, fill
+from bench.webhooks import KEYS, POS_ID, Subject, database, prepared, started
+
+SALEOR = "http://127.0.0.1:9"
+SHOPPER = "olena@example.com"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A page as it is asked for; ``form``: it is posted."""
+
+    name: str
+    path: str
+    form: str | None = None
+
+
+@dataclass
+class File:
+    """All payments as CSV."""
+
+    seconds: float
+    lines: int
+    megabytes: float
+    memory_before: float
+    memory_peak: float
+
+
+@dataclass
+class Office:
+    """Staff of the store, at the app's pages."""
+
+    subject: Subject
+    key: SigningKey
+    connection: HTTPConnection
+
+    def ask(self, asked: Asked) -> tuple[int, int, float]:
+        """Return status, bytes and seconds of an answer."""
+        body = None if asked.form is None else asked.form.encode()
+        headers = self._headers() | ({"Content-Type": "application/x-www-form-urlencoded"} if body else {})
+        clock = time.perf_counter()
+        self.connection.request("POST" if body else "GET", f"/parts{asked.path}", body, headers)
+        answer = self.connection.getresponse()
+        size = len(answer.read())
+        return answer.status, size, time.perf_counter() - clock
+
+    def file(self) -> File:
+        """Let all payments be written as CSV."""
+        before = self._memory("VmRSS")
+        clock = time.perf_counter()
+        headers = self._headers() | {"Content-Type": "application/x-www-form-urlencoded"}
+        self.connection.request("POST", "/parts/payments.csv", b"search=", headers)
+        answer = self.connection.getresponse()
+        size = lines = 0
+        while piece := answer.read(1 << 16):
+            size, lines = size + len(piece), lines + piece.count(b"\n")
+        took = time.perf_counter() - clock
+        return File(took, lines - 1, size / 1e6, before, self._memory("VmHWM"))
+
+    def _headers(self) -> dict[str, str]:
+        now = int(time.time())
+        said = {
+            "iat": now, "exp": now + 300, "iss": f"{SALEOR}/graphql/", "type": "thirdparty", "token": "bench",
+            "email": "", "user_id": "VXNlcjox", "is_staff": True, "app": "QXBwOjE=", "permissions": ["HANDLE_PAYMENTS"],
+            "user_permissions": ["HANDLE_PAYMENTS", "MANAGE_APPS", "MANAGE_ORDERS"],
+        }  # fmt: skip
+        return {"Authorization": f"Bearer {self.key.token(said)}", "Saleor-Api-Url": f"{SALEOR}/graphql/"}
+
+    def _memory(self, name: str) -> float:
+        lines = Path(f"/proc/{self.subject.process.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(f"{name}:"))
+
+
+@contextmanager
+def open_office(server: str, rows: int, folder: Path) -> Iterator[tuple[Office, str]]:
+    """Give the office of a store with that many payments, and its account that is hardly used."""
+    key = SigningKey()
+    with database(server, folder) as url:
+        port = free_port()
+        settings = Settings(data_dir=folder, database_url=url, base_url=f"http://127.0.0.1:{port}")
+        store = asyncio.run(set_up(settings, key))
+        if rows:
+            fill(url, store, rows)
+        environment = {
+            "APP_DATA_DIR": str(folder), "APP_DATABASE_URL": url, "APP_BASE_URL": settings.base_url,
+            "APP_PORT": str(port), "APP_LOG_LEVEL": "error", "APP_WORKER": "false",
+        }  # fmt: skip
+        with started([sys.executable, "-m", "app.cli", "run"], port, environment) as subject:
+            asyncio.run(wait_until_it_answers(port))
+            connection = HTTPConnection("127.0.0.1", port, timeout=600)
+            yield Office(subject, key, connection), store.accounts[2]
+            connection.close()
+
+
+async def set_up(settings: Settings, key: SigningKey) -> Store:
+    """Return a store with three accounts in a new database."""
+    accounts = [await prepared(settings, SALEOR, key)]
+    async with open_desk(settings) as desk:
+        (installation,) = await desk.installations.all()
+        for name in ("Second", "Third"):
+            another = NewAccount(
+                installation_id=installation.id, name=name, pos_id=POS_ID, base_url=SALEOR, scheme_word="CPAY",
+                keys=KEYS, currencies=["UAH"], storefront_origins=[],
+            )  # fmt: skip
+            accounts.append((await desk.accounts.add(another)).id)
+        digest = desk.emails.kept(installation.id, SHOPPER)
+    first, second, third = accounts
+    return Store(installation.id, (first, second, third), digest)
