@@ -114,10 +114,10 @@ def _step(kind: Kind, amount: Decimal | None, shares: Mapping[str, Decimal] | No
 
 
 def _question(step: Step, now: Balance, order_id: str) -> str:
-    sum_ = now.words(step.amount)
+    sum_ = now.sum(step.amount)
     match step.kind:
         case Kind.CAPTURE if step.amount < now.capturable:
-            rest = now.words(now.capturable - step.amount)
+            rest = now.sum(now.capturable - step.amount)
             return f"Charge {sum_} of the reservation of payment {order_id}, and release the rest of {rest}?"
         case Kind.CAPTURE:
             return f"Charge the reservation of {sum_} of payment {order_id}?"

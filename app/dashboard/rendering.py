@@ -35,6 +35,7 @@ def _environment(name: str) -> jinja2.Environment:
     environment.globals["_"] = say
     environment.filters["money"] = language.money
     environment.filters["moment"] = _moment
+    environment.filters["said"] = language.html
     return environment
 
 

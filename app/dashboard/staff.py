@@ -8,6 +8,7 @@ from fastapi import Depends, HTTPException, Request
 
 from app.dashboard.translation import Translation, marked, translation_for
 from app.ledger.installations import OpenInstallation
+from app.payments.said import Said
 from app.saleor.dashboard_token import DashboardTokens
 from app.saleor.errors import RequestRefused
 
@@ -104,6 +105,6 @@ def refused(
 
     ``field`` is the field of a form that is not right; ``facts`` are what the words tell of.
     """
-    words = language.gettext(message)
+    words = language.say(message) if isinstance(message, Said) else language.gettext(message)
     detail = {"code": code, "message": words % facts if facts else words}
     return HTTPException(status, detail | {"field": field} if field else detail)

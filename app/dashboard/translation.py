@@ -6,20 +6,29 @@ needed.
 """
 
 import gettext
+import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
 from io import BytesIO
 from pathlib import Path
 
 from babel import Locale
+from babel.dates import format_datetime
 from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
+from markupsafe import Markup, escape
+
+from app.payments.said import Kept, Listed, Money, Quoted, Said, Value, marked
+
+__all__ = ["CATALOGUES", "LANGUAGES", "Translation", "catalogue", "marked", "translation", "translation_for"]
 
 CATALOGUES = Path(__file__).parent / "locale"
 LANGUAGES = ("en", "uk")
+_WITH_CODE = re.compile(r"(.+?)((?: \[[^\]]*\])?)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +50,39 @@ class Translation:
         number = format_decimal(amount, format="#,##0.00########", locale=Locale(self.language))
         return f"{number}\N{NO-BREAK SPACE}{currency}" if currency else number
 
+    def html(self, text: Value) -> Markup:
+        """Return in this language what was ``Said`` elsewhere; English words that nobody can translate say so."""
+        match text:
+            case Said():
+                message, values = escape(self.gettext(text.message)), text.values
+                return message % {name: self.html(value) for name, value in values.items()} if values else message
+            case Kept() if found := _WITH_CODE.fullmatch(text):
+                words = self.gettext(found[1])
+                return self._english(text) if words == found[1] else escape(words + found[2])
+            case Quoted():
+                return self._english(text)
+            case Listed():
+                return escape(text.by).join(self.html(each) for each in text.items)
+            case _:
+                return escape(self._value(text))
 
-def marked(message: str) -> str:
-    """Return the message itself: it is translated where it is shown, and found here by whoever collects messages."""
-    return message
+    def _value(self, value: Value) -> str:
+        match value:
+            case Money():
+                return self.money(value.amount, value.currency)
+            case Decimal():
+                return self.money(value, None)
+            case datetime():
+                return f"{format_datetime(value, 'medium', tzinfo=UTC, locale=Locale(self.language))} UTC"
+            case _:
+                return str(value)
+
+    def say(self, text: str) -> str:
+        """Return the same without HTML."""
+        return self.html(text).striptags()
+
+    def _english(self, text: str) -> Markup:
+        return escape(text) if self.language == "en" else Markup('<span lang="en">{}</span>').format(text)
 
 
 @cache

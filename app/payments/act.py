@@ -23,6 +23,7 @@ from app.payments.impossible import why_not, why_not_strictly
 from app.payments.plan import check_amount
 from app.payments.references import keep_reference, reference_of_wish
 from app.payments.refusal import Refusal, RefusalCode
+from app.payments.said import Said
 from app.payments.send import send
 from app.payments.split.planning import keep_shares, split_of_step
 from app.saleor.answers import AvailableAction
@@ -34,6 +35,12 @@ _KINDS = {
     AvailableAction.CHARGE: Kind.CAPTURE,
     AvailableAction.REFUND: Kind.REFUND,
     AvailableAction.CANCEL: Kind.CANCEL,
+}
+
+
+_NOTHING_FOR_SALEOR = {
+    AvailableAction.CHARGE: Said("The amount is zero: for Saleor nothing is left to charge."),
+    AvailableAction.REFUND: Said("The amount is zero: for Saleor nothing is left to refund."),
 }
 
 
@@ -55,7 +62,7 @@ def step_for(action: AvailableAction, amount: Decimal, now: Balance, *, strictly
         return _cancellation(now, strictly)
     possible = now.capturable if action is AvailableAction.CHARGE else now.refundable
     if amount <= 0:  # Saleor asks so when it believes that nothing is left (Saleor contract, A.2)
-        words = f"The amount is zero: for Saleor nothing is left to {action.lower()}." if possible else None
+        words = _NOTHING_FOR_SALEOR[action] if possible else None
         raise Refusal(RefusalCode.INVALID_AMOUNT, words or why_not(action, amount, now), "amount")
     check_amount(amount)
     if amount > possible:
@@ -83,7 +90,8 @@ async def act(desk: Desk, asked: Asked, find: Find) -> tuple[Sheet, Operation]:
         sheet = await find(session)
         account = None if sheet is None else await session.get(MerchantAccount, sheet.payment.account_id)
         if sheet is None or account is None:
-            raise Refusal(RefusalCode.UNKNOWN_PAYMENT, "This payment was not made with this app: nothing was done.")
+            words = Said("This payment was not made with this app: nothing was done.")
+            raise Refusal(RefusalCode.UNKNOWN_PAYMENT, words)
         operation, fresh = _find_or_add(desk, session, sheet, asked, account)
         if fresh:
             await session.flush()
@@ -102,11 +110,14 @@ def _find_or_add(
 ) -> tuple[Operation, bool]:
     known = sheet.by_key(asked.key)
     if known is not None and not asked.is_repeated_by(known):
-        raise Refusal(RefusalCode.NOT_POSSIBLE, "This was sent before, and asked for something else then.")
+        raise Refusal(RefusalCode.NOT_POSSIBLE, Said("This was sent before, and asked for something else then."))
     if known is not None:
         return known, False
     if asked.currency != sheet.payment.currency:
-        raise Refusal(RefusalCode.CURRENCY_NOT_SUPPORTED, f"This payment is in {sheet.payment.currency}.")
+        raise Refusal(
+            RefusalCode.CURRENCY_NOT_SUPPORTED,
+            Said("This payment is in %(currency)s.", currency=sheet.payment.currency),
+        )
     operation = _added(desk, sheet, asked, account)
     session.add(operation)
     sheet.operations.append(operation)

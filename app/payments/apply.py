@@ -12,15 +12,18 @@ from typing import Any
 from app.ledger.sheets import Sheet
 from app.ledger.tables import EventState, Kind, Mode, Operation, Payment, SaleorEvent, State
 from app.payments.balance import ZERO, balance
-from app.payments.closing import reason_of_closing
+from app.payments.closing import PAGE_CLOSED, reason_of_closing
 from app.payments.mapper import Known, Seen, Verdict, believable, event_of, judge
 from app.payments.paid_with import as_kept
 from app.payments.particulars import Particulars
 from app.payments.problems import clear, disagrees, of_waiting, of_words, raise_on
 from app.payments.references import keep_reference, reference_of_note, reference_of_problem, reference_of_release
+from app.payments.said import marked
 from app.payments.schedule import Schedule
 from app.saleor.answers import EventType
 
+_UNCLEAR = marked("The gateway tells of this payment what was not asked: look at its problem first")
+_TOO_LATE = marked("The shopper paid before the payment could be cancelled: refund it instead")
 _MESSAGE_LIMIT = 512  # Saleor contract, A.7: longer messages are cut there
 
 
@@ -277,13 +280,13 @@ def _conclude_cancellation(sheet: Sheet, posting: Posting) -> None:
             continue
         if create.state is State.FAILURE:
             operation.state = State.SUCCESS
-            operation.message = "The payment page was closed; nothing was paid"
+            operation.message = PAGE_CLOSED
         elif not create.state.final:
             operation.state = State.FAILURE
-            operation.message = "The gateway tells of this payment what was not asked: look at its problem first"
+            operation.message = _UNCLEAR
         else:
             operation.state = State.FAILURE
-            operation.message = "The shopper paid before the payment could be cancelled: refund it instead"
+            operation.message = _TOO_LATE
         operation.next_look_at = None
         operation.updated_at = posting.now
         event = event_of(Kind.CANCEL, sheet.payment.flow, operation.state)

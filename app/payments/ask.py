@@ -12,8 +12,10 @@ from app.payments.balance import in_flight
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
 from app.payments.refusal import Refusal, RefusalCode
+from app.payments.said import Said
 from app.payments.settle import look, shown_at_gateway
 
+_BEING_ASKED = Said("The gateway is being asked at this moment: try again in a minute.")
 _METHODS = {Kind.CAPTURE: Method.CAPTURE, Kind.VOID: Method.VOID, Kind.REFUND: Method.REFUND}
 
 
@@ -38,7 +40,7 @@ async def ask_now(desk: Desk, order_id: str) -> GatewayError | None:
         return await _compare(desk, account, sheet, deadline)
     calling_until = desk.schedule.after_intent(waiting_for.updated_at)
     if waiting_for.state is State.INTENT and desk.now() < calling_until:
-        raise Refusal(RefusalCode.NOT_POSSIBLE, "The gateway is being asked at this moment: try again in a minute.")
+        raise Refusal(RefusalCode.NOT_POSSIBLE, _BEING_ASKED)
     assert waiting_for.id is not None  # noqa: S101 - a row that was read has its id
     return await look(desk, waiting_for.id, deadline)
 
@@ -80,7 +82,7 @@ async def _read(desk: Desk, order_id: str) -> tuple[Sheet, MerchantAccount]:
     async with desk.database.transaction() as session:
         sheet = await find_by_order(session, order_id)
         if sheet is None:
-            raise Refusal(RefusalCode.UNKNOWN_PAYMENT, "There is no such payment.")
+            raise Refusal(RefusalCode.UNKNOWN_PAYMENT, Said("There is no such payment."))
         account = await session.get(MerchantAccount, sheet.payment.account_id)
     assert account is not None  # noqa: S101 - an account with payments is never deleted
     return sheet, account

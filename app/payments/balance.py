@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from app.ledger.tables import Flow, Kind, Operation, State
+from app.payments.said import Money
 from app.saleor.answers import AvailableAction
 
 ZERO = Decimal("0.00")
@@ -48,9 +49,9 @@ class Balance:
             actions.append(AvailableAction.CANCEL)
         return tuple(actions)
 
-    def words(self, amount: Decimal) -> str:
-        """Return an amount of this payment as people read it."""
-        return f"{amount} {self.currency}"
+    def sum(self, amount: Decimal) -> Money:
+        """Return an amount of this payment."""
+        return Money(amount, self.currency)
 
 
 def balance(flow: Flow, operations: Sequence[Operation]) -> Balance:

@@ -14,6 +14,7 @@ from app.payments.balance import ZERO, Balance
 from app.payments.desk import Desk
 from app.payments.plan import check_amount
 from app.payments.refusal import Refusal, RefusalCode
+from app.payments.said import Said
 from app.payments.split.choice import readable
 from app.saleor.answers import AvailableAction
 
@@ -76,12 +77,12 @@ async def _asked(desk: Desk, order_id: str, wish: Wish, installation_id: int | N
         amount = _whole(sum(taken_from.values(), ZERO), amount)
     if wish.kind in {Kind.CAPTURE, Kind.REFUND}:
         if amount is None or amount <= 0:
-            raise Refusal(RefusalCode.INVALID_AMOUNT, "Say how much: the amount is above zero.", "amount")
+            raise Refusal(RefusalCode.INVALID_AMOUNT, Said("Say how much: the amount is above zero."), "amount")
         check_amount(amount)
     async with desk.database.transaction() as session:
         sheet = await find_by_order(session, order_id, installation_id=installation_id)
     if sheet is None:
-        raise Refusal(RefusalCode.UNKNOWN_PAYMENT, "There is no such payment.")
+        raise Refusal(RefusalCode.UNKNOWN_PAYMENT, Said("There is no such payment."))
     return Asked(
         action=_ACTIONS[wish.kind],
         amount=ZERO if amount is None else amount,
@@ -95,6 +96,10 @@ async def _asked(desk: Desk, order_id: str, wish: Wish, installation_id: int | N
 
 def _whole(parts: Decimal, amount: Decimal | None) -> Decimal:
     if amount is not None and amount != parts:
-        words = f"{parts} is taken from the sub-merchants, but {amount} is asked: say the same sum, or leave one out."
+        words = Said(
+            "%(parts)s is taken from the sub-merchants, but %(amount)s is asked: say the same sum, or leave one out.",
+            parts=parts,
+            amount=amount,
+        )
         raise Refusal(RefusalCode.INVALID_AMOUNT, words, "amount")
     return parts

@@ -10,16 +10,20 @@ from app.ledger.sheets import Sheet
 from app.ledger.tables import Kind, Operation, Payment, State
 from app.payments.balance import ZERO
 from app.payments.mapper import Seen
+from app.payments.said import marked
 from app.payments.schedule import Schedule
 
 CANCELLED = "6007"  # gateway interface, 7: what the gateway says of a payment that was cancelled before it was paid
 
-TIME_IS_OVER = "Nobody paid in time, and the payment page was closed"
-BY_STAFF = "Staff cancelled the payment in the app, and the payment page was closed"
-LINK_IS_LOST = "The address of the payment page got lost with the gateway's answer, so the page was closed unused"
+TIME_IS_OVER = marked("Nobody paid in time, and the payment page was closed")
+PAGE_CLOSED = marked("The payment page was closed; nothing was paid")
+BY_STAFF = marked("Staff cancelled the payment in the app, and the payment page was closed")
+LINK_IS_LOST = marked(
+    "The address of the payment page got lost with the gateway's answer, so the page was closed unused"
+)
 BEGIN_ANEW = "begin-anew-"  # the key of a closing after which the webhook that asks for it opens another page
 
-REPLACED = "A newer attempt to pay has taken its place, and the payment page was closed"
+REPLACED = marked("A newer attempt to pay has taken its place, and the payment page was closed")
 
 
 def cancellation(

@@ -19,7 +19,7 @@ from app.ledger.sheets import Sheet, load_by_operation
 from app.ledger.tables import BurntOrder, Kind, MerchantAccount, Operation, State
 from app.payments.apply import Posting, apply, raise_problem, what_is_known
 from app.payments.balance import in_flight
-from app.payments.closing import BEGIN_ANEW, LINK_IS_LOST, being_closed, cancellation, link_is_missing
+from app.payments.closing import BEGIN_ANEW, LINK_IS_LOST, PAGE_CLOSED, being_closed, cancellation, link_is_missing
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
 from app.payments.insist import insist
@@ -27,6 +27,7 @@ from app.payments.intent import add_creation
 from app.payments.mapper import Seen, judge
 from app.payments.outcome import post_error
 from app.payments.references import fresh_order_id
+from app.payments.said import Money, Said
 from app.payments.seen import seen_in
 
 log = structlog.get_logger(__name__)
@@ -144,7 +145,7 @@ async def _burn(
     session.add(BurntOrder(order_id=payment.order_id, payment_id=payment.id, burnt_at=now))
     create.operation_id, create.status_code = seen.gateway_id, seen.status_code
     create.message = f"{LINK_IS_LOST}; another one is opened in its place"
-    closing.message = "The payment page was closed; nothing was paid"
+    closing.message = PAGE_CLOSED
     for each, state in ((create, State.FAILURE), (closing, State.SUCCESS)):
         each.state, each.next_look_at, each.updated_at = state, None, now
     attempt = _attempts(sheet) + 1
@@ -171,9 +172,11 @@ def post_former(sheet: Sheet, seen: Seen, now: datetime) -> str:
     That it was closed is no news. That somebody has paid on a page that nobody could know is for a person to look at.
     """
     if seen.kind is Kind.CREATE and seen.state is State.SUCCESS:
-        words = (
-            f"Order {seen.order_id} was closed before anybody could be sent to it, and now the gateway says that "
-            f"{seen.amount} {seen.currency} was paid on it: look at it in the merchant portal and refund it there."
+        words = Said(
+            "Order %(order)s was closed before anybody could be sent to it, and now the gateway says that %(sum)s was "
+            "paid on it: look at it in the merchant portal and refund it there.",
+            order=seen.order_id,
+            sum=Money(seen.amount, seen.currency),
         )
         raise_problem(sheet, words, now)
         return "success of an order that this payment had before: a problem for staff"

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from app.ledger.tables import Flow, Kind, State
+from app.payments.names import ENDS
 from app.payments.particulars import Particulars
+from app.payments.said import Money, Said
 from app.saleor.answers import EventType, PaymentMethod
 
 
@@ -66,7 +68,7 @@ class Verdict:
     amount: Decimal | None = None
     event: EventType | None = None
     message: str = ""
-    problem: str | None = None
+    problem: Said | None = None
 
 
 _EVENTS: dict[tuple[Kind, Flow | None, State], EventType] = {
@@ -104,8 +106,11 @@ def judge(known: Known, seen: Seen) -> Verdict:
         return Verdict(problem=problem)
     if known.state.final and seen.state.final and known.state is not seen.state and not known.inferred:
         return Verdict(
-            problem=f"The gateway said {known.state.value} first and now says {seen.state.value}: "
-            "compare this payment with the merchant portal."
+            problem=Said(
+                "The gateway said %(first)s first and now says %(now)s: compare this payment with the merchant portal.",
+                first=ENDS[known.state],
+                now=ENDS[seen.state],
+            )
         )
     if known.inferred and seen.state is known.state:
         return Verdict(state=seen.state)  # what we concluded is now the gateway's word; Saleor has heard it
@@ -120,28 +125,45 @@ def judge(known: Known, seen: Seen) -> Verdict:
     )
 
 
-def _mismatch(known: Known, seen: Seen) -> str | None:
+def _mismatch(known: Known, seen: Seen) -> Said | None:
     """Return in words for staff what does not agree with what was asked; None when all does."""
     if seen.pos_id.lower() != known.pos_id.lower():
-        return f"The gateway reports another point of sale ({seen.pos_id}) than this payment was made at."
+        return Said(
+            "The gateway reports another point of sale (%(pos_id)s) than this payment was made at.", pos_id=seen.pos_id
+        )
     if seen.order_id != known.order_id:
-        return f"The gateway reports another order ({seen.order_id}) than the one that was asked about."
+        return Said(
+            "The gateway reports another order (%(order)s) than the one that was asked about.", order=seen.order_id
+        )
     if seen.currency != known.currency:
-        return f"The gateway reports {seen.amount} {seen.currency}, but the payment is in {known.currency}."
+        return Said(
+            "The gateway reports %(sum)s, but the payment is in %(currency)s.",
+            sum=Money(seen.amount, seen.currency),
+            currency=known.currency,
+        )
     if seen.flow is not None and seen.flow is not known.flow:
-        return f"The gateway reports a payment for {seen.flow.value}, but it was made for {known.flow.value}."
+        return Said(
+            "The gateway reports a payment for %(seen)s, but it was made for %(asked)s.",
+            seen=seen.flow.value,
+            asked=known.flow.value,
+        )
     return None if seen.state is State.FAILURE else _wrong_amount(known, seen)
 
 
-def _wrong_amount(known: Known, seen: Seen) -> str | None:
+def _wrong_amount(known: Known, seen: Seen) -> Said | None:
     if seen.paid is not None and seen.paid_currency not in {None, known.currency}:
-        return f"The shopper paid {seen.paid} {seen.paid_currency}, but the payment is in {known.currency}."
+        paid = Money(seen.paid, seen.paid_currency or "")
+        return Said("The shopper paid %(sum)s, but the payment is in %(currency)s.", sum=paid, currency=known.currency)
     if seen.paid is None and known.asked is not None and seen.amount != known.asked:
-        return f"The gateway reports {seen.amount} {seen.currency}, but {known.asked} {known.currency} was asked."
+        return Said(
+            "The gateway reports %(sum)s, but %(asked)s was asked.",
+            sum=Money(seen.amount, seen.currency),
+            asked=Money(known.asked, known.currency),
+        )
     amount = seen.amount if seen.paid is None else seen.paid
-    return (
-        None if believable(amount) else f"The gateway reports {amount} {known.currency}, which is no amount of money."
-    )
+    if believable(amount):
+        return None
+    return Said("The gateway reports %(sum)s, which is no amount of money.", sum=Money(amount, known.currency))
 
 
 def believable(amount: Decimal) -> bool:

@@ -14,6 +14,7 @@ from app.payments.closing import being_begun_anew
 from app.payments.desk import Desk
 from app.payments.fresh_order import post_former
 from app.payments.problems import SEALED, clear
+from app.payments.said import Said
 from app.payments.seen import seen_in
 
 log = structlog.get_logger(__name__)
@@ -23,7 +24,7 @@ _LONGEST_PAUSE = timedelta(minutes=30)
 
 UNMATCHED = "no payment of ours has this order"
 UNREADABLE = "signed by the gateway, but it cannot be read"
-CANNOT_BE_OPENED = (
+CANNOT_BE_OPENED = Said(
     "A notification of the gateway cannot be opened: the secret key that it was sealed with is not in the key file. "
     "It is tried again until somebody puts the key back."
 )

@@ -16,10 +16,15 @@ from app.ledger.sheets import Sheet
 from app.ledger.tables import Operation, State
 from app.payments.apply import Posting, conclude, raise_problem
 from app.payments.problems import KEYS, KEYS_REFUSED
+from app.payments.said import marked
 
 log = structlog.get_logger(__name__)
 
-_NOTHING_HAPPENED = "Nothing was charged or changed"
+_NOTHING_HAPPENED = marked("Nothing was charged or changed")
+_UNREADABLE = marked("The gateway gave no readable answer: we are looking the payment up")
+_NOT_REACHED = marked("The gateway could not be reached. Nothing was charged or changed: try again")
+_KEYS_REFUSED = marked("The gateway refuses the keys of this merchant account. Nothing was charged or changed")
+_BUSY = marked("The gateway is busy. Nothing was charged or changed: try again in a minute")
 
 
 def post_error(sheet: Sheet, operation: Operation, error: GatewayError, posting: Posting) -> None:
@@ -35,7 +40,7 @@ def post_error(sheet: Sheet, operation: Operation, error: GatewayError, posting:
             operation,
             State.UNKNOWN,
             posting,
-            message="The gateway gave no readable answer: we are looking the payment up",
+            message=_UNREADABLE,
         )
         return
     if isinstance(error, BadCredentials):
@@ -54,11 +59,11 @@ def _for_staff(error: GatewayError) -> str:
     code = f" [{error.code}]" if error.code else ""
     match error:
         case NotSent():
-            return f"The gateway could not be reached. {_NOTHING_HAPPENED}: try again"
+            return _NOT_REACHED
         case BadCredentials():
-            return f"The gateway refuses the keys of this merchant account. {_NOTHING_HAPPENED}{code}"
+            return f"{_KEYS_REFUSED}{code}"
         case RateLimited():
-            return f"The gateway is busy. {_NOTHING_HAPPENED}: try again in a minute{code}"
+            return f"{_BUSY}{code}"
         case Refused(violations=violations) if violations:
             fields = "; ".join(f"{each.field}: {each.text}" for each in violations)
             return f"The gateway refused the request ({fields}). {_NOTHING_HAPPENED}{code}"

@@ -16,6 +16,7 @@ from app.gateway.errors import quoted
 from app.gateway.models import OperationRecord, PaymentRecord
 from app.gateway.models.records import Fee
 from app.gateway.models.values import absolute_url
+from app.payments.said import Listed, Money, Quoted, Said, Value
 
 _LONGEST_URL = 2000
 _LONGEST_NAME = 256
@@ -33,7 +34,11 @@ class Sum(_Kept):
     currency: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.amount} {self.currency}" if self.currency else str(self.amount)
+        return str(self.said())
+
+    def said(self) -> Value:
+        """Return it as it is said."""
+        return Money(self.amount, self.currency) if self.currency else self.amount
 
 
 class Particulars(_Kept):
@@ -106,33 +111,37 @@ class Particulars(_Kept):
         said = {name: value for name in type(self).model_fields if (value := getattr(later, name)) is not None}
         return self.model_copy(update=said)
 
-    def lines(self) -> Iterator[tuple[str, str]]:
-        """Return what staff are shown, as names and words, the most asked for first."""
-        words = {
-            "card": self.card_mask,
-            "way to pay": self.payway,
-            "bank": self.bank,
-            "really paid": self.processed and str(self.processed),
-            "fee": self._fee(),
-            "fees of the shares": ", ".join(map(str, self.split_fees or ())),
-            "receipt": self.receipt_url,
-            "limit": self.limit,
-            "may be tried again after": self.retry_after and f"{self.retry_after:%Y-%m-%d %H:%M} UTC",
-            "payment at the gateway": self.payment_id,
-            "transaction at the gateway": self.transaction_id,
-            "order at the acquirer": self.gateway_order_id,
-            "billing order": self.billing_order_id,
-            "3-D Secure result (ECI)": self.eci,
-            "processed at": self.processed_at and f"{self.processed_at:%Y-%m-%d %H:%M:%S}",
-        }
-        return ((name, text) for name, text in words.items() if text)
+    def lines(self) -> Iterator[tuple[Said, Value]]:
+        """Return what staff are shown, as names and what stands behind them, the most asked for first."""
+        lines: tuple[tuple[Said, Value | None], ...] = (
+            (Said("card"), self.card_mask),
+            (Said("way to pay"), self.payway),
+            (Said("bank"), self.bank),
+            (Said("really paid"), self.processed.said() if self.processed else None),
+            (Said("fee"), self._fee()),
+            (Said("fees of the shares"), Listed(tuple(each.said() for each in self.split_fees or ()))),
+            (Said("receipt"), self.receipt_url),
+            (Said("limit"), Quoted(self.limit or "")),
+            (Said("may be tried again after"), self.retry_after),
+            (Said("payment at the gateway"), self.payment_id),
+            (Said("transaction at the gateway"), self.transaction_id),
+            (Said("order at the acquirer"), self.gateway_order_id),
+            (Said("billing order"), self.billing_order_id),
+            (Said("3-D Secure result (ECI)"), self.eci),
+            (Said("processed at"), self.processed_at and f"{self.processed_at:%Y-%m-%d %H:%M:%S}"),
+        )
+        return ((name, value) for name, value in lines if value and str(value))
 
-    def _fee(self) -> str | None:
+    def _fee(self) -> Value | None:
         if self.fee is None:
             return None
-        parts = [("fixed", self.fixed_fee), ("by percentage", self.percent_fee)]
-        portions = ", ".join(f"{part} {name}" for name, part in parts if part is not None)
-        return f"{self.fee} ({portions})" if portions else str(self.fee)
+        parts = []
+        if self.fixed_fee is not None:
+            parts.append(Said("%(sum)s fixed", sum=self.fixed_fee.said()))
+        if self.percent_fee is not None:
+            parts.append(Said("%(sum)s by percentage", sum=self.percent_fee.said()))
+        whole = self.fee.said()
+        return Said("%(sum)s (%(parts)s)", sum=whole, parts=Listed(tuple(parts))) if parts else whole
 
 
 def web_address(url: str | None) -> str | None:

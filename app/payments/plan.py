@@ -18,6 +18,7 @@ from app.payments.language import base_language, page_language
 from app.payments.products import products_of
 from app.payments.references import order_id_of
 from app.payments.refusal import Refusal, RefusalCode
+from app.payments.said import Said
 from app.payments.split.planning import split_of_payment
 from app.payments.storefront import StorefrontData, allowed_return_url, read_data, storefront_path
 from app.saleor.events import TransactionInitializeSession, TransactionProcessSession
@@ -69,11 +70,11 @@ class HostedPlan:
 def check_amount(amount: Decimal) -> None:
     """Refuse an amount that is not above zero or is finer than two decimals (laws of money, 12). Raises Refusal."""
     if amount <= 0:
-        raise Refusal(RefusalCode.INVALID_AMOUNT, "There is nothing left to pay: the amount is zero.", "amount")
+        raise Refusal(RefusalCode.INVALID_AMOUNT, Said("There is nothing left to pay: the amount is zero."), "amount")
     if amount != amount.quantize(Decimal("0.01")):
         raise Refusal(
             RefusalCode.INVALID_AMOUNT,
-            f"The amount {amount} has more than two decimals; the gateway takes two.",
+            Said("The amount %(amount)s has more than two decimals; the gateway takes two.", amount=str(amount)),
             "amount",
         )
 

@@ -17,13 +17,15 @@ cause                 raised when                            cleared when
 import hashlib
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from app.ledger.sheets import Sheet, payment_of, with_problem
 from app.ledger.tables import Operation, Payment, SaleorEvent
 from app.payments.desk import Desk
+from app.payments.said import Kept, Said
 
 KEYS = "keys"
-KEYS_REFUSED = "The gateway refuses the keys of this merchant account: check them, nothing can be paid."
+KEYS_REFUSED = Said("The gateway refuses the keys of this merchant account: check them, nothing can be paid.")
 SEALED = "sealed"
 _EVENT = "event:"
 _WORDS = "words:"
@@ -72,7 +74,7 @@ def needs_decision(cause: str) -> bool:
 
 def open_problems(payment: Payment) -> dict[str, str]:
     """Return the words of what staff must look at, by cause, the oldest first."""
-    return {cause: words for cause, words in _kept(payment).items() if words != _LOOKED_AT}
+    return {cause: _words(kept) for cause, kept in _kept(payment).items() if kept != _LOOKED_AT}
 
 
 def disagrees(payment: Payment) -> bool:
@@ -82,7 +84,8 @@ def disagrees(payment: Payment) -> bool:
 
 def raise_on(payment: Payment, cause: str, words: str, now: datetime) -> None:
     """Make a problem visible, unless staff have looked at this very one before: the gateway repeats itself."""
-    _keep(payment, _kept(payment) | ({} if cause in _kept(payment) else {cause: words}))
+    raised = {cause: words.kept() if isinstance(words, Said) else words}
+    _keep(payment, _kept(payment) | ({} if cause in _kept(payment) else raised))
     if payment.problem is not None:
         payment.problem_since = payment.problem_since or now
 
@@ -125,15 +128,15 @@ async def keys_accepted(desk: Desk, account_id: str, sheet: Sheet) -> None:
             clear(await payment_of(session, payment_id), KEYS)
 
 
-def _kept(payment: Payment) -> dict[str, str]:
+def _kept(payment: Payment) -> dict[str, Any]:
     if not payment.problems and payment.problem:
         return {KEYS if payment.problem == KEYS_REFUSED else _EARLIER: payment.problem}
     return dict(payment.problems)
 
 
-def _keep(payment: Payment, kept: dict[str, str]) -> None:
-    open_ones = {cause: words for cause, words in kept.items() if words != _LOOKED_AT}
-    payment.problems = kept
+def _keep(payment: Payment, kept: dict[str, Any]) -> None:
+    payment.problems, payment.problem = kept, None
+    open_ones = open_problems(payment)
     payment.problem = "\n".join(open_ones.values()) or None
     payment.problem_kinds = "+".join(sorted({_kind_of(cause) for cause in open_ones})) or None
     if payment.problem is None:
@@ -142,3 +145,8 @@ def _keep(payment: Payment, kept: dict[str, str]) -> None:
 
 def _kind_of(cause: str) -> ProblemKind:
     return _KINDS.get(cause.partition(":")[0], ProblemKind.MISMATCH)
+
+
+def _words(kept: Any) -> str:
+    """Return the words of a problem; those of before were kept as text, in English."""
+    return Kept(kept) if isinstance(kept, str) else Said.of(kept)

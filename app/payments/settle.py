@@ -24,8 +24,10 @@ from app.payments.closing import (
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
 from app.payments.mapper import Seen
+from app.payments.names import NAMES
 from app.payments.problems import KEYS, KEYS_REFUSED, disagrees, keys_accepted, of_waiting
 from app.payments.refusal import Refusal
+from app.payments.said import Money, Said, marked
 from app.payments.seen import seen_in
 from app.payments.send import send
 from app.payments.split.planning import keep_shares, renew
@@ -149,10 +151,10 @@ def _conclude_from_silence(sheet: Sheet, operation: Operation, records: tuple[Se
         return  # the gateway has spoken of it: silence does not undo that, and what does not agree is for a person
     if operation.state in {State.INTENT, State.UNKNOWN}:
         if schedule.settled_by_silence(operation.updated_at, now):
-            words = "The gateway has no trace of it: nothing was charged or changed"
+            words = marked("The gateway has no trace of it: nothing was charged or changed")
             conclude(sheet, operation, State.FAILURE, posting, message=words, inferred=True)
         elif operation.state is State.INTENT:
-            words = "The outcome is not known yet: we are looking the payment up"
+            words = marked("The outcome is not known yet: we are looking the payment up")
             conclude(sheet, operation, State.UNKNOWN, posting, message=words)
     elif operation.state is State.INIT and operation.kind is Kind.CREATE:
         ends = payment.expires_at
@@ -162,7 +164,7 @@ def _conclude_from_silence(sheet: Sheet, operation: Operation, records: tuple[Se
         )
         over = ends is not None and schedule.settled_by_silence(ends, now)
         if over and (not_closed or not at_gateway):
-            words = "The time to pay is over and the gateway knows of no payment"
+            words = marked("The time to pay is over and the gateway knows of no payment")
             conclude(sheet, operation, State.FAILURE, posting, message=words, inferred=True)
 
 
@@ -198,10 +200,12 @@ def _mind_what_is_overdue(sheet: Sheet, operation: Operation, posting: Posting) 
         since = max(since, sheet.payment.expires_at)  # until then it is the shopper who is waited for
     if operation.state.final or not posting.schedule.is_overdue(since, posting.now):
         return
-    what = "payment" if operation.kind is Kind.CREATE else operation.kind.value
-    words = (
-        f"Since {since:%Y-%m-%d %H:%M} UTC it is not known what became of the {what} of {operation.amount} "
-        f"{operation.currency}. The app goes on asking the gateway; compare this payment with the merchant portal."
+    words = Said(
+        "Since %(since)s it is not known what became of the %(what)s of %(sum)s. The app goes on asking the gateway; "
+        "compare this payment with the merchant portal.",
+        since=since,
+        what=NAMES[operation.kind],
+        sum=Money(operation.amount, operation.currency),
     )
     raise_problem(sheet, words, posting.now, cause=of_waiting(operation))
 

@@ -11,6 +11,7 @@ from app.payments.desk import Desk
 from app.payments.paid_with import from_kept
 from app.payments.placed_order import look_for_order
 from app.payments.problems import clear, of_event, raise_on
+from app.payments.said import Money, Said
 from app.saleor.answers import AvailableAction, EventType
 from app.saleor.errors import SaleorError, SaleorNotAuthorised, SaleorRefused
 from app.saleor.graphql import SaleorClient
@@ -92,9 +93,12 @@ def _post(event: SaleorEvent, payment: Payment, error: SaleorError | None, desk:
         log.error("event refused by Saleor", event_type=event.type, order_id=payment.order_id, code=error.code)
         event.state = EventState.REFUSED
         event.next_attempt_at = None
-        words = (
-            f"Saleor refused to record {event.type} of {event.amount} {payment.currency} ({error.code}): "
-            "its books differ from the gateway's until somebody corrects them."
+        words = Said(
+            "Saleor refused to record %(type)s of %(sum)s (%(code)s): its books differ from the gateway's until "
+            "somebody corrects them.",
+            type=event.type,
+            sum=Money(event.amount, payment.currency),
+            code=error.code,
         )
         raise_on(payment, of_event(event), words, desk.now())
         return

@@ -1,27 +1,34 @@
-"""Every message of the Dashboard's pages: those in templates and code, and words of the rooms below."""
+"""Every message of the pages in the Dashboard: in their templates and code, and what they show of other rooms."""
 
 from pathlib import Path
 
 from babel.messages.extract import extract_from_file
 
-import app.dashboard
+import app
 from app.dashboard.rendering import TEMPLATES
+from app.gateway.statuses import TABLE, Status, explain
 from app.payments.accounts.channels import Missing
 from app.payments.accounts.check import Lack, Trouble
 from app.payments.accounts.options import OPTIONS
 from app.payments.attention.words import WORDS
 from app.payments.standing import Standing
 
-_CODE = Path(app.dashboard.__file__).parent
+_APP = Path(app.__file__).parent
+_SAYING = ("payments", "worker")  # rooms whose sentences reach the pages
 
 
 def messages() -> set[str]:
     """Return all messages in English."""
-    found = [*extracted("jinja2", TEMPLATES, "*.html", "_"), *extracted("python", _CODE, "*.py", "marked")]
+    found = {*extracted("jinja2", TEMPLATES, "*.html", "_"), *extracted("python", _APP / "dashboard", "*.py", "marked")}
+    for room in _SAYING:
+        for keyword in ("Said", "marked"):
+            found.update(extracted("python", _APP / room, "*.py", keyword))
+    codes = {*TABLE.values(), *(explain(status, None) for status in Status)}
     of_attention = [words for each in WORDS.values() for words in (each.title, each.meaning, each.remedy)]
     words = [*Standing, *Trouble, *Lack, *Missing]
     options = (message for option in OPTIONS.values() for message in option.messages)
-    return {*found, *(each.value for each in words), *options, *of_attention}
+    staff = (each.staff.rstrip(".") for each in codes)
+    return {*found, *(each.value for each in words), *options, *of_attention, *staff}
 
 
 def extracted(method: str, folder: Path, pattern: str, keyword: str) -> list[str]:
@@ -31,4 +38,5 @@ def extracted(method: str, folder: Path, pattern: str, keyword: str) -> list[str
         str(message)
         for file in sorted(folder.rglob(pattern))
         for _, message, _, _ in extract_from_file(method, file, keywords={keyword: None}, options=options)
+        if message
     ]

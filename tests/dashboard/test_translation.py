@@ -1,10 +1,12 @@
 """Every word of the pages is there in every language."""
 
+from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
 
 from app.dashboard.translation import LANGUAGES, catalogue, translation, translation_for
+from app.payments.said import Kept, Listed, Money, Quoted, Said, Value
 from tests.dashboard.messages import messages
 
 OTHERS = [language for language in LANGUAGES if language != "en"]
@@ -46,3 +48,30 @@ def test_amounts_are_written_as_the_language_writes_them(
 ) -> None:
     said = translation(language).money(Decimal(amount), currency)
     assert said.replace("\N{NO-BREAK SPACE}", " ") == written
+
+
+@pytest.mark.parametrize(
+    ("words", "in_ukrainian"),
+    [
+        (
+            Said("%(why)s: nothing is left to refund.",
+                 why=Listed((Said("%(sum)s was taken", sum=Money(Decimal("1234.50"), "UAH")), Quoted("x & y")))),
+            'списано 1 234,50 UAH, <span lang="en">x &amp; y</span>: повертати більше нічого.',
+        ),
+        (Kept("Insufficient funds [4009]"), "Недостатньо коштів [4009]"),
+        (Kept("Nobody knows <this> [1]"), '<span lang="en">Nobody knows &lt;this&gt; [1]</span>'),
+        (Said("delivered at %(time)s", time="<12>"), "доставлено о &lt;12&gt;"),
+        (datetime(2026, 11, 21, 12, 0, tzinfo=UTC), "21 лист. 2026 р., 12:00:00 UTC"),
+        ("T-1", "T-1"),
+    ],
+)  # fmt: skip
+def test_what_was_said_in_english_is_said_anew(words: Value, in_ukrainian: str) -> None:
+    said = translation("uk").html(words)
+    assert said.replace("\N{NO-BREAK SPACE}", " ").replace("\N{NARROW NO-BREAK SPACE}", " ") == in_ukrainian
+
+
+def test_where_no_html_can_be_it_is_said_without() -> None:
+    refused = Said("There is no such payment.")
+    assert translation("uk").say(refused) == "Такого платежу немає."
+    assert translation("en").say(refused) == str(refused)
+    assert translation("uk").say(Kept("Nobody <b>knows</b>")) == "Nobody <b>knows</b>"

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from app.ledger.sheets import Sheet
 from app.ledger.tables import EventState, Flow, Kind, Operation, State
+from app.payments.expectations import expectations
 from app.payments.standing import standing
-from app.payments.timeline import Entry, Tone, expectations, timeline
+from app.payments.timeline import Entry, Tone, timeline
 from tests.commands.books import ORDER, after, event, notification, operation, sheet
 
 

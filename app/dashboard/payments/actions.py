@@ -11,6 +11,7 @@ from app.dashboard.translation import marked
 from app.ledger.tables import Kind, Operation, State
 from app.payments.balance import Balance
 from app.payments.by_staff import Wish, possible
+from app.payments.said import Kept
 
 KINDS = (Kind.CAPTURE, Kind.VOID, Kind.REFUND, Kind.CANCEL)
 _KEY = re.compile(r"[0-9a-f]{32}")
@@ -34,7 +35,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What has just become of something that staff did. ``status`` is the Dashboard's; ``why`` is in English."""
+    """What has just become of something that staff did. ``status`` is the Dashboard's."""
 
     words: str
     status: str = "success"
@@ -74,7 +75,7 @@ def news_of(operation: Operation) -> News:
         case State.SUCCESS:
             return News(_DONE[operation.kind])
         case State.FAILURE:
-            return News(FAILED, "error", operation.message)
+            return News(FAILED, "error", Kept(operation.message or ""))
         case State.WAITING:
             return News(_WAITS, "info")
         case _:

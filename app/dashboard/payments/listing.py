@@ -10,6 +10,7 @@ from app.ledger.sheets import Sheet, outlines_of, row_by_order
 from app.ledger.tables import State
 from app.payments.desk import Desk
 from app.payments.particulars import Particulars
+from app.payments.problems import open_problems
 from app.payments.standing import Standing, standings
 from app.payments.typed_search import narrowed
 
@@ -33,6 +34,11 @@ class Row:
     sheet: Sheet
     standings: tuple[Standing, ...]
     means: str | None
+
+    @property
+    def problems(self) -> list[str]:
+        """What somebody must look at, in words."""
+        return list(open_problems(self.sheet.payment).values())
 
 
 @dataclass(frozen=True)

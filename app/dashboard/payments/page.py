@@ -14,6 +14,7 @@ from app.ledger.sheets import Sheet, find_by_order, former_orders
 from app.ledger.tables import MerchantAccount, Payment, SaleorEvent
 from app.payments.balance import Balance, balance
 from app.payments.desk import Desk
+from app.payments.expectations import Expected, expectations
 from app.payments.particulars import Particulars
 from app.payments.problems import needs_decision, open_problems
 from app.payments.retry import undigested, untold
@@ -22,7 +23,7 @@ from app.payments.split.overview import OneOfThem, overview
 from app.payments.split.rules import names_of
 from app.payments.split.standing import is_split, standing_of
 from app.payments.standing import Standing, standings
-from app.payments.timeline import Entry, Expected, expectations, timeline
+from app.payments.timeline import Entry, timeline
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from decimal import Decimal
 from app.ledger.sheets import Sheet
 from app.payments.plan import check_amount
 from app.payments.refusal import Refusal, RefusalCode
+from app.payments.said import Said
 from app.payments.split.distribute import Shares
 from app.payments.split.planning import check_choice
 from app.payments.split.rules import sub_merchant
@@ -39,13 +40,13 @@ def readable(taken_from: Mapping[str, Decimal]) -> Shares:
         check_amount(amount)
         try:
             who = sub_merchant(text)
-        except ValueError as error:
-            raise Refusal(RefusalCode.INVALID_DATA, str(error)) from None
+        except ValueError:
+            raise Refusal(RefusalCode.INVALID_DATA, Said("%(text)s is not a sub-merchant.", text=repr(text))) from None
         if who in chosen:
-            raise Refusal(RefusalCode.INVALID_DATA, f"The sub-merchant {who} is given twice.")
+            raise Refusal(RefusalCode.INVALID_DATA, Said("The sub-merchant %(who)s is given twice.", who=who))
         chosen[who] = amount.quantize(Decimal("0.01"))
     if not chosen:
-        raise Refusal(RefusalCode.INVALID_DATA, "Nobody is chosen: say who gives back how much.")
+        raise Refusal(RefusalCode.INVALID_DATA, Said("Nobody is chosen: say who gives back how much."))
     return chosen
 
 
@@ -64,4 +65,4 @@ def chosen_in(sheet: Sheet) -> Shares | None:
 
 def _must_be_split(sheet: Sheet) -> None:
     if not is_split(sheet):
-        raise Refusal(RefusalCode.NOT_POSSIBLE, "This payment is not split among sub-merchants.")
+        raise Refusal(RefusalCode.NOT_POSSIBLE, Said("This payment is not split among sub-merchants."))

@@ -19,6 +19,7 @@ from app.ledger.tables import Kind, MerchantAccount, Operation, SplitShare
 from app.payments.asked import Asked
 from app.payments.fiscal import said_again
 from app.payments.refusal import Refusal, RefusalCode
+from app.payments.said import Money, Said
 from app.payments.split.allocation import ZERO, allocate
 from app.payments.split.basket import basket_of, granted_lines
 from app.payments.split.distribute import IndivisibleError, Shares, total_of
@@ -150,7 +151,11 @@ def _shares(
         return given_back(amount, standing.left, currency, worth)
     except IndivisibleError:
         left = total_of(standing.left.values())
-        words = f"{amount} {currency} cannot be refunded: the sub-merchants have {left} {currency} of it left."
+        words = Said(
+            "%(sum)s cannot be refunded: the sub-merchants have %(left)s of it left.",
+            sum=Money(amount, currency),
+            left=Money(left, currency),
+        )
         raise Refusal(RefusalCode.NOT_POSSIBLE, words, "amount") from None
 
 
@@ -161,8 +166,12 @@ def _as_chosen(
     if total != amount:
         raise Refusal(
             RefusalCode.NOT_POSSIBLE,
-            f"It was chosen who gives back {total} {currency} next, but {amount} {currency} is asked: "
-            "refund that amount, or choose anew (`saleor-gateway payments split`).",
+            Said(
+                "It was chosen who gives back %(chosen)s next, but %(sum)s is asked: refund that amount, or choose "
+                "anew (`saleor-gateway payments split`).",
+                chosen=Money(total, currency),
+                sum=Money(amount, currency),
+            ),
             "amount",
         )
     check_choice(chosen, at_most, currency, names)
@@ -177,7 +186,12 @@ def check_choice(
         left = at_most.get(who, ZERO)
         if part > left:
             name = (names or {}).get(who, who)
-            words = f"{part} {currency} cannot be taken from the sub-merchant {name}: {left} {currency} is left."
+            words = Said(
+                "%(sum)s cannot be taken from the sub-merchant %(who)s: %(left)s is left.",
+                sum=Money(part, currency),
+                who=name,
+                left=Money(left, currency),
+            )
             raise Refusal(RefusalCode.NOT_POSSIBLE, words)
 
 

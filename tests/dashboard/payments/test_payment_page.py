@@ -14,7 +14,8 @@ from tests.commands.conftest import one_database
 from tests.dashboard.office import Office
 from tests.payments.split.market import MUGS, SHARES, becomes_a_market, bought, granted, refund, shares
 from tests.payments.split.people import MARKET, POTTER, SMITH
-from tests.payments.till import payment
+from tests.payments.till import operation as operation_record
+from tests.payments.till import payment, refused, said
 
 
 def text(answer: httpx2.Response) -> str:
@@ -71,6 +72,43 @@ async def test_the_same_in_ukrainian(office: Office) -> None:
     answer = await office.see(f"/payments/{kept.order_id}", **{"Accept-Language": "uk"})
     assert answer.headers["content-language"] == "uk"
     assert "Платіж на 1 234,50 UAH оплачено" in text(answer)
+
+
+@one_database
+async def test_the_whole_story_in_ukrainian(office: Office) -> None:
+    shop = office.shop
+    await shop.paid()
+    shop.till.will(refused("Insufficient balance", "P-400"))
+    await shop.staff("REFUND", "100.00", "first")
+    shop.till.will(said(operation_record("refund", shop.order_id, "50.00", "pending")))
+    await shop.staff("REFUND", "50.00", "second")
+    await shop.notify(payment(shop.order_id, amount="500.00"))
+    await shop.work()
+    answer = await office.see(f"/payments/{shop.order_id}", **{"Accept-Language": "uk"})
+    page = text(answer)
+    for words in (
+        "Шлюз повідомляє про 500,00 UAH, а запит був на 569,50 UAH.",
+        "Saleor просить про платіж: 569,50 UAH, списується одразу",
+        "застосунок просить шлюз відкрити сторінку оплати",
+        "шлюз сповіщає: платіж — виконано, 569,50 UAH: Успішно [1000]",
+        "шлюз відповідає: повернення — в очікуванні: В очікуванні [2001]",
+        "застосунок перевірить стан (повернення), якщо шлюз не сповістить раніше",
+    ):
+        assert words in page, page
+    assert 'lang="en">The gateway refused the request: Insufficient balance' in answer.text
+    form = {"key": "0" * 32, "amount": "519.51"}
+    headers = office.headers(**{"Accept-Language": "uk"})
+    no = await office.http.post(f"/parts/payments/{shop.order_id}/refund", headers=headers, data=form)
+    assert no.json()["detail"]["message"].replace("\N{NO-BREAK SPACE}", " ") == (
+        "Повернути 519,51 UAH не можна: списано 569,50 UAH, повертається 50,00 UAH. Поверніть щонайбільше 519,50 UAH."
+    )
+
+
+@one_database
+async def test_problems_of_before_are_shown_as_they_were_written(office: Office) -> None:
+    kept = await office.payment(1, problem="Look!", problems={"words:1": "Look!", "words:2": ""})
+    answer = await office.see(f"/payments/{kept.order_id}", **{"Accept-Language": "uk"})
+    assert '<p><span lang="en">Look!</span></p>' in answer.text
 
 
 async def test_staff_ask_the_gateway_now(office: Office) -> None:
