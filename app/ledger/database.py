@@ -8,14 +8,20 @@ locked by the queries. Errors of either do not quote what was to be written: it 
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from time import monotonic
 from typing import Any
 
 from sqlalchemy import event, make_url
-from sqlalchemy.engine import URL, Connection
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from app.ledger import sqlite
+
 _SQLITE_BUSY_SECONDS = 15
+_RESTED_SECONDS = 5
 
 
 def async_url(database_url: str) -> URL:
@@ -39,32 +45,38 @@ def create_engine(database_url: str, *, pool_size: int = 10) -> AsyncEngine:
     """Return the engine for ``database_url``; nothing is connected yet. Raises ValueError."""
     url = async_url(database_url)
     if url.get_backend_name() != "sqlite":
-        return create_async_engine(
-            url, pool_size=pool_size, max_overflow=pool_size, pool_pre_ping=True, hide_parameters=True
-        )
-    engine = create_async_engine(
+        engine = create_async_engine(url, pool_size=pool_size, max_overflow=pool_size, hide_parameters=True)
+        _ask_the_rested(engine)
+        return engine
+    return create_async_engine(
         url,
         pool_size=1,
         max_overflow=0,
         pool_timeout=60,
         hide_parameters=True,
-        connect_args={"timeout": _SQLITE_BUSY_SECONDS},
+        connect_args={"timeout": _SQLITE_BUSY_SECONDS, "async_creator_fn": sqlite.connect},
     )
-    event.listen(engine.sync_engine, "connect", _prepare_sqlite)
-    event.listen(engine.sync_engine, "begin", _begin_immediately)
-    return engine
 
 
-def _prepare_sqlite(connection: Any, _record: Any) -> None:
-    connection.isolation_level = None  # BEGIN is ours to say: see _begin_immediately
-    cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-        cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()
+def _ask_the_rested(engine: AsyncEngine) -> None:
+    """Let a connection that nobody used for a while show that it is still one, and be replaced if it is not.
 
+    To ask each time (``pool_pre_ping``) costs as much as a statement, and the one just used is there.
+    """
 
-def _begin_immediately(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    def comes_back(_connection: Any, record: ConnectionPoolEntry) -> None:
+        record.info["back_since"] = monotonic()
+
+    def goes_out(connection: Any, record: ConnectionPoolEntry, _proxy: PoolProxiedConnection) -> None:
+        if monotonic() - record.info.get("back_since", monotonic()) < _RESTED_SECONDS:  # or it is new
+            return
+        try:
+            engine.sync_engine.dialect.do_ping(connection)
+        except engine.sync_engine.dialect.loaded_dbapi.Error as exc:
+            raise DisconnectionError from exc
+
+    event.listen(engine.sync_engine, "checkin", comes_back)
+    event.listen(engine.sync_engine, "checkout", goes_out)
 
 
 class Database:

@@ -9,6 +9,8 @@ from unittest.mock import patch
 
 import aiosqlite
 
+from app.ledger import sqlite
+
 
 class _AtOnce:
     """Takes the place of the queue to the thread, and does each job in the moment in which it is queued."""
@@ -26,9 +28,9 @@ class _AtOnce:
                 future.set_result(result)
 
 
-class _Connection(aiosqlite.Connection):
+class _Connection(sqlite.Connection):
     def __init__(self, connector: Callable[[], sqlite3.Connection]) -> None:
-        super().__init__(connector, iter_chunk_size=64)
+        super().__init__(connector)
         self._tx = _AtOnce()  # type: ignore[assignment] # of a queue only this is used
 
     def __await__(self) -> Generator[Any, None, aiosqlite.Connection]:
@@ -38,9 +40,5 @@ class _Connection(aiosqlite.Connection):
 @contextmanager
 def sqlite_at_once() -> Iterator[None]:
     """Let every connection to SQLite that is made in this block work without a thread."""
-
-    def connect(database: str, **options: Any) -> _Connection:
-        return _Connection(lambda: sqlite3.connect(database, **options))
-
-    with patch.object(aiosqlite, "connect", connect):
+    with patch.object(sqlite, "Connection", _Connection):
         yield
