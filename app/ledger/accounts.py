@@ -93,7 +93,7 @@ class AccountBook:
     async def find(self, account_id: str) -> MerchantAccount | None:
         """Return the account with that public id, or None."""
         query = select(MerchantAccount).where(MerchantAccount.id == account_id)
-        return self._remembered.get(account_id) or await self._read(account_id, query)
+        return await self._remembered.get(account_id, lambda: self._read(account_id, query))
 
     async def all(self, installation_id: int | None = None) -> Sequence[MerchantAccount]:
         """Return every account (of that Saleor, if one is named), oldest first."""
@@ -225,16 +225,14 @@ class AccountBook:
             .where(ChannelRoute.installation_id == installation_id, ChannelRoute.channel == channel)
         )
         name = (installation_id, channel)
-        return self._remembered.get(name) or await self._read(name, query)
+        return await self._remembered.get(name, lambda: self._read(name, query))
 
     async def _read(
         self, name: str | tuple[int, str], query: SelectOfScalar[MerchantAccount]
-    ) -> MerchantAccount | None:
+    ) -> Mapping[str | tuple[int, str], MerchantAccount]:
         async with self._database.transaction() as session:
             row = (await session.exec(query)).first()
-        if row is not None:
-            self._remembered.keep(name, row)
-        return row
+        return {} if row is None else {name: row}
 
     def _seal(self, secret: str, account_id: str, name: str) -> str:
         return self._vault.seal(secret, f"account/{account_id}/{name}")

@@ -52,9 +52,8 @@ class InstallationBook:
 
     async def find(self, saleor_api_url: str) -> OpenInstallation | None:
         """Return the installation of that GraphQL address, or None."""
-        return self._remembered.get(saleor_api_url) or await self._read(
-            col(Installation.saleor_api_url) == saleor_api_url
-        )
+        which = col(Installation.saleor_api_url) == saleor_api_url
+        return await self._remembered.get(saleor_api_url, lambda: self._read(which))
 
     async def all(self) -> list[OpenInstallation]:
         """Return every installation, oldest first."""
@@ -64,7 +63,8 @@ class InstallationBook:
 
     async def get(self, installation_id: int) -> OpenInstallation:
         """Return the installation with that row id, which a payment refers to and which therefore exists."""
-        found = self._remembered.get(installation_id) or await self._read(col(Installation.id) == installation_id)
+        which = col(Installation.id) == installation_id
+        found = await self._remembered.get(installation_id, lambda: self._read(which))
         if found is None:
             raise LookupError(f"no installation {installation_id}")
         return found
@@ -141,15 +141,13 @@ class InstallationBook:
             row.jwks_fetched_at = now
         return row
 
-    async def _read(self, which: ColumnElement[bool]) -> OpenInstallation | None:
+    async def _read(self, which: ColumnElement[bool]) -> Mapping[str | int, OpenInstallation]:
         async with self._database.transaction() as session:
             row = (await session.exec(select(Installation).where(which))).first()
         if row is None:
-            return None
+            return {}
         found = self._open(row)
-        for name in (found.id, found.saleor_api_url):
-            self._remembered.keep(name, found)
-        return found
+        return {found.id: found, found.saleor_api_url: found}
 
     def _open(self, row: Installation) -> OpenInstallation:
         assert row.id is not None  # noqa: S101 - a row that was read has its id
