@@ -118,15 +118,13 @@ async def forget_trouble(session: AsyncSession, account_ids: Collection[str], tr
 
 async def undelivered(session: AsyncSession, installation_id: int, *, before: datetime) -> Undelivered | None:
     """Return the events from ``before`` that Saleor has not taken yet; None when it has all of them."""
-    # As a value, so that the few events that wait are gone through, and not the store's many payments.
-    store = select(Payment.installation_id).where(Payment.id == SaleorEvent.payment_id).scalar_subquery()
     query: Any = (
         select(SaleorEvent.id, SaleorEvent.created_at, SaleorEvent.last_error)
         .where(
             col(SaleorEvent.next_attempt_at).is_not(None),
             SaleorEvent.state == EventState.WAITING,
+            SaleorEvent.installation_id == installation_id,
             col(SaleorEvent.created_at) <= before,
-            store == installation_id,
         )
         .limit(MOST_COUNTED + 1)
     )

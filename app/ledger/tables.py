@@ -344,10 +344,12 @@ class SaleorEvent(SQLModel, table=True):
     __table_args__ = (
         UniqueConstraint("payment_id", "type", "psp_reference"),
         _where("next_attempt_at IS NOT NULL", "ix_saleor_event_next_attempt_at", "next_attempt_at"),
+        _where("next_attempt_at IS NOT NULL", "ix_saleor_event_undelivered", "installation_id", "created_at"),
     )
 
     id: int | None = Field(default=None, primary_key=True)
     payment_id: int = Field(foreign_key="payment.id", index=True)
+    installation_id: int | None = Field(default=None)  # the payment's; None: told before this was kept
     type: str = Field(max_length=40)
     psp_reference: str = Field(max_length=512)
     amount: Decimal = Field(sa_type=Amount)

@@ -372,6 +372,7 @@ def _append(
     sheet.events.append(
         SaleorEvent(
             payment_id=sheet.payment.id,
+            installation_id=sheet.payment.installation_id,
             type=event.value,
             psp_reference=reference,
             amount=amount,
