@@ -45,7 +45,7 @@ async def test_from_the_form_to_the_money_and_back(office: Office) -> None:
     order_id = await begun(office)
     page = (await office.see(f"/set-up/try/{order_id}")).text
     assert f"{till.url}/api/v1/checkout/c0ffee/form" in page
-    assert f'src="/pay/qr/{order_id}.svg"' in page
+    assert f'src="/pay/{order_id}.svg"' in page
     assert f'data-follow="/set-up/try/{order_id}/standing"' in page
     standing = (await office.see(f"/set-up/try/{order_id}/standing")).text
     assert "waiting for the shopper" in standing

@@ -1,0 +1,162 @@
+"""From nothing to the first payment, in a frame of another origin, as the Dashboard shows it."""
+
+import pytest
+from playwright.async_api import FrameLocator, Page, expect
+from starlette.responses import JSONResponse
+
+from app.shopper import standing
+from app.shopper.router import create_shopper_router
+from tests.commands.conftest import one_database
+from tests.dashboard.framing import Complaints, dashboard_of, heard, sign_in
+from tests.dashboard.office import Office
+from tests.payments.till import POS_ID, payment, refused
+
+pytestmark = pytest.mark.browser
+
+CHANNELS = [{"slug": "uah", "name": "Україна", "currencyCode": "UAH", "isActive": True}]
+
+
+@pytest.fixture
+async def new_store(nothing: Office) -> Office:
+    """A store that has just installed the app; its shoppers' pages are served too."""
+    desk = nothing.desk
+    nothing.app.include_router(
+        create_shopper_router(
+            find=lambda order_id: standing.find(desk, order_id),
+            on_return=lambda order_id: standing.follow_up(desk, order_id),
+        )
+    )
+    nothing.saleor.graphql = JSONResponse({"data": {"channels": CHANNELS}})
+    return nothing
+
+
+async def no_wider_than_the_phone(frame: FrameLocator) -> None:
+    wide = await frame.locator("html").evaluate("html => html.scrollWidth - html.clientWidth")
+    assert wide == 0
+
+
+async def fill_in_the_account(frame: FrameLocator, office: Office, secret: str) -> None:
+    await frame.get_by_label("Test project: no real money moves").check()
+    await frame.get_by_role("combobox", name="Gateway", exact=True).select_option("")
+    await frame.get_by_label("Address of another gateway").fill(office.shop.till.url)
+    await frame.get_by_label("Point of sale", exact=True).fill(POS_ID)
+    await frame.get_by_label("API key", exact=True).fill("the-api-key")
+    await frame.get_by_label("API secret").fill(secret)
+    await frame.get_by_label("Endpoints key").fill("the-endpoints-key")
+    await frame.get_by_role("textbox", name="Name").fill("Main")
+    await frame.get_by_label("Storefronts").fill("https://shop.example.com")
+
+
+@one_database
+async def test_from_nothing_to_the_first_payment(new_store: Office) -> None:
+    complaints, shop = Complaints(), new_store.shop
+    async with dashboard_of(new_store.app, width=400, complaints=complaints) as (page, frame):
+        await page.evaluate("dress('dark')")
+        await sign_in(page, new_store.token())
+        await expect(frame.get_by_role("heading", name="Add your merchant account")).to_be_visible()
+        await expect(frame.locator("html")).to_have_attribute("data-theme", "dark")
+        await expect(frame.get_by_role("link", name="Merchant account")).to_have_attribute("aria-current", "step")
+        await no_wider_than_the_phone(frame)
+        await wrong_keys_are_refused(frame, new_store)
+        assert complaints.pop().count("422") == 1  # the browser's own word about the refusal
+        await right_keys_are_kept(page, frame, new_store)
+        await the_channels_are_saleors_own(frame)
+        order_id = await a_trial_is_begun(page, frame, new_store)
+
+        await page.evaluate("speak('uk')")
+        await expect(frame.get_by_role("heading", name="Пробний платіж на 1,00")).to_be_visible()
+        await shop.notify(payment(order_id, amount="1.00"))
+        await shop.work()
+        await expect(frame.get_by_text("Працює: платіж надійшов.")).to_be_visible()
+        await expect(frame.get_by_role("link", name="Відкрити сторінку оплати")).to_be_hidden()
+        await expect(frame.get_by_role("img", name="QR")).to_be_hidden()
+
+        # Afterwards it can be refunded, on its page.
+        await frame.get_by_role("link", name="Відкрити платіж").click()
+        await expect(frame.get_by_role("heading", name="Що можна зробити")).to_be_visible()
+        assert complaints == []
+    assert shop.books.reports == []
+
+
+async def wrong_keys_are_refused(frame: FrameLocator, office: Office) -> None:
+    office.shop.till.will_look(refused("Invalid credentials", "S-404", 401))
+    await fill_in_the_account(frame, office, "not-the-secret")
+    await frame.get_by_role("button", name="Try the keys out and save").click()
+    await expect(frame.get_by_role("alert")).to_contain_text("refuses these keys [S-404]")
+    await expect(frame.get_by_label("API secret")).to_have_value("not-the-secret")
+    assert await office.desk.accounts.all() == []
+
+
+async def right_keys_are_kept(page: Page, frame: FrameLocator, office: Office) -> None:
+    await frame.get_by_label("API secret").fill("the-api-secret")
+    await frame.get_by_role("button", name="Try the keys out and save").click()
+    await expect(frame.get_by_role("status")).to_contain_text("the account is kept")
+    await expect(frame.get_by_role("status")).to_be_focused()
+    (account,) = await office.desk.accounts.all()
+    office.shop.account = account
+    assert (await heard(page, "updateRouting"))[-1]["newRoute"] == f"/set-up/accounts/{account.id}"
+    await frame.get_by_role("button", name="Copy").click()
+    await expect(frame.get_by_role("button", name="Copied")).to_be_visible()
+    await no_wider_than_the_phone(frame)
+
+
+async def the_channels_are_saleors_own(frame: FrameLocator) -> None:
+    await frame.get_by_role("link", name="Say which channels use it").click()
+    await expect(frame.get_by_text("no account takes its money")).to_be_visible()
+    await frame.get_by_role("combobox", name="Merchant account").select_option("Main (UAH)")
+    await frame.get_by_role("button", name="Save the channels").click()
+    await expect(frame.get_by_text("Shoppers can pay")).to_be_visible()
+    await no_wider_than_the_phone(frame)
+
+
+async def a_trial_is_begun(page: Page, frame: FrameLocator, office: Office) -> str:
+    await frame.get_by_role("link", name="Try it").click()
+    await frame.get_by_label("Phone number").fill("+380501234567")
+    await frame.get_by_label("First name").fill("Тарас")
+    await frame.get_by_label("Last name").fill("Шевченко")
+    office.shop.till.will(office.shop.till.page())
+    await frame.get_by_role("button", name="Open the payment page").click()
+    await expect(frame.get_by_role("heading", name="Trial of 1.00")).to_be_visible()
+    await the_qr_code_is_drawn(frame)
+    await no_wider_than_the_phone(frame)
+    return (await heard(page, "updateRouting"))[-1]["newRoute"].removeprefix("/set-up/try/")
+
+
+async def the_qr_code_is_drawn(frame: FrameLocator) -> None:
+    code = frame.get_by_role("img", name="QR code of the payment page")
+    await expect(code).to_be_visible()
+    assert await code.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
+
+
+@one_database
+async def test_a_refused_field_is_shown_and_what_was_typed_stays(new_store: Office) -> None:
+    async with dashboard_of(new_store.app, "/set-up/accounts/new") as (page, frame):
+        await sign_in(page, new_store.token())
+        await fill_in_the_account(frame, new_store, "the-api-secret")
+        await frame.get_by_label("Storefronts").fill("shop.example.com/uk")
+        await frame.get_by_role("button", name="Try the keys out and save").click()
+        await expect(frame.get_by_role("alert")).to_contain_text("Storefronts: Write storefronts without a path")
+        await expect(frame.get_by_label("Storefronts")).to_be_focused()
+        await expect(frame.get_by_label("Storefronts")).to_have_attribute("aria-invalid", "true")
+        await expect(frame.get_by_label("API key")).to_have_value("the-api-key")
+    assert await new_store.desk.accounts.all() == []
+
+
+@one_database
+async def test_rules_are_only_checked_by_the_button_that_says_so(office: Office) -> None:
+    account = office.shop.account
+    async with dashboard_of(office.app, f"/set-up/accounts/{account.id}") as (page, frame):
+        await sign_in(page, office.token())
+        await frame.get_by_text("Write the rules").click()
+        rules = frame.get_by_label("Rules, as TOML or JSON")
+        await rules.fill('mode = "percentages"')
+        await frame.get_by_role("button", name="Only check them").click()
+        await expect(frame.get_by_role("alert")).to_contain_text("the percentages sum to 0")
+        await expect(rules).to_be_focused()
+        seller = "7d1f4c2b-0000-4000-8000-000000000001"
+        await rules.fill(f'mode = "percentages"\npercentages = {{ "{seller}" = 100 }}')
+        await frame.get_by_role("button", name="Only check them").click()
+        await expect(frame.get_by_role("status")).to_contain_text("Nothing was saved")
+        await expect(frame.get_by_role("cell", name="669.97").first).to_be_visible()
+    (kept,) = await office.desk.accounts.all()
+    assert kept.split_rules is None
