@@ -14,6 +14,7 @@ from fastapi import FastAPI
 from app.ledger.tables import Payment
 from app.main import create_app, open_desk, utc_now
 from app.payments.problems import of_words, raise_on
+from app.payments.trial import Trial, begin_trial
 from app.saleor.testing import FakeSaleor, Flow, NewCheckout
 from app.saleor.testing import serving as saleor_serving
 from app.sandbox.control.client import SandboxControl
@@ -27,10 +28,21 @@ from tests.journeys.test_a_marketplace import LAMP, MUGS
 from tests.journeys.town import Resident, Town, free_port
 from tests.payments.split.people import rules
 
+TRIAL = Trial(
+    key="trial",
+    by="VXNlcjox",
+    amount=Decimal("1.00"),
+    currency="UAH",
+    email="olena@example.com",
+    phone="+380501234567",
+    first_name="Olena",
+    last_name="Shevchenko",
+)
+
 
 @dataclass
 class House:
-    """Where all the pages are. ``known`` is what a parameter of a route's path can be in ``shop``."""
+    """Where all the pages are. ``known`` is what a parameter of paths, or of one path, can be in ``shop``."""
 
     shop: Town
     application: FastAPI
@@ -99,6 +111,7 @@ async def _sell(house: House, now: Callable[[], datetime]) -> None:
         words = "The gateway says that 100.00 UAH were paid; 90.00 UAH had been asked for."
         async with desk.database.transaction() as session:
             raise_on(await session.get_one(Payment, odd.id), of_words(words), words, desk.now())
+        trial = await begin_trial(desk, kept, TRIAL)
     for each in (paid, reserved):
         await quiet(shop, each.paid_for.id)
     # Nobody has paid two orders that staff took by telephone; for one there is a link.
@@ -109,7 +122,7 @@ async def _sell(house: House, now: Callable[[], datetime]) -> None:
     house.known = {
         "order_id": [*map(order_id_of, sessions), odd.order_id],
         "account_id": [account],
-        "channel": ["uah"],
+        "/set-up/try/{order_id}": [trial.payment.order_id],
     }
 
 

@@ -21,13 +21,14 @@ def page_routes(application: FastAPI) -> Iterator[str]:
 
 
 def addresses(route: str, known: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the addresses of a route, with everything that is known for its parameter.
+    """Return the addresses of a route, with everything that is known for its parameter, or for this very route.
 
     Raises LookupError for a parameter that nothing is known for: then ``house.py`` has to learn it.
     """
     filled = [route]
     for name in _PARAMETER.findall(route):
-        if not known.get(name):
+        values = known.get(route) or known.get(name)
+        if not values:
             raise LookupError(f"tests/pages/house.py knows nothing that {name} could be in {route}")
-        filled = [_PARAMETER.sub(value, each, count=1) for each in filled for value in known[name]]
+        filled = [_PARAMETER.sub(value, each, count=1) for each in filled for value in values]
     return filled
