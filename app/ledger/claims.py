@@ -7,9 +7,10 @@ behind that would have to be cleared away.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any, TypeAlias
 
-from sqlalchemy import ColumnElement, case, func, literal, update
+from sqlalchemy import ColumnElement, bindparam, case, func, literal, update
 from sqlmodel import SQLModel, col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -42,7 +43,7 @@ class Room:
     busy: Mapping[Party, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Work:
     """A kind of work, by the columns of its table: it is done when the moment ``due`` has come and ``ready`` holds.
 
@@ -58,12 +59,19 @@ class Work:
     tries: Any = None
     ready: tuple[ColumnElement[bool], ...] = ()
 
+    @cached_property
+    def anything(self) -> Any:
+        """The query that shows whether anything is due. Mostly nothing is, and to see that must cost little."""
+        return select(self.row_id).where(self.due <= bindparam("now", type_=self.due.type)).limit(1)
+
 
 async def claim(session: AsyncSession, work: Work, now: datetime, lease: timedelta, room: Room) -> list[Claim]:
     """Claim what is due, for ``lease``: parties take turns, each with what has been due longest.
 
     What another worker is claiming at this moment is left to it, and not waited for.
     """
+    if (await session.exec(work.anything, params={"now": now})).first() is None:
+        return []
     due, until = (work.due <= now, *work.ready), now + lease
     for _ in range(_TRIES):
         wanted = dict((await session.exec(_in_turns(work, due, room))).all())
