@@ -28,10 +28,11 @@ Amount: TypeAlias = Annotated[
     str | None, typer.Option(metavar="AMOUNT", help="How much. All that is possible by default.", show_default=False)
 ]
 Yes: TypeAlias = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
-Key: TypeAlias = Annotated[
+RequestName: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        metavar="TEXT",
+        "--request",
+        metavar="NAME",
         help="A name for this very request: given twice, it is done once. For scripts that try again.",
         show_default=False,
     ),
@@ -39,15 +40,15 @@ Key: TypeAlias = Annotated[
 
 
 def capture(
-    payment: AnyName, amount: Amount = None, key: Key = None, yes: Yes = False, as_json: AsJson = False
+    payment: AnyName, amount: Amount = None, request: RequestName = None, yes: Yes = False, as_json: AsJson = False
 ) -> None:
     """Charge a reservation, or a part of it: the gateway takes it once, and releases the rest."""
-    _do(Kind.CAPTURE, payment, amount=amount, key=key, yes=yes, as_json=as_json)
+    _do(Kind.CAPTURE, payment, amount=amount, request=request, yes=yes, as_json=as_json)
 
 
-def void(payment: AnyName, key: Key = None, yes: Yes = False, as_json: AsJson = False) -> None:
+def void(payment: AnyName, request: RequestName = None, yes: Yes = False, as_json: AsJson = False) -> None:
     """Release a reservation as a whole."""
-    _do(Kind.VOID, payment, key=key, yes=yes, as_json=as_json)
+    _do(Kind.VOID, payment, request=request, yes=yes, as_json=as_json)
 
 
 def refund(
@@ -62,17 +63,17 @@ def refund(
             help="Of a split payment: take so much from that one (its UUID, or its name); may be repeated.",
         ),
     ] = None,
-    key: Key = None,
+    request: RequestName = None,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Give back what was charged, or a part of it."""
-    _do(Kind.REFUND, payment, amount=amount, taken_from=from_ or (), key=key, yes=yes, as_json=as_json)
+    _do(Kind.REFUND, payment, amount=amount, taken_from=from_ or (), request=request, yes=yes, as_json=as_json)
 
 
-def cancel(payment: AnyName, key: Key = None, yes: Yes = False, as_json: AsJson = False) -> None:
+def cancel(payment: AnyName, request: RequestName = None, yes: Yes = False, as_json: AsJson = False) -> None:
     """Cancel a payment that the shopper has not paid yet: its page is closed."""
-    _do(Kind.CANCEL, payment, key=key, yes=yes, as_json=as_json)
+    _do(Kind.CANCEL, payment, request=request, yes=yes, as_json=as_json)
 
 
 def _do(
@@ -81,7 +82,7 @@ def _do(
     *,
     amount: str | None = None,
     taken_from: Sequence[str] = (),
-    key: str | None,
+    request: str | None,
     yes: bool,
     as_json: bool,
 ) -> None:
@@ -93,7 +94,7 @@ def _do(
         require_somebody_to_ask("confirm with --yes")
         confirm(_question(step, now, sheet.payment.order_id))
     moved = step.amount if kind in {Kind.CAPTURE, Kind.REFUND} else None
-    asked = Wish(kind, by=getpass.getuser(), key=key or uuid4().hex, amount=moved, taken_from=shares)
+    asked = Wish(kind, by=getpass.getuser(), key=request or uuid4().hex, amount=moved, taken_from=shares)
 
     async def do(desk: Desk) -> tuple[Sheet, Operation]:
         try:
@@ -141,7 +142,7 @@ def _tell(sheet: Sheet, operation: Operation, *, as_json: bool) -> None:
         "amount": operation.amount,
         "state": operation.state.value,
         "message": operation.message,
-        "key": operation.idempotency_key.removeprefix("staff:"),
+        "request": operation.idempotency_key.removeprefix("staff:"),
         "operation_id": operation.operation_id,
     }
     if as_json:

@@ -13,6 +13,7 @@ from app.commands.amounts import read_amount
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_installation
 from app.commands.opening import at_desk
+from app.commands.payment_act import RequestName
 from app.commands.payment_view import summary
 from app.commands.terminal import AsJson, fact, fact_sheet, show, show_json
 from app.ledger.sheets import Sheet
@@ -36,14 +37,7 @@ def link(
         str | None, typer.Option(metavar="AMOUNT", help="How much. All that is open by default.", show_default=False)
     ] = None,
     saleor: flags.Saleor = None,
-    key: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT",
-            help="A name for this very request: given twice, one link is made. For scripts that try again.",
-            show_default=False,
-        ),
-    ] = None,
+    request: RequestName = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a link with which a customer pays an order, or what of it is open; the app must be running.
@@ -57,7 +51,7 @@ def link(
         installation = await find_installation(desk, saleor)
         async with open_saleor() as client:
             try:
-                sheet = await payment_link(desk, client, installation, order_id, amount=wanted, attempt=key)
+                sheet = await payment_link(desk, client, installation, order_id, amount=wanted, attempt=request)
             except Refusal as refusal:
                 raise CommandFailed(f"there is no link: {refusal.message}") from refusal
         return sheet, desk.addresses.pay_page(sheet.payment.order_id)

@@ -56,7 +56,7 @@ async def test_a_request_that_is_named_is_done_once(
 ) -> None:
     await a_payment(desk, account)
     till.will(said(record("refund", ORDER, "30.00")))
-    command = ("payments", "refund", ORDER, "--amount", "30.00", "--yes", "--key", "ticket-7781")
+    command = ("payments", "refund", ORDER, "--amount", "30.00", "--yes", "--request", "ticket-7781")
     assert (await shell(*command)).out == (await shell(*command)).out == "Done: refund 30.00 UAH.\n"
     assert till.calls == ["refund"]
     (await shell(*command, "--amount", "31.00")).failed("asked for something else")

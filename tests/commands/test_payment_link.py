@@ -59,7 +59,7 @@ async def test_a_link_over_what_is_open(shell: Shell, counter: Counter) -> None:
 async def test_a_request_that_is_named_makes_one_link(shell: Shell, counter: Counter) -> None:
     order = await counter.order()
     counter.till.will(counter.till.page())
-    command = ("payments", "link", key_of("Order", order.id), "--amount", "100", "--key", "ticket-7781", "--json")
+    command = ("payments", "link", key_of("Order", order.id), "--amount", "100", "--request", "ticket-7781", "--json")
     assert (await shell(*command)).json == (await shell(*command)).json
     assert (await counter.payments(order))[0].payment.amount == Decimal(100)
     assert len(await counter.saleor.transactions()) == 1

@@ -84,8 +84,8 @@ BREAKS = [
         law=6,
         what="a notification whose processing failed is given up",
         where="payments/notify.py",
-        old="desk.inbox.postpone(notification_id, reason=type(error).__name__, until=desk.now() + pause)",
-        new="desk.inbox.settle(notification_id, outcome=type(error).__name__, now=desk.now())",
+        old="desk.inbox.postpone(notification_id, reason=reason, until=until, trouble=why)",
+        new="desk.inbox.settle(notification_id, outcome=reason, now=until, trouble=why)",
     ),
     Break(
         law=7,

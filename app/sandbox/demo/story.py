@@ -74,7 +74,7 @@ class Story(Scene):
         urls = stage.urls
         added = await self.type(
             *("accounts", "add", "--name", "Sandbox shop", "--base-url", urls.gateway, "--pos-id", stage.keys.pos_id),
-            *("--storefront", urls.shop, "--json"),
+            *("--storefront", urls.shop, "--test", "--json"),
         )
         account = self.read(added)
         await self.quiet()
