@@ -45,7 +45,7 @@ async def test_a_payment_that_does_not_agree_is_looked_up_and_looked_at(office: 
     await another_amount_is_paid(shop)
     page = (await office.see("/attention")).text
     assert "word does not agree with what was asked" in page
-    assert "569.49 UAH, but 569.50 UAH was asked" in page
+    assert "569.49\N{NO-BREAK SPACE}UAH, but 569.50\N{NO-BREAK SPACE}UAH was asked" in page
     assert f'href="/payments/{shop.order_id}"' in page
     assert '<span class="count">1</span>' in page
     looks = shop.till.looks
