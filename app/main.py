@@ -27,7 +27,7 @@ from app.ledger.emails import EmailDigests
 from app.ledger.inbox import Inbox
 from app.ledger.installations import InstallationBook
 from app.payments.desk import Addresses, Desk, Gateways
-from app.payments.notify import Receipt, receive
+from app.payments.learn.notify import Receipt, receive
 from app.payments.webhooks import define_webhooks
 from app.saleor.app import AppInfo, SaleorApp
 from app.saleor.bodies import read_at_most

@@ -15,10 +15,10 @@ from app.commands.opening import at_desk
 from app.commands.terminal import AsJson, moment, say, show_json
 from app.ledger.sheets import Sheet
 from app.ledger.tables import State
+from app.payments.begin.trial import SMALLEST, Trial, begin_trial
 from app.payments.desk import Desk
 from app.payments.refusal import Refusal
-from app.payments.standing import standing
-from app.payments.trial import SMALLEST, Trial, begin_trial
+from app.payments.show.standing import standing
 
 
 def try_account(

@@ -12,7 +12,7 @@ from app.commands.terminal import AsJson, moment, plain, say, show, show_json, t
 from app.ledger.search import events_page
 from app.ledger.tables import EventState, Payment, SaleorEvent
 from app.payments.desk import Desk
-from app.payments.retry import tell_again
+from app.payments.learn.retry import tell_again
 
 commands = typer.Typer(help="What Saleor is told, and what it has refused.", no_args_is_help=True)
 

@@ -8,7 +8,7 @@ from app.ledger.search import called
 from app.ledger.sheets import Sheet, sheets_of
 from app.ledger.tables import MerchantAccount
 from app.payments.desk import Desk
-from app.payments.typed_search import every_name
+from app.payments.show.typed_search import every_name
 
 
 async def find_installation(desk: Desk, saleor: str | None) -> OpenInstallation:

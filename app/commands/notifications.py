@@ -13,7 +13,7 @@ from app.commands.terminal import AsJson, moment, plain, say, show, show_json, t
 from app.ledger.search import notifications_page
 from app.ledger.tables import Notification
 from app.payments.desk import Desk
-from app.payments.notify import UNMATCHED, digest
+from app.payments.learn.notify import UNMATCHED, digest
 
 commands = typer.Typer(help="What the gateway has notified, and what came of it.", no_args_is_help=True)
 

@@ -16,11 +16,11 @@ from app.commands.payment_view import AnyName, summary
 from app.commands.terminal import AsJson, confirm, require_somebody_to_ask, say, show_json
 from app.ledger.sheets import Sheet
 from app.ledger.tables import Kind, MerchantAccount, Operation, State
-from app.payments.act import Step
-from app.payments.asked import wish
-from app.payments.balance import Balance, balance
-from app.payments.by_staff import Wish, ask_for, at_most
+from app.payments.change.act import Step
+from app.payments.change.asked import wish
+from app.payments.change.by_staff import Wish, ask_for, at_most
 from app.payments.desk import Desk
+from app.payments.outcome.balance import Balance, balance
 from app.payments.refusal import Refusal
 from app.payments.split.rules import names_of
 

@@ -18,8 +18,8 @@ from app.commands.payment_view import summary
 from app.commands.terminal import AsJson, fact, fact_sheet, show, show_json
 from app.ledger.sheets import Sheet
 from app.main import open_saleor
+from app.payments.begin.payment_link import payment_link
 from app.payments.desk import Desk
-from app.payments.payment_link import payment_link
 from app.payments.refusal import Refusal
 
 

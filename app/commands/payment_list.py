@@ -15,9 +15,9 @@ from app.commands.terminal import AsJson, say, show, show_json
 from app.ledger.search import Wanted, payments_page
 from app.ledger.sheets import Sheet, outlines_of
 from app.ledger.tables import Payment, State
-from app.payments.csv_export import csv_of
 from app.payments.desk import Desk
-from app.payments.typed_search import ByEmail, Typed, narrowed, read
+from app.payments.show.csv_export import csv_of
+from app.payments.show.typed_search import ByEmail, Typed, narrowed, read
 
 _A_PAGE = 20
 _MOMENTS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]

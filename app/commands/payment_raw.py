@@ -13,9 +13,9 @@ from app.commands.payment_view import AnyName
 from app.commands.terminal import AsJson, moment, say, show, show_json
 from app.gateway.errors import GatewayError
 from app.ledger.sheets import former_orders
-from app.payments.ask import records_now
 from app.payments.desk import Desk
-from app.payments.raw import Raw, raw, raw_records
+from app.payments.learn.ask import records_now
+from app.payments.show.raw import Raw, raw, raw_records
 
 
 def show_raw(

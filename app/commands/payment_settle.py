@@ -15,11 +15,11 @@ from app.commands.terminal import AsJson, confirm, require_somebody_to_ask, say,
 from app.gateway.errors import GatewayError
 from app.ledger.sheets import Sheet, find_by_order
 from app.ledger.tables import Operation, State
-from app.payments.ask import Resent, ask_now, ask_to_notify
-from app.payments.decide import Decision, operation_to_settle, settle
+from app.payments.change.decide import Decision, operation_to_settle, settle
 from app.payments.desk import Desk
+from app.payments.learn.ask import Resent, ask_now, ask_to_notify
 from app.payments.refusal import Refusal
-from app.payments.standing import standing
+from app.payments.show.standing import standing
 
 
 class Outcome(StrEnum):

@@ -15,13 +15,13 @@ from app.commands.terminal import AsJson, fact, fact_sheet, moment, plain, say, 
 from app.ledger.inbox import Kept
 from app.ledger.sheets import Sheet, former_orders
 from app.ledger.tables import MerchantAccount
-from app.payments.balance import balance
 from app.payments.desk import Desk
-from app.payments.expectations import Expected, expectations
+from app.payments.outcome.balance import balance
+from app.payments.show.expectations import Expected, expectations
+from app.payments.show.standing import standing
+from app.payments.show.timeline import Entry, Tone, timeline
 from app.payments.split.rules import names_of
 from app.payments.split.standing import is_split
-from app.payments.standing import standing
-from app.payments.timeline import Entry, Tone, timeline
 
 _STYLES = {Tone.NEUTRAL: "", Tone.GOOD: "green", Tone.OPEN: "yellow", Tone.BAD: "red"}
 

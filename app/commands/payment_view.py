@@ -9,7 +9,7 @@ from rich.text import Text
 
 from app.commands.terminal import moment, plain, table
 from app.ledger.sheets import Sheet
-from app.payments.standing import standing
+from app.payments.show.standing import standing
 
 AnyName: TypeAlias = Annotated[
     str,

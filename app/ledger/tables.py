@@ -221,7 +221,7 @@ class Payment(SQLModel, table=True):
     redirect_url: str | None = Field(default=None, sa_type=Text)  # where a shopper who pays directly must go (3DS)
     expires_at: datetime | None = Field(default=None, sa_type=Moment)
     problem: str | None = Field(default=None, sa_type=Text)  # what staff must look at, in words
-    problems: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)  # the same by its causes (payments.problems)
+    problems: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)  # the same by its causes (outcome.problems)
     problem_kinds: str | None = Field(default=None, max_length=60)  # the kinds of those that are open, sorted, with +
     problem_since: datetime | None = Field(default=None, sa_type=Moment)  # since when there has been any
     next_refund_split: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # whom staff chose to take it from

@@ -2,14 +2,14 @@
 
 from app.ledger.installations import OpenInstallation
 from app.ledger.sheets import load_by_transaction
-from app.payments.answers import action_answer
+from app.payments.begin.initialize import initialize
+from app.payments.begin.offer import offer
+from app.payments.begin.process import process
+from app.payments.begin.recorded import recorded_answer
+from app.payments.change.requested import requested
 from app.payments.desk import Desk
-from app.payments.initialize import initialize
-from app.payments.offer import offer
-from app.payments.process import process
-from app.payments.recorded import recorded_answer
-from app.payments.references import keep_reference
-from app.payments.requested import requested
+from app.payments.outcome.answers import action_answer
+from app.payments.outcome.references import keep_reference
 from app.saleor.answers import ActionAnswer, GatewayConfigAnswer, SessionAnswer
 from app.saleor.app import SaleorApp, WebhookContext
 from app.saleor.events import (

@@ -7,8 +7,8 @@ from app.ledger.sheets import Sheet, find_by_order
 from app.ledger.tables import Flow, State
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
-from app.payments.order_payments import can_be_paid
-from app.payments.settle import look
+from app.payments.learn.settle import look
+from app.payments.show.order_payments import can_be_paid
 from app.shopper.view import Language, PaymentState, PaymentView
 
 _BETWEEN_LOOKS = timedelta(seconds=3)

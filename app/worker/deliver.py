@@ -8,9 +8,9 @@ from pydantic import ValidationError
 from app.ledger.outbox import event_with_payment, later_events
 from app.ledger.tables import EventState, Payment, SaleorEvent
 from app.payments.desk import Desk
-from app.payments.paid_with import from_kept
-from app.payments.placed_order import look_for_order
-from app.payments.problems import clear, of_event, raise_on
+from app.payments.learn.placed_order import look_for_order
+from app.payments.outcome.paid_with import from_kept
+from app.payments.outcome.problems import clear, of_event, raise_on
 from app.payments.said import Money, Said
 from app.saleor.answers import AvailableAction, EventType
 from app.saleor.errors import SaleorError, SaleorNotAuthorised, SaleorRefused

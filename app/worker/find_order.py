@@ -4,7 +4,7 @@ import structlog
 
 from app.ledger.sheets import payment_of
 from app.payments.desk import Desk
-from app.payments.placed_order import note_order
+from app.payments.learn.placed_order import note_order
 from app.saleor.errors import SaleorError
 from app.saleor.graphql import SaleorClient
 from app.saleor.orders import order_placed

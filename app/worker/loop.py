@@ -12,8 +12,8 @@ from app.ledger.sheets import LOOKS
 from app.ledger.told_problems import PROBLEMS
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
-from app.payments.notify import digest
-from app.payments.settle import look
+from app.payments.learn.notify import digest
+from app.payments.learn.settle import look
 from app.saleor.graphql import SaleorClient
 from app.worker.deliver import deliver
 from app.worker.find_order import find_order

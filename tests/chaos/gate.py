@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from app.gateway import wire
 from app.ledger.sheets import find_by_order
 from app.ledger.tables import Kind, State
-from app.payments.balance import in_flight
+from app.payments.outcome.balance import in_flight
 from app.sandbox.sandbox import Sandbox
 from tests.chaos.house import House
 from tests.chaos.roads import serve

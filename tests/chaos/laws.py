@@ -11,7 +11,7 @@ from sqlmodel import col, select
 from app.ledger.sheets import Sheet, load_by_transaction
 from app.ledger.tables import EventState, Kind, Notification, SaleorEvent, State
 from app.ledger.tables import Payment as OurPayment
-from app.payments.balance import balance
+from app.payments.outcome.balance import balance
 from app.saleor.testing.state import Transaction
 from app.saleor.testing.vocabulary import GrantedRefundStatus
 from app.saleor.testing.world import Delivery

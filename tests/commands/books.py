@@ -19,7 +19,7 @@ from app.ledger.tables import (
     State,
 )
 from app.payments.desk import Desk
-from app.payments.references import order_id_of
+from app.payments.outcome.references import order_id_of
 from tests.commands.conftest import POS_ID
 
 BEGUN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

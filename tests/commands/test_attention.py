@@ -2,7 +2,7 @@
 
 from app.ledger.tables import MerchantAccount, Payment
 from app.payments.desk import Desk
-from app.payments.problems import of_words, raise_on
+from app.payments.outcome.problems import of_words, raise_on
 from tests.commands.books import ORDER, a_payment, after
 from tests.commands.conftest import SALEOR, Shell, install, one_database
 

@@ -11,7 +11,7 @@ from app.payments.accounts.channels import Missing
 from app.payments.accounts.check import Lack, Trouble
 from app.payments.accounts.options import OPTIONS
 from app.payments.attention.words import WORDS
-from app.payments.standing import Standing
+from app.payments.show.standing import Standing
 
 _APP = Path(app.__file__).parent
 _SAYING = ("payments", "worker")  # rooms whose sentences reach the pages

@@ -5,8 +5,8 @@ from playwright.async_api import expect
 
 from app.ledger.tables import Payment
 from app.payments.attention.items import PATIENCE
-from app.payments.notify import receive
-from app.payments.problems import of_words, raise_on
+from app.payments.learn.notify import receive
+from app.payments.outcome.problems import of_words, raise_on
 from app.saleor.testing.vocabulary import EventType
 from tests.commands.conftest import one_database
 from tests.dashboard.framing import Complaints, dashboard_of, heard, sign_in

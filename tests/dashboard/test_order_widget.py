@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from app.ledger.tables import Kind, State
-from app.payments.problems import raise_on
+from app.payments.outcome.problems import raise_on
 from app.saleor import orders
 from app.saleor.testing import NewCheckout
 from tests.commands.conftest import one_database

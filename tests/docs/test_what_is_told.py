@@ -13,10 +13,10 @@ from typer.core import TyperGroup
 from app.cli import cli
 from app.gateway.statuses import TABLE, Kind, Status
 from app.ledger.tables import State
-from app.payments.answers import CREATION_UNKNOWN, DECLINED, UNDER_REVIEW
-from app.payments.language import _PAGE_LANGUAGES
+from app.payments.outcome.answers import CREATION_UNKNOWN, DECLINED, UNDER_REVIEW
+from app.payments.plan.language import _PAGE_LANGUAGES
+from app.payments.plan.storefront import StorefrontData, read_data
 from app.payments.refusal import Refusal, RefusalCode
-from app.payments.storefront import StorefrontData, read_data
 from app.settings import PREFIX, Settings
 from tests.conftest import REPOSITORY
 from tests.docs.pages import (

@@ -11,7 +11,7 @@ from sqlmodel import col, select
 from app.ledger.sheets import Sheet
 from app.ledger.tables import BurntOrder, EventState, Kind, Notification, Operation, Payment, SaleorEvent, State
 from app.main import open_desk
-from app.payments.balance import balance
+from app.payments.outcome.balance import balance
 from app.saleor.testing.views import TransactionView
 from app.sandbox.control.views import PaymentView
 from tests.journeys.town import Town, eventually

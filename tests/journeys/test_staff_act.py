@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from app.ledger.tables import Kind, State
 from app.main import open_desk
-from app.payments.by_staff import Wish, ask_for
+from app.payments.change.by_staff import Wish, ask_for
 from app.saleor.testing.views import TransactionView
 from app.saleor.testing.vocabulary import Flow
 from app.sandbox.scripting import FaultRule

@@ -32,11 +32,11 @@ BREAKS = [
     Break(
         law=1,
         what="the gateway is called before the intent is committed",
-        where="payments/act.py",
+        where="payments/change/act.py",
         old="        if not fresh or operation.state is not State.INTENT:\n",
         new=(
             "        if fresh and operation.state is State.INTENT:\n"
-            "            from app.payments.send import _call\n"
+            "            from app.payments.change.send import _call\n"
             "            await _call(desk, account, sheet, operation, min(deadline.left, 2.0))\n"
             "        if not fresh or operation.state is not State.INTENT:\n"
         ),
@@ -51,21 +51,21 @@ BREAKS = [
     Break(
         law=2,
         what="an outcome that is not known is a failure",
-        where="payments/outcome.py",
+        where="payments/outcome/errors.py",
         old="if isinstance(error, OutcomeUnknown | DuplicateOrder):",
         new="if isinstance(error, DuplicateOrder):",
     ),
     Break(
         law=3,
         what="a second operation does not wait for the first",
-        where="payments/act.py",
+        where="payments/change/act.py",
         old="(State.WAITING if standing.in_flight else State.INTENT)",
         new="State.INTENT",
     ),
     Break(
         law=4,
         what="what staff asked before is asked again",
-        where="payments/act.py",
+        where="payments/change/act.py",
         old="    if known is not None:\n        return known, False\n",
         new=(
             "    if known is not None:\n"
@@ -76,42 +76,42 @@ BREAKS = [
     Break(
         law=5,
         what="state is committed without the event that tells of it",
-        where="payments/*.py",
+        where="payments/**/*.py",
         old="session.add_all([*sheet.operations, *sheet.events",
         new="session.add_all([*sheet.operations",
     ),
     Break(
         law=6,
         what="a notification whose processing failed is given up",
-        where="payments/notify.py",
+        where="payments/learn/notify.py",
         old="desk.inbox.postpone(notification_id, reason=reason, until=until, trouble=why)",
         new="desk.inbox.settle(notification_id, outcome=reason, now=until, trouble=why)",
     ),
     Break(
         law=7,
         what="a late word of the gateway takes an operation back",
-        where="payments/mapper.py",
+        where="payments/outcome/mapper.py",
         old="if seen.state.rank <= known.state.rank and not known.inferred:",
         new="if seen.state is known.state:",
     ),
     Break(
         law=8,
         what="what the gateway says is not compared with what was asked",
-        where="payments/mapper.py",
+        where="payments/outcome/mapper.py",
         old="problem = _mismatch(known, seen)",
         new="problem = None",
     ),
     Break(
         law=9,
         what="each telling takes the reference that is known by then",
-        where="payments/references.py",
+        where="payments/outcome/references.py",
         old="if operation.psp_reference is None:",
         new="if operation.psp_reference is None or operation.operation_id:",
     ),
     Break(
         law=10,
         what="what the gateway shows is not bound to what we have in flight",
-        where="payments/apply.py",
+        where="payments/outcome/apply.py",
         old="(each.state in {State.INTENT, State.UNKNOWN} or each.inferred)",
         new="each.inferred",
     ),

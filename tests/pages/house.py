@@ -13,8 +13,8 @@ from fastapi import FastAPI
 
 from app.ledger.tables import Payment
 from app.main import create_app, open_desk, utc_now
-from app.payments.problems import of_words, raise_on
-from app.payments.trial import Trial, begin_trial
+from app.payments.begin.trial import Trial, begin_trial
+from app.payments.outcome.problems import of_words, raise_on
 from app.saleor.testing import FakeSaleor, Flow, NewCheckout
 from app.saleor.testing import serving as saleor_serving
 from app.sandbox.control.client import SandboxControl

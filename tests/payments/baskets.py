@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from app.gateway.models import FiscalProduct, Product
 from app.ledger.tables import ProductsForm
-from app.payments.products import products_of
+from app.payments.plan.products import products_of
 from app.saleor.source import Checkout, Order
+from tests.payments.plan.test_terms import an_account
 from tests.payments.shop import source
-from tests.payments.test_plan import an_account
 
 money = st.decimals(min_value="0.01", max_value="9999.99", places=2)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from app.ledger.sheets import Sheet
 from app.ledger.tables import Flow, Kind, Operation, Payment, State
-from app.payments.apply import Posting
-from app.payments.mapper import Known, Seen
+from app.payments.outcome.apply import Posting
+from app.payments.outcome.mapper import Known, Seen
 from app.payments.schedule import Schedule
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -26,12 +26,12 @@ from app.ledger.sheets import Sheet, load_by_transaction
 from app.ledger.tables import Installation, Kind, MerchantAccount, Notification, Operation, Payment, SaleorEvent
 from app.ledger.told_problems import compare_problems_next
 from app.ledger.vault import Vault
+from app.payments.begin.initialize import initialize
+from app.payments.begin.process import process
+from app.payments.change.requested import requested
 from app.payments.desk import Addresses, Desk, Gateways
-from app.payments.initialize import initialize
-from app.payments.notify import Receipt, receive
-from app.payments.process import process
-from app.payments.references import order_id_of
-from app.payments.requested import requested
+from app.payments.learn.notify import Receipt, receive
+from app.payments.outcome.references import order_id_of
 from app.saleor.answers import ActionAnswer, SessionAnswer
 from app.saleor.events import (
     RequestedAction,

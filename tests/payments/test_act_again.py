@@ -6,7 +6,7 @@ import pytest
 from sqlmodel import select
 
 from app.ledger.tables import Operation, State
-from app.payments.requested import requested
+from app.payments.change.requested import requested
 from app.saleor.answers import ActionAnswer
 from tests.payments.books import amounts
 from tests.payments.shop import TOTAL, Shop, action_event, at_once

@@ -15,8 +15,8 @@ from app.payments.attention.settling import (
     tell_waiting_now,
 )
 from app.payments.attention.words import WORDS, command_for
-from app.payments.notify import Receipt, digest, receive
-from app.payments.problems import ProblemKind, of_words, raise_on
+from app.payments.learn.notify import Receipt, digest, receive
+from app.payments.outcome.problems import ProblemKind, of_words, raise_on
 from tests.commands.books import a_payment
 from tests.dashboard.office import names, next_door
 from tests.payments.attention_scenes import (

@@ -19,9 +19,9 @@ from app.ledger.database import Database
 from app.ledger.sheets import find_by_order, former_orders
 from app.ledger.tables import Kind, State
 from app.ledger.vault import Vault
-from app.payments.balance import balance
-from app.payments.balance import in_flight as is_in_flight
-from app.payments.notify import receive
+from app.payments.learn.notify import receive
+from app.payments.outcome.balance import balance
+from app.payments.outcome.balance import in_flight as is_in_flight
 from app.saleor.errors import SaleorUnreachable
 from app.saleor.testing.rules.booking import final_event
 from tests.conftest import Clock

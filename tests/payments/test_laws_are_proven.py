@@ -10,8 +10,8 @@ from tests.conftest import REPOSITORY
 PAGE = (REPOSITORY / "docs" / "laws-of-money.md").read_text()
 LAWS = re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:]
 _TEST = re.compile(r"`(tests/[a-z_/]+\.py)::(\w+)`")
-_MODULE = re.compile(r"`((?:payments|ledger|worker|gateway|saleor)/\w+\.py)`")
-_FUNCTIONS = re.compile(r"`((?:payments|ledger)/\w+\.py)`\s+\(([^)]*)\)")
+_MODULE = re.compile(r"`((?:payments|ledger|worker|gateway|saleor)/[\w/]+\.py)`")
+_FUNCTIONS = re.compile(r"`((?:payments|ledger)/[\w/]+\.py)`\s+\(([^)]*)\)")
 
 
 def named(path: Path, name: str) -> bool:

@@ -31,8 +31,8 @@ from app.ledger.tables import Payment
 from app.ledger.vault import KEY_BYTES, Vault, VaultError
 from app.logs import configure_logs, redact
 from app.payments.cards.means import Means
+from app.payments.plan.storefront import read_data
 from app.payments.refusal import Refusal
-from app.payments.storefront import read_data
 from app.sandbox.settings import PointOfSale
 from tests.conftest import REPOSITORY
 from tests.secrets.hunt import CardNumber, Secret, SecurityCode, finds

@@ -13,7 +13,7 @@ from app.gateway.notification import encode
 from app.ledger.inbox import Inbox
 from app.ledger.tables import EventState, Flow, Notification, Payment, SaleorEvent
 from app.ledger.vault import KEY_BYTES, Vault
-from app.payments.notify import CANNOT_BE_OPENED
+from app.payments.learn.notify import CANNOT_BE_OPENED
 from tests.payments.books import amounts
 from tests.payments.shop import TOTAL, Shop
 from tests.payments.till import payment
@@ -106,7 +106,7 @@ async def test_a_flood_of_notifications_does_not_starve_deliveries(paid: Shop, m
         stuck.set()
         await asyncio.Event().wait()
 
-    monkeypatch.setattr("app.payments.notify._post", never_ends)
+    monkeypatch.setattr("app.payments.learn.notify._post", never_ends)
     for number in range(20):
         await paid.notify(payment(paid.order_id, extra=number))
     async with paid.desk.database.transaction() as session:

@@ -11,7 +11,7 @@ from app.ledger.tables import Notification, Payment
 from app.payments.attention.items import OF_NOTIFICATIONS, OF_PAYMENTS, Item, What, open_items
 from app.payments.attention.words import WORDS, Words, command_for
 from app.payments.desk import Desk
-from app.payments.problems import open_problems
+from app.payments.outcome.problems import open_problems
 
 A_FEW = 5
 A_PAGE = 25

@@ -13,7 +13,6 @@ from app.dashboard.paper import Paper
 from app.dashboard.staff import AnyStaff, Staff, refused
 from app.dashboard.translation import marked
 from app.ledger.sheets import find_by_order
-from app.payments.ask import ask_now
 from app.payments.attention.items import What
 from app.payments.attention.settling import (
     mark_looked_at,
@@ -22,6 +21,7 @@ from app.payments.attention.settling import (
     tell_waiting_now,
 )
 from app.payments.desk import Desk
+from app.payments.learn.ask import ask_now
 from app.payments.refusal import Refusal
 
 log = structlog.get_logger(__name__)

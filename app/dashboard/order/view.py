@@ -9,11 +9,11 @@ from app.dashboard.payments.actions import offers
 from app.dashboard.translation import marked
 from app.ledger.sheets import Sheet
 from app.ledger.tables import Kind, Payment
-from app.payments.balance import balance
-from app.payments.order_payments import OrderPayments, can_be_paid
-from app.payments.payment_link import attempt_of
-from app.payments.problems import open_problems
-from app.payments.standing import Standing, standings
+from app.payments.begin.payment_link import attempt_of
+from app.payments.outcome.balance import balance
+from app.payments.outcome.problems import open_problems
+from app.payments.show.order_payments import OrderPayments, can_be_paid
+from app.payments.show.standing import Standing, standings
 
 _UNREACHABLE = marked(
     "Saleor could not be asked about this order. What the app itself knows is shown; reload the order page in a minute."

@@ -20,11 +20,11 @@ from app.dashboard.rendering import render
 from app.dashboard.staff import HANDLE_PAYMENTS
 from app.dashboard.translation import Translation, marked, translation_for
 from app.ledger.tables import Kind
-from app.payments.by_staff import ask_for
+from app.payments.begin.payment_link import payment_link
+from app.payments.change.by_staff import ask_for
 from app.payments.desk import Desk
-from app.payments.order_payments import payments_of_order
-from app.payments.payment_link import payment_link
 from app.payments.refusal import Refusal
+from app.payments.show.order_payments import payments_of_order
 from app.saleor.dashboard_token import DashboardTokens
 from app.saleor.extension import Widget
 from app.saleor.graphql import SaleorClient

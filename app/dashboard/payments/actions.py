@@ -9,8 +9,8 @@ from uuid import uuid4
 from app.dashboard.payments.amounts import read_amount, read_amounts
 from app.dashboard.translation import marked
 from app.ledger.tables import Kind, Operation, State
-from app.payments.balance import Balance
-from app.payments.by_staff import Wish, possible
+from app.payments.change.by_staff import Wish, possible
+from app.payments.outcome.balance import Balance
 from app.payments.said import Kept
 
 KINDS = (Kind.CAPTURE, Kind.VOID, Kind.REFUND, Kind.CANCEL)

@@ -10,11 +10,11 @@ from app.dashboard.payments.shown import Shown
 from app.dashboard.staff import AnyStaff, Staff, refused
 from app.dashboard.translation import marked
 from app.gateway.errors import GatewayError
-from app.payments.ask import ask_now, ask_to_notify, records_now
 from app.payments.desk import Desk
-from app.payments.raw import Source, raw, raw_records
+from app.payments.learn.ask import ask_now, ask_to_notify, records_now
+from app.payments.learn.retry import digest_again, tell_again
 from app.payments.refusal import Refusal
-from app.payments.retry import digest_again, tell_again
+from app.payments.show.raw import Source, raw, raw_records
 
 log = structlog.get_logger(__name__)
 

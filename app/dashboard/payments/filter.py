@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from app.dashboard.payments.days import Day
 from app.ledger.search import Wanted
 from app.ledger.tables import State
-from app.payments.typed_search import ByEmail, Typed, read
+from app.payments.show.typed_search import ByEmail, Typed, read
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from app.dashboard.payments.filter import Filter
 from app.dashboard.payments.listing import read_list, wanted_by
 from app.dashboard.staff import AnyStaff, Staff, refused
 from app.dashboard.translation import marked
-from app.payments.csv_export import csv_of
 from app.payments.desk import Desk
+from app.payments.show.csv_export import csv_of
 
 _NOT_IN_AN_ADDRESS = marked("An e-mail address must not be part of a page’s address. Type it into the search field.")
 

@@ -9,10 +9,10 @@ from app.ledger.search import Wanted, channels_of, payments_page
 from app.ledger.sheets import Sheet, outlines_of, row_by_order
 from app.ledger.tables import State
 from app.payments.desk import Desk
-from app.payments.particulars import Particulars
-from app.payments.problems import open_problems
-from app.payments.standing import Standing, standings
-from app.payments.typed_search import narrowed
+from app.payments.outcome.particulars import Particulars
+from app.payments.outcome.problems import open_problems
+from app.payments.show.standing import Standing, standings
+from app.payments.show.typed_search import narrowed
 
 A_PAGE = 25
 

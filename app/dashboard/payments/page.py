@@ -12,18 +12,18 @@ from app.dashboard.payments.actions import Offer, offers
 from app.ledger.inbox import Kept
 from app.ledger.sheets import Sheet, find_by_order, former_orders
 from app.ledger.tables import MerchantAccount, Payment, SaleorEvent
-from app.payments.balance import Balance, balance
 from app.payments.desk import Desk
-from app.payments.expectations import Expected, expectations
-from app.payments.particulars import Particulars
-from app.payments.problems import needs_decision, open_problems
-from app.payments.retry import undigested, untold
+from app.payments.learn.retry import undigested, untold
+from app.payments.outcome.balance import Balance, balance
+from app.payments.outcome.particulars import Particulars
+from app.payments.outcome.problems import needs_decision, open_problems
+from app.payments.show.expectations import Expected, expectations
+from app.payments.show.standing import Standing, standings
+from app.payments.show.timeline import Entry, timeline
 from app.payments.split.choice import chosen_in
 from app.payments.split.overview import OneOfThem, overview
 from app.payments.split.rules import names_of
 from app.payments.split.standing import is_split, standing_of
-from app.payments.standing import Standing, standings
-from app.payments.timeline import Entry, timeline
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from app.dashboard.staff import AnyStaff, Staff, refused
 from app.dashboard.translation import marked
 from app.ledger.sheets import load_by_order
 from app.ledger.tables import Kind, MerchantAccount
-from app.payments.by_staff import ask_for
+from app.payments.change.by_staff import ask_for
 from app.payments.desk import Desk
 from app.payments.refusal import Refusal
 from app.payments.split.choice import choose, leave_it_to_the_rules

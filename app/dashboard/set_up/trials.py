@@ -21,10 +21,10 @@ from app.dashboard.translation import marked
 from app.gateway.models import Sector
 from app.ledger.sheets import Sheet, find_by_order
 from app.ledger.tables import MerchantAccount, State
+from app.payments.begin.trial import SMALLEST, Trial, begin_trial
 from app.payments.desk import Desk
 from app.payments.refusal import Refusal
-from app.payments.standing import Standing, standings
-from app.payments.trial import SMALLEST, Trial, begin_trial
+from app.payments.show.standing import Standing, standings
 
 log = structlog.get_logger(__name__)
 

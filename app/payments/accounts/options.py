@@ -13,7 +13,7 @@ from app.gateway.models import ReceiptDelivery, Sector
 from app.ledger.tables import MerchantAccount, ProductsForm
 from app.payments.accounts import readers
 from app.payments.accounts.readers import ThreeDs
-from app.payments.description import LONGEST_TEMPLATE, PLACEHOLDERS
+from app.payments.plan.description import LONGEST_TEMPLATE, PLACEHOLDERS
 
 DEFAULT_ORDER_TIMEOUT = 3600  # seconds
 DEFAULT_CURRENCIES = ("UAH",)

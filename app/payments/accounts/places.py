@@ -9,7 +9,7 @@ from app.gateway.hosts import PRESETS
 from app.ledger.accounts import AccountKeys
 from app.ledger.tables import MerchantAccount
 from app.payments.accounts.options import OptionRefusedError
-from app.payments.storefront import origin_of
+from app.payments.plan.storefront import origin_of
 
 DEFAULT_SCHEME_WORD = "CPAY"
 

@@ -6,8 +6,8 @@ from enum import StrEnum
 
 from app.gateway.errors import InvalidRequest
 from app.gateway.hosts import safe_base_url
-from app.payments.description import check_template
-from app.payments.storefront import origin_of
+from app.payments.plan.description import check_template
+from app.payments.plan.storefront import origin_of
 
 LONGEST_NAME = 100
 _LONGEST_TIMEOUT = 366 * 24 * 3600  # seconds; no gateway keeps a page for longer

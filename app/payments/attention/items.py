@@ -33,7 +33,7 @@ from app.ledger.attention import (
 from app.ledger.inbox import Trouble
 from app.ledger.installations import OpenInstallation
 from app.payments.desk import Desk
-from app.payments.problems import ProblemKind
+from app.payments.outcome.problems import ProblemKind
 
 PATIENCE = timedelta(minutes=15)
 """For so long Saleor may be away, or a notification be tried again, without anybody being told."""

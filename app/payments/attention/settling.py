@@ -4,8 +4,8 @@ from app.ledger.attention import accounts_of, forget_trouble, refused_events, un
 from app.ledger.sheets import load_by_order
 from app.payments.attention.items import OF_NOTIFICATIONS, What
 from app.payments.desk import Desk
-from app.payments.problems import looked_at
-from app.payments.retry import tell_again
+from app.payments.learn.retry import tell_again
+from app.payments.outcome.problems import looked_at
 
 AT_ONCE = 200
 """Events that are told again by one request. Who wants more asks again."""

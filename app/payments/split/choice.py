@@ -9,7 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from app.ledger.sheets import Sheet
-from app.payments.plan import check_amount
+from app.payments.plan.terms import check_amount
 from app.payments.refusal import Refusal, RefusalCode
 from app.payments.said import Said
 from app.payments.split.distribute import Shares

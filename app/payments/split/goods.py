@@ -10,7 +10,7 @@ from typing import Any
 
 from app.gateway.models.details import SplitItem
 from app.gateway.models.products import AnyProduct
-from app.payments.products import DELIVERY, article_of
+from app.payments.plan.products import DELIVERY, article_of
 from app.payments.refusal import Refusal
 from app.payments.split.allocation import owner
 from app.payments.split.basket import line_of

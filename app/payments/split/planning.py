@@ -16,8 +16,8 @@ from app.gateway.models.details import SplitItem
 from app.gateway.models.products import AnyProduct, Products
 from app.ledger.sheets import Sheet
 from app.ledger.tables import Kind, MerchantAccount, Operation, SplitShare
-from app.payments.asked import Asked
-from app.payments.fiscal import said_again
+from app.payments.change.asked import Asked
+from app.payments.plan.fiscal import said_again
 from app.payments.refusal import Refusal, RefusalCode
 from app.payments.said import Money, Said
 from app.payments.split.allocation import ZERO, allocate

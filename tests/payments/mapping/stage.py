@@ -13,9 +13,9 @@ from app.ledger.sheets import Sheet
 from app.ledger.tables import Kind, Operation, SaleorEvent
 from app.payments.schedule import Schedule
 from app.saleor.answers import ActionAnswer, SessionAnswer
+from tests.payments.begin.test_direct import BANK, typed
 from tests.payments.mapping.outcomes import PAGE, SHOPPERS_TURN, Outcome
 from tests.payments.shop import Shop
-from tests.payments.test_direct import BANK, typed
 from tests.payments.till import Mute, operation, payment, said
 
 METHODS = {"CHARGE": "purchase", "AUTHORIZATION": "auth"}

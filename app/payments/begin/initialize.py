@@ -1,0 +1,132 @@
+"""A shopper begins to pay: Saleor's session becomes a payment at the gateway, on its page unless a card is passed.
+
+Intent first, then the call, then the outcome; each step is its own commit, and no transaction is held across the call
+(laws of money, 1).
+"""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from app.gateway.client import GatewayClient
+from app.gateway.errors import GatewayError, OutcomeUnknown
+from app.gateway.models import Checkout, PaymentRecord
+from app.ledger.installations import OpenInstallation
+from app.ledger.sheets import Sheet, load_by_operation
+from app.ledger.tables import State
+from app.payments.begin.attempts import close_replaced, lock_attempts
+from app.payments.begin.direct import pay_directly
+from app.payments.begin.fresh_order import begin_anew
+from app.payments.begin.intent import record_intent
+from app.payments.begin.recorded import as_recorded, recorded_answer
+from app.payments.deadline import Deadline
+from app.payments.desk import Desk
+from app.payments.insist import insist
+from app.payments.outcome.answers import refused_session, session_answer
+from app.payments.outcome.apply import Posting, apply, conclude, note
+from app.payments.outcome.errors import post_error
+from app.payments.outcome.problems import keys_accepted
+from app.payments.outcome.seen import seen_in
+from app.payments.plan.storefront import passes_card
+from app.payments.plan.terms import HostedPlan, plan_hosted
+from app.payments.refusal import Refusal
+from app.saleor.answers import SessionAnswer
+from app.saleor.events import TransactionInitializeSession, TransactionProcessSession
+
+
+async def initialize(
+    desk: Desk, event: TransactionInitializeSession | TransactionProcessSession, installation: OpenInstallation
+) -> SessionAnswer:
+    """Answer a session webhook about a transaction that may or may not be known.
+
+    A transaction that is known is not asked for again, however often Saleor repeats itself: it is answered from what
+    is recorded (laws of money, 4). That it is known shows when the intent cannot be recorded a second time.
+    """
+    deadline = Deadline(desk.schedule.budget.total_seconds())
+    account = await desk.accounts.for_channel(installation.id, event.source.channel.slug)
+    try:
+        if passes_card(event.data):
+            return await pay_directly(desk, event, installation, account, deadline)
+        plan = plan_hosted(event, account, desk.addresses)
+    except Refusal as refusal:
+        # What was taken once stays taken, whatever the store has changed since.
+        known = await recorded_answer(desk, installation, event.transaction.id)
+        return known or refused_session(event.action.action_type, refusal)
+    account = plan.terms.account
+    client = desk.gateways.client(account)  # keys that do not open fail here, while nothing is recorded yet
+    operation_id = await record_intent(
+        desk,
+        event,
+        installation,
+        plan.terms,
+        plan.request,
+        # The answer to a hosted payment names no payment id, so the reference for Saleor is our order id, and stays it
+        # for the whole chain of events (laws of money, 9).
+        psp_reference=plan.request.order_id,
+        # Known before the link is, and also when the link gets lost: after that nobody can pay any more.
+        expires_at=desk.now() + timedelta(seconds=account.order_timeout),
+    )
+    if operation_id is None:
+        return await as_recorded(desk, installation, event.transaction.id)
+    sheet = await _create(desk, client, plan, operation_id, event, deadline=deadline)
+    while sheet is None:
+        anew = await begin_anew(desk, account, plan.request, operation_id, deadline)
+        if anew is None:
+            return await as_recorded(desk, installation, event.transaction.id)
+        request, operation_id = anew
+        plan = replace(plan, request=request)
+        sheet = await _create(desk, client, plan, operation_id, event, deadline=deadline)
+    return session_answer(sheet, desk.addresses.payment_page(installation.saleor_api_url, sheet.payment.order_id))
+
+
+async def _create(
+    desk: Desk,
+    client: GatewayClient,
+    plan: HostedPlan,
+    operation_id: int,
+    event: TransactionInitializeSession | TransactionProcessSession,
+    *,
+    deadline: Deadline,
+) -> Sheet | None:
+    """Ask the gateway, then commit what came of it. Return None when the answer got lost on its way to us."""
+    outcome: Checkout | PaymentRecord | GatewayError
+    try:
+        outcome = await insist(
+            lambda seconds: client.create_hosted(plan.request, qr=plan.terms.data.qr, timeout=seconds),
+            deadline,
+            desk.schedule,
+        )
+    except GatewayError as error:
+        outcome = error
+    posting = Posting(now=desk.now(), schedule=desk.schedule, answering=operation_id)
+    account, attempts = plan.terms.account, list[Sheet]()
+    async with desk.database.transaction() as session:
+        if isinstance(outcome, Checkout) and account.cancel_older:
+            attempts = await lock_attempts(session, account.installation_id, event)
+        ours = (each for each in attempts if any(one.id == operation_id for one in each.operations))
+        sheet = next(ours, None) or await load_by_operation(session, operation_id)
+        match outcome:
+            case GatewayError():
+                post_error(sheet, sheet.create, outcome, posting)
+            case Checkout():
+                open_page(sheet, outcome, posting)
+                close_replaced(attempts, sheet.payment, event.source, posting)
+            case PaymentRecord():
+                seen = seen_in(outcome, sheet.payment.language)
+                apply(sheet, account.pos_id, [seen] if seen else [], posting)
+        session.add_all([*sheet.operations, *sheet.events, *(each for one in attempts for each in one.operations)])
+    if not isinstance(outcome, GatewayError):
+        await keys_accepted(desk, account.id, sheet)
+    desk.wake()
+    return None if isinstance(outcome, OutcomeUnknown) else sheet
+
+
+def open_page(sheet: Sheet, checkout: Checkout, posting: Posting) -> None:
+    """Post the link. The gateway's notification can have come before it: then the state is further along already."""
+    payment, create = sheet.payment, sheet.create
+    payment.checkout_url = checkout.checkout_url
+    payment.qr_url = checkout.qr_url
+    if create.state.rank > State.INIT.rank:
+        return
+    message = f"Waiting for the shopper on the payment page until {payment.expires_at:%Y-%m-%d %H:%M} UTC"
+    conclude(sheet, create, State.INIT, posting, message=message)
+    note(sheet, message, posting)

@@ -1,0 +1,172 @@
+"""A trial: staff make a small payment at the gateway's page to see that a merchant account works.
+
+It is a payment like any other: intent first, looked up, notified of, refunded and cancelled under the same laws. Only
+Saleor has no transaction of it, so nothing is told there: its outbox stays empty (``apply``).
+"""
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy.exc import IntegrityError
+
+from app.gateway.errors import GatewayError, InvalidRequest
+from app.gateway.models import Checkout, PaymentRecord, Sector
+from app.gateway.models.payments import HostedPayment
+from app.ledger.sheets import Sheet, load_by_operation, load_by_transaction
+from app.ledger.tables import Flow, MerchantAccount, Payment
+from app.payments.begin.initialize import open_page
+from app.payments.begin.intent import add_creation
+from app.payments.deadline import Deadline
+from app.payments.desk import Desk
+from app.payments.insist import insist
+from app.payments.outcome.apply import Posting, apply
+from app.payments.outcome.errors import post_error
+from app.payments.outcome.problems import keys_accepted
+from app.payments.outcome.references import order_id_of
+from app.payments.outcome.seen import seen_in
+from app.payments.plan.language import page_language
+from app.payments.plan.terms import check_account, check_amount
+from app.payments.refusal import Refusal, RefusalCode
+
+SMALLEST = Decimal("1.00")
+"""What is proposed: enough for a bank to take it seriously, and little enough to forget."""
+
+_NAMES = {
+    "customer_email": "e-mail address",
+    "customer_phone": "phone number",
+    "customer_fname": "first name",
+    "customer_lname": "last name",
+    "customer_birthday": "date of birth",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What somebody wants to try. ``by`` is the person; ``key`` tells this wish from every other one.
+
+    The gateway asks an e-mail address and a phone number of every shopper; of some merchants' shoppers also names, and
+    a date of birth.
+    """
+
+    key: str
+    by: str
+    amount: Decimal
+    currency: str
+    email: str
+    phone: str
+    first_name: str = ""
+    last_name: str = ""
+    birthday: date | None = None
+    language: str = "en"
+
+    @property
+    def transaction_id(self) -> str:
+        """Stands where other payments have Saleor's; no id of Saleor's looks like it."""
+        return f"trial:{self.key}"
+
+
+async def begin_trial(desk: Desk, account: MerchantAccount, trial: Trial) -> Sheet:
+    """Open a payment page and return the sheet of its payment, whatever came of it.
+
+    The same wish twice is one payment. Raises Refusal: then nothing was asked and nothing is recorded.
+    """
+    deadline = Deadline(desk.schedule.budget.total_seconds())
+    request = _request(desk, account, trial)
+    client = desk.gateways.client(account)  # keys that do not open fail here, while nothing is recorded yet
+    operation_id = await _record_intent(desk, account, trial, request)
+    if operation_id is None:
+        return await _known(desk, account, trial)
+    outcome: Checkout | PaymentRecord | GatewayError
+    try:
+        outcome = await insist(
+            lambda seconds: client.create_hosted(request, qr=False, timeout=seconds), deadline, desk.schedule
+        )
+    except GatewayError as error:
+        outcome = error
+    posting = Posting(now=desk.now(), schedule=desk.schedule)
+    async with desk.database.transaction() as session:
+        sheet = await load_by_operation(session, operation_id)
+        match outcome:
+            case GatewayError():
+                post_error(sheet, sheet.create, outcome, posting)
+            case Checkout():
+                open_page(sheet, outcome, posting)
+            case PaymentRecord():
+                seen = seen_in(outcome, sheet.payment.language)
+                apply(sheet, account.pos_id, [seen] if seen else [], posting)
+        session.add_all(sheet.operations)
+    if not isinstance(outcome, GatewayError):
+        await keys_accepted(desk, account.id, sheet)
+    desk.wake()
+    return sheet
+
+
+def _request(desk: Desk, account: MerchantAccount, trial: Trial) -> HostedPayment:
+    """Return what the gateway is asked (gateway interface, 1b): no products and no shares, nothing was sold."""
+    check_amount(trial.amount)
+    check_account(account, "", trial.currency)
+    order_id = order_id_of(trial.transaction_id)
+    said: dict[str, Any] = {
+        "amount": trial.amount.quantize(Decimal("0.01")),
+        "currency": trial.currency,
+        "order_id": order_id,
+        "description": f"Trial payment {order_id}",
+        "order_3ds_bypass": account.order_3ds_bypass,
+        "customer_email": trial.email,
+        "customer_phone": trial.phone,
+        "customer_fname": trial.first_name or None,
+        "customer_lname": trial.last_name or None,
+        "customer_birthday": trial.birthday,
+        "customer_lang": page_language(trial.language),
+        "order_timeout": account.order_timeout,
+        "server_url": desk.addresses.notifications(account.id),
+        "result_url": desk.addresses.return_page(order_id),
+        "merchant_mcc": account.merchant_mcc,
+    }
+    try:
+        request = HostedPayment(**said)
+        request.check_sector(Sector(account.sector))
+    except InvalidRequest as exc:
+        words = f"The gateway needs the {_NAMES.get(exc.field, exc.field)}: {exc.limit}."
+        raise Refusal(RefusalCode.INVALID_DATA, words, exc.field) from exc
+    return request
+
+
+async def _record_intent(desk: Desk, account: MerchantAccount, trial: Trial, request: HostedPayment) -> int | None:
+    """Commit what is about to be asked (laws of money, 1); None when the same wish was recorded before (4)."""
+    now = desk.now()
+    payment = Payment(
+        installation_id=account.installation_id,
+        account_id=account.id,
+        transaction_id=trial.transaction_id,
+        order_id=request.order_id,
+        trial=True,
+        flow=Flow.CHARGE,
+        amount=request.amount,
+        currency=request.currency,
+        channel="",
+        source_id=trial.transaction_id,
+        email_digest=desk.emails.kept(account.installation_id, request.customer_email),
+        language=trial.language,
+        expires_at=now + timedelta(seconds=account.order_timeout),
+        created_at=now,
+        updated_at=now,
+    )
+    try:
+        async with desk.database.transaction() as session:
+            session.add(payment)
+            await session.flush()
+            create = await add_creation(session, desk, payment, request, key="create", psp_reference=request.order_id)
+            create.asked_by = trial.by[:200]
+            return create.id
+    except IntegrityError:
+        return None
+
+
+async def _known(desk: Desk, account: MerchantAccount, trial: Trial) -> Sheet:
+    async with desk.database.transaction() as session:
+        sheet = await load_by_transaction(session, account.installation_id, trial.transaction_id)
+    assert sheet is not None  # noqa: S101 - it is there, or it could have been recorded
+    return sheet

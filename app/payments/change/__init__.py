@@ -1,0 +1,1 @@
+"""A payment is charged, released, refunded, closed or settled by hand: whoever asks, one way leads there."""

@@ -1,0 +1,178 @@
+"""Staff ask to charge, refund or cancel: planned under the payment's lock, recorded, then sent.
+
+There are two doors at which they ask, Saleor's (``requested``) and our own (``by_staff``), and one way from there.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.ledger.sheets import Sheet
+from app.ledger.tables import Kind, MerchantAccount, Operation, State
+from app.payments.change.asked import Asked, wish
+from app.payments.change.impossible import why_not, why_not_strictly
+from app.payments.change.send import send
+from app.payments.deadline import Deadline
+from app.payments.desk import Desk
+from app.payments.outcome.apply import Posting, note
+from app.payments.outcome.balance import ZERO, Balance, balance
+from app.payments.outcome.closing import BY_STAFF
+from app.payments.outcome.references import keep_reference, reference_of_wish
+from app.payments.plan.fiscal import said_again
+from app.payments.plan.terms import check_amount
+from app.payments.refusal import Refusal, RefusalCode
+from app.payments.said import Said
+from app.payments.split.planning import keep_shares, split_of_step
+from app.saleor.answers import AvailableAction
+
+Find: TypeAlias = Callable[[AsyncSession], Awaitable[Sheet | None]]
+"""Finds the sheet that is asked about, and locks it."""
+
+_KINDS = {
+    AvailableAction.CHARGE: Kind.CAPTURE,
+    AvailableAction.REFUND: Kind.REFUND,
+    AvailableAction.CANCEL: Kind.CANCEL,
+}
+
+
+_NOTHING_FOR_SALEOR = {
+    AvailableAction.CHARGE: Said("The amount is zero: for Saleor nothing is left to charge."),
+    AvailableAction.REFUND: Said("The amount is zero: for Saleor nothing is left to refund."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The one operation at the gateway that does what was asked, and its amount."""
+
+    kind: Kind
+    amount: Decimal
+
+
+def step_for(action: AvailableAction, amount: Decimal, now: Balance, *, strictly: Kind | None = None) -> Step:
+    """Return what to do at the gateway, ``strictly`` of that kind. Raises Refusal, in words for staff. Pure.
+
+    Rules: gateway interface, States and transitions; a reservation is taken once and voided only as a whole (gateway
+    facts, 6).
+    """
+    if action is AvailableAction.CANCEL:
+        return _cancellation(now, strictly)
+    possible = now.capturable if action is AvailableAction.CHARGE else now.refundable
+    if amount <= 0:  # Saleor asks so when it believes that nothing is left (Saleor contract, A.2)
+        words = _NOTHING_FOR_SALEOR[action] if possible else None
+        raise Refusal(RefusalCode.INVALID_AMOUNT, words or why_not(action, amount, now), "amount")
+    check_amount(amount)
+    if amount > possible:
+        raise Refusal(RefusalCode.NOT_POSSIBLE, why_not(action, amount, now), "amount")
+    return Step(_KINDS[action], amount)
+
+
+def _cancellation(now: Balance, strictly: Kind | None) -> Step:
+    if not now.capturable and not now.unpaid:
+        raise Refusal(RefusalCode.NOT_POSSIBLE, why_not(AvailableAction.CANCEL, ZERO, now))
+    step = Step(Kind.VOID, now.capturable) if now.capturable else Step(Kind.CANCEL, ZERO)
+    if strictly not in {None, step.kind}:
+        raise Refusal(RefusalCode.NOT_POSSIBLE, why_not_strictly(strictly, now))
+    return step
+
+
+async def act(desk: Desk, asked: Asked, find: Find) -> tuple[Sheet, Operation]:
+    """Do what is asked; return the operation that came of it, with its sheet. Raises Refusal.
+
+    The same question gets the same answer and calls nobody (laws of money, 4). While another operation of the payment
+    is open, this one is accepted, and sent when its turn comes (3).
+    """
+    deadline = Deadline(desk.schedule.budget.total_seconds())
+    async with desk.database.transaction() as session:
+        sheet = await find(session)
+        account = None if sheet is None else await session.get(MerchantAccount, sheet.payment.account_id)
+        if sheet is None or account is None:
+            words = Said("This payment was not made with this app: nothing was done.")
+            raise Refusal(RefusalCode.UNKNOWN_PAYMENT, words)
+        operation, fresh = _find_or_add(desk, session, sheet, asked, account)
+        if fresh:
+            await session.flush()
+            await keep_shares(session, operation, sheet)
+            _tell_saleor(desk, session, sheet, operation)
+        if not fresh or operation.state is not State.INTENT:
+            if asked.by is None:  # who is answered now is told the reference that the operation keeps
+                keep_reference(sheet.payment, operation)
+            return sheet, operation
+    sheet = await send(desk, account, sheet, operation, deadline, answering=asked.by is None)
+    return sheet, sheet.by_id(operation.id)
+
+
+def _find_or_add(
+    desk: Desk, session: AsyncSession, sheet: Sheet, asked: Asked, account: MerchantAccount
+) -> tuple[Operation, bool]:
+    known = sheet.by_key(asked.key)
+    if known is not None and not asked.is_repeated_by(known):
+        raise Refusal(RefusalCode.NOT_POSSIBLE, Said("This was sent before, and asked for something else then."))
+    if known is not None:
+        return known, False
+    if asked.currency != sheet.payment.currency:
+        raise Refusal(
+            RefusalCode.CURRENCY_NOT_SUPPORTED,
+            Said("This payment is in %(currency)s.", currency=sheet.payment.currency),
+        )
+    operation = _added(desk, sheet, asked, account)
+    session.add(operation)
+    sheet.operations.append(operation)
+    return operation, True
+
+
+def _added(desk: Desk, sheet: Sheet, asked: Asked, account: MerchantAccount) -> Operation:
+    """Return a new operation: the intent, one that has to wait, or one that is refused by how the payment stands.
+
+    Such a refusal is recorded too, if it is Saleor that asks. When the same question comes again, the payment may stand
+    otherwise; but Saleor has been told that it failed, and staff may have acted on that. To staff at our own door it is
+    only said.
+    """
+    now = desk.now()
+    standing = balance(sheet.payment.flow, sheet.operations)
+    state, message = (State.WAITING if standing.in_flight else State.INTENT), None
+    more: dict[str, Any] = {}
+    try:
+        step = step_for(asked.action, asked.amount, standing, strictly=asked.strictly)
+        more = split_of_step(sheet, step.kind, step.amount, asked, account)
+        more = more or said_again(sheet, step.kind, step.amount, asked.granted)
+    except Refusal as refusal:
+        if refusal.code is not RefusalCode.NOT_POSSIBLE or asked.by is not None:
+            raise
+        amount = ZERO if asked.action is AvailableAction.CANCEL else asked.amount
+        step, state, message = Step(_KINDS[asked.action], amount), State.FAILURE, refusal.message
+    if asked.by is not None and step.kind is Kind.CANCEL:
+        more["why"] = BY_STAFF
+    return Operation(
+        payment_id=sheet.create.payment_id,
+        kind=step.kind,
+        idempotency_key=asked.key,
+        state=state,
+        amount=step.amount,
+        currency=sheet.payment.currency,
+        request={
+            "amount": str(step.amount),
+            "currency": sheet.payment.currency,
+            "order_id": sheet.payment.order_id,
+            **more,
+        },
+        asked_by_saleor=asked.by is None,
+        asked_by=asked.by,
+        message=message,
+        next_look_at=desk.schedule.after_intent(now) if state is State.INTENT else None,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def _tell_saleor(desk: Desk, session: AsyncSession, sheet: Sheet, operation: Operation) -> None:
+    """Let Saleor know at once of what it has not asked for: it must not offer what is being done already."""
+    if operation.asked_by is None:
+        return
+    words = f"Staff asked in the app to {wish(operation)}"
+    posting = Posting(now=desk.now(), schedule=desk.schedule)
+    note(sheet, words, posting, reference=reference_of_wish(operation.idempotency_key))
+    session.add_all(sheet.events)

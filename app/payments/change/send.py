@@ -1,0 +1,107 @@
+"""Sends a recorded secondary operation to the gateway, and posts what came of it.
+
+The operation's row is in state ``intent`` before, and says everything that the call says: the same function serves the
+webhook that asks, the worker that sends what had to wait, and the settler that closes an abandoned payment page.
+"""
+
+from app.gateway.errors import GatewayError
+from app.gateway.models import OperationRecord, PaymentRecord
+from app.gateway.models.operations import Capture, Refund, SplitRefund, Void
+from app.ledger.sheets import Sheet, load_by_operation
+from app.ledger.tables import Kind, MerchantAccount, Operation
+from app.payments.deadline import Deadline
+from app.payments.desk import Desk
+from app.payments.insist import insist
+from app.payments.outcome.apply import Posting, apply
+from app.payments.outcome.errors import post_error
+from app.payments.outcome.problems import keys_accepted
+from app.payments.outcome.references import keep_reference
+from app.payments.outcome.seen import seen_in
+from app.payments.split.planning import split_in
+
+
+async def send(
+    desk: Desk, account: MerchantAccount, sheet: Sheet, operation: Operation, deadline: Deadline, *, answering: bool
+) -> Sheet:
+    """Make the call of ``operation`` and return the sheet as it is after it.
+
+    ``answering``: a webhook waits for the outcome (see ``Posting``).
+    """
+    assert operation.id is not None  # noqa: S101 - an intent is committed before it is sent
+    outcome: PaymentRecord | OperationRecord | GatewayError
+    try:
+        outcome = await insist(lambda seconds: _call(desk, account, sheet, operation, seconds), deadline, desk.schedule)
+    except GatewayError as error:
+        outcome = error
+    posting = Posting(now=desk.now(), schedule=desk.schedule, answering=operation.id if answering else None)
+    async with desk.database.transaction() as session:
+        sheet = await load_by_operation(session, operation.id)
+        operation = sheet.by_id(operation.id)
+        if isinstance(outcome, GatewayError):
+            post_error(sheet, operation, outcome, posting)
+        else:
+            _name(sheet, operation, outcome)
+            seen = seen_in(outcome, sheet.payment.language)
+            apply(sheet, account.pos_id, [seen] if seen else [], posting)
+            if operation.state.final:
+                operation.next_look_at = None  # which of the gateway's operations it is, is certain now
+        keep_reference(sheet.payment, operation)
+        session.add_all([*sheet.operations, *sheet.events])
+    if not isinstance(outcome, GatewayError):
+        await keys_accepted(desk, account.id, sheet)
+    desk.wake()
+    return sheet
+
+
+def _name(sheet: Sheet, operation: Operation, outcome: PaymentRecord | OperationRecord) -> None:
+    """Note the gateway's id of the operation, unless a notification has tied that id to another one meanwhile."""
+    if isinstance(outcome, PaymentRecord) or operation.operation_id is not None:
+        return
+    if all(each.operation_id != outcome.operation_id for each in sheet.operations):
+        operation.operation_id = outcome.operation_id
+
+
+async def _call(
+    desk: Desk, account: MerchantAccount, sheet: Sheet, operation: Operation, timeout: float
+) -> PaymentRecord | OperationRecord:
+    client = desk.gateways.client(account)
+    order_id, currency = sheet.payment.order_id, sheet.payment.currency
+    server_url = desk.addresses.notifications(account.id)
+    split = split_in(operation)
+    match operation.kind:
+        case Kind.CAPTURE:
+            capture = Capture(
+                order_id=order_id,
+                order_currency=currency,
+                charge_amount=operation.amount,
+                split=split,
+                server_url=server_url,
+                products=operation.request.get("products"),
+            )
+            return await client.capture(capture, timeout=timeout)
+        case Kind.VOID:
+            void = Void(order_id=order_id, order_currency=currency, server_url=server_url)
+            return await client.void(void, timeout=timeout)
+        case Kind.REFUND if split is not None:
+            shared = SplitRefund(
+                order_id=order_id,
+                currency=currency,
+                refund_amount=operation.amount,
+                split=split,
+                server_url=server_url,
+            )
+            return await client.split_refund(shared, timeout=timeout)
+        case Kind.REFUND:
+            refund = Refund(
+                order_id=order_id,
+                order_currency=currency,
+                refund_amount=operation.amount,
+                server_url=server_url,
+                products=operation.request.get("products"),
+                f_receipt_delivery=operation.request.get("f_receipt_delivery"),
+            )
+            return await client.refund(refund, timeout=timeout)
+        case Kind.CANCEL:
+            return await client.cancel(order_id, timeout=timeout)
+        case Kind.CREATE:
+            raise ValueError("a payment is created by `initialize`, once")

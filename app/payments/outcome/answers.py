@@ -1,0 +1,197 @@
+"""From what is recorded of an operation to what Saleor is answered. Pure: the same state gives the same answer.
+
+An answer is only an early copy of events that the outbox holds too (laws of money, 5).
+"""
+
+from datetime import datetime
+from typing import Any
+
+from app.ledger.sheets import Sheet
+from app.ledger.tables import Mode, Operation, State
+from app.payments.outcome.balance import balance
+from app.payments.outcome.paid_with import from_kept
+from app.payments.outcome.particulars import Particulars
+from app.payments.outcome.problems import disagrees
+from app.payments.refusal import Refusal
+from app.saleor.answers import (
+    ActionAnswer,
+    AvailableAction,
+    PaymentMethod,
+    SessionAnswer,
+    TransactionFlow,
+    unique_reference,
+)
+
+CREATION_UNKNOWN = "CREATION_UNKNOWN"
+DECLINED = "DECLINED"
+UNDER_REVIEW = "UNDER_REVIEW"
+_UNKNOWN_WORDS = {
+    "en": "We are still finding out whether the payment page was opened. Please try again in a moment.",
+    "uk": "Ми ще з'ясовуємо, чи відкрилася сторінка оплати. Спробуйте ще раз за хвилину.",
+}
+_PAYING_WORDS = {
+    "en": "Your payment is being made. Please wait a moment.",
+    "uk": "Ваш платіж виконується. Зачекайте хвилинку.",
+}
+_REVIEW_WORDS = {
+    "en": "The store is checking your payment. Please do not pay again, and contact the store.",
+    "uk": "Магазин перевіряє ваш платіж. Будь ласка, не платіть ще раз і зверніться до магазину.",
+}
+_DECLINED_WORDS = {
+    "en": "The payment did not go through. Please try again.",
+    "uk": "Оплата не пройшла. Спробуйте ще раз.",
+}
+
+
+def error_data(
+    code: str, message: str, field: str | None = None, *, retry_after: datetime | None = None
+) -> dict[str, Any]:
+    """Return one entry of ``data.errors``; ``retry_after`` is when the gateway recommends the next attempt."""
+    more = {"field": field, "retryAfter": None if retry_after is None else _moment(retry_after)}
+    return {"code": code, "message": message} | {name: value for name, value in more.items() if value}
+
+
+def refused_session(flow: TransactionFlow, refusal: Refusal) -> SessionAnswer:
+    """Return the answer to a session webhook that is refused before anything was recorded."""
+    return SessionAnswer.failure(
+        flow,
+        psp_reference=unique_reference(),
+        message=refusal.message,
+        data={"errors": [error_data(refusal.code.value, refusal.shopper or refusal.message, refusal.field)]},
+    )
+
+
+def session_answer(sheet: Sheet, page: str | None) -> SessionAnswer:
+    """Return where the payment stands, for the storefront and for Saleor; ``page`` is where staff see it."""
+    payment, create = sheet.payment, sheet.create
+    flow = TransactionFlow(payment.flow.value)
+    reference = create.psp_reference or payment.order_id
+    actions = balance(payment.flow, sheet.operations).actions
+    match create.state:
+        # Neither paid nor failed: Saleor must not count it, and the shopper must not pay again (laws of money, 8).
+        case state if not state.final and disagrees(payment):
+            errors = [error_data(UNDER_REVIEW, _words(_REVIEW_WORDS, payment.language))]
+            return SessionAnswer.action_required(
+                flow,
+                psp_reference=reference,
+                amount=payment.amount,
+                message=payment.problem,
+                data={"errors": errors},
+                external_url=page,
+            )
+        case State.SUCCESS:
+            return SessionAnswer.success(
+                flow,
+                psp_reference=reference,
+                amount=create.amount,
+                actions=actions,
+                message=create.message,
+                card=_paid_with(sheet),
+                external_url=page,
+            )
+        case State.FAILURE:
+            words = create.shopper_message or _words(_DECLINED_WORDS, payment.language)
+            retry_after = Particulars.kept(create.particulars).retry_after
+            return SessionAnswer.failure(
+                flow,
+                psp_reference=reference,
+                amount=payment.amount,
+                actions=actions,
+                message=create.message,
+                data={"errors": [error_data(create.status_code or DECLINED, words, retry_after=retry_after)]},
+                external_url=page,
+            )
+        # The call of a direct payment is over: whatever it comes to, its shopper has nothing left to do.
+        case State.UNKNOWN if payment.mode is Mode.DIRECT:
+            return SessionAnswer.request(
+                flow,
+                psp_reference=reference,
+                amount=payment.amount,
+                actions=actions,
+                message=create.message,
+                external_url=page,
+            )
+        case State.PENDING if not create.waits_for_shopper:
+            return SessionAnswer.request(
+                flow,
+                psp_reference=reference,
+                amount=payment.amount,
+                actions=actions,
+                message=create.message,
+                external_url=page,
+            )
+        case _:
+            return SessionAnswer.action_required(
+                flow,
+                psp_reference=reference,
+                amount=payment.amount,
+                message=create.message,
+                data=_next_step(sheet),
+                external_url=page,
+            )
+
+
+def action_answer(sheet: Sheet, operation: Operation, action: AvailableAction, page: str | None) -> ActionAnswer:
+    """Return what became of what staff asked, and the ``page`` that tells why.
+
+    The operation's reference must be set while its outcome is open.
+    """
+    if operation.psp_reference is None:
+        raise ValueError("an answer needs the reference that it will keep")
+    match operation.state:
+        case State.SUCCESS:
+            return ActionAnswer.success(
+                action,
+                psp_reference=operation.psp_reference,
+                amount=operation.amount,
+                actions=balance(sheet.payment.flow, sheet.operations).actions,
+                message=operation.message,
+                external_url=page,
+            )
+        case State.FAILURE:
+            return ActionAnswer.failure(
+                action,
+                psp_reference=operation.psp_reference,
+                amount=operation.amount or None,
+                actions=balance(sheet.payment.flow, sheet.operations).actions,
+                message=operation.message,
+                external_url=page,
+            )
+        case _:
+            return ActionAnswer.pending(action, psp_reference=operation.psp_reference)
+
+
+def _next_step(sheet: Sheet) -> dict[str, Any]:
+    """Return what the storefront does now: lead the shopper somewhere, or tell the shopper what is missing."""
+    payment, create = sheet.payment, sheet.create
+    if payment.mode is Mode.HOSTED:
+        return _page(sheet)
+    if create.state is not State.PENDING:
+        return {"errors": [error_data(CREATION_UNKNOWN, _words(_PAYING_WORDS, payment.language))]}
+    if payment.redirect_url is None:
+        words = create.shopper_message or _words(_PAYING_WORDS, payment.language)
+        return {"errors": [error_data(create.status_code or CREATION_UNKNOWN, words)]}
+    return {"redirectUrl": payment.redirect_url}
+
+
+def _page(sheet: Sheet) -> dict[str, Any]:
+    payment = sheet.payment
+    if payment.checkout_url is None and payment.qr_url is None:
+        return {"errors": [error_data(CREATION_UNKNOWN, _words(_UNKNOWN_WORDS, payment.language))]}
+    page: dict[str, Any] = {"checkoutUrl": payment.checkout_url, "qrUrl": payment.qr_url}
+    if payment.expires_at is not None:
+        page["expiresAt"] = _moment(payment.expires_at)
+    return {name: value for name, value in page.items() if value is not None}
+
+
+def _paid_with(sheet: Sheet) -> PaymentMethod | None:
+    of_payment = (each.card for each in sheet.events if each.psp_reference == sheet.create.psp_reference)
+    return next((method for row in of_payment if (method := from_kept(row)) is not None), None)
+
+
+def _moment(moment: datetime) -> str:
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _words(words: dict[str, str], language: str) -> str:
+    return words.get(language, words["en"])

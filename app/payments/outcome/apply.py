@@ -1,0 +1,391 @@
+"""Posts what the gateway says to the sheet of a payment: states move, events for Saleor are written, all in one commit.
+
+Nothing here reads or writes anything but the sheet it is given; the caller holds the payment's lock and commits.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from app.ledger.sheets import Sheet
+from app.ledger.tables import EventState, Kind, Mode, Operation, Payment, SaleorEvent, State
+from app.payments.outcome.balance import ZERO, balance
+from app.payments.outcome.closing import PAGE_CLOSED, reason_of_closing
+from app.payments.outcome.mapper import Known, Seen, Verdict, believable, event_of, judge
+from app.payments.outcome.paid_with import as_kept
+from app.payments.outcome.particulars import Particulars
+from app.payments.outcome.problems import clear, disagrees, of_waiting, of_words, raise_on
+from app.payments.outcome.references import (
+    keep_reference,
+    reference_of_note,
+    reference_of_problem,
+    reference_of_release,
+)
+from app.payments.said import marked
+from app.payments.schedule import Schedule
+from app.saleor.answers import EventType
+
+_UNCLEAR = marked("The gateway tells of this payment what was not asked: look at its problem first")
+_TOO_LATE = marked("The shopper paid before the payment could be cancelled: refund it instead")
+_MESSAGE_LIMIT = 512  # Saleor contract, A.7: longer messages are cut there
+
+
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """Under what circumstances something is posted.
+
+    ``answering``: the operation whose outcome the current webhook's answer will carry. Its events are also in the
+    outbox, because an answer can get lost; but they are reported only when Saleor must have read the answer.
+    ``alone``: what is posted is a single word of the gateway, not all that it has of the order.
+    """
+
+    now: datetime
+    schedule: Schedule
+    answering: int | None = None
+    alone: bool = False
+
+
+def apply(sheet: Sheet, pos_id: str, records: Sequence[Seen], posting: Posting) -> None:
+    """Post ``records`` of one gateway order to its sheet.
+
+    A record belongs to the operation with its id; else to an operation of the same kind and amount whose id we do not
+    know yet; else it is something that others did (laws of money, 10), and gets an operation of its own.
+    """
+    for seen in sorted(
+        (_as_paid(sheet.payment, each) for each in records), key=lambda each: each.kind is not Kind.CREATE
+    ):
+        operation = _owner(sheet, seen, posting)
+        if operation is None:
+            _post_from_outside(sheet, pos_id, seen, posting)
+        else:
+            taken_for_ours = operation.operation_id is None and operation.kind is not Kind.CREATE
+            _post(sheet, operation, judge(what_is_known(sheet.payment, operation, pos_id), seen), seen, posting)
+            if taken_for_ours and posting.alone and operation.operation_id is not None:
+                # By its amount alone. Somebody else may have done the same, and ours may have been done as well: one
+                # look at the whole order tells (laws of money, 10).
+                operation.next_look_at = posting.schedule.after_intent(posting.now)
+    _release_the_rest(sheet, posting)
+    _conclude_cancellation(sheet, posting)
+    _go_on(sheet, posting.now)
+
+
+def conclude(
+    sheet: Sheet,
+    operation: Operation,
+    state: State,
+    posting: Posting,
+    *,
+    message: str,
+    shopper_message: str = "",
+    status_code: str | None = None,
+    inferred: bool = False,
+) -> None:
+    """Bring ``operation`` to ``state`` by our own conclusion: refused, not sent, unknown, or settled by silence.
+
+    Does nothing when the gateway has told more in the meantime: its notification can overtake its answer.
+    """
+    if operation.state.rank >= state.rank:
+        return
+    operation.state = state
+    operation.inferred = inferred
+    operation.message = message
+    operation.shopper_message = shopper_message or operation.shopper_message
+    operation.status_code = status_code or operation.status_code
+    _reschedule(sheet.payment, operation, posting)
+    event = event_of(operation.kind, sheet.payment.flow, state)
+    if event is not None:
+        _write(sheet, operation, event, posting, amount=operation.amount, message=message)
+    _conclude_cancellation(sheet, posting)
+    _go_on(sheet, posting.now)
+
+
+def note(sheet: Sheet, message: str, posting: Posting, *, reference: str | None = None) -> None:
+    """Write an event that changes no amount, but tells staff where the payment stands and what they may do."""
+    payment = sheet.payment
+    actions = balance(payment.flow, sheet.operations).actions
+    _append(
+        sheet,
+        EventType.INFO,
+        reference=reference or payment.order_id,
+        amount=ZERO,
+        message=message,
+        actions=[each.value for each in actions],
+        now=posting.now,
+    )
+
+
+def raise_problem(sheet: Sheet, words: str, now: datetime, *, cause: str | None = None) -> None:
+    """Make a problem visible to staff: on the payment (``problems``), and in Saleor's history of the transaction."""
+    raise_on(sheet.payment, cause or of_words(words), words, now)
+    reference = reference_of_problem(sheet.payment.order_id, words)
+    _append(sheet, EventType.INFO, reference=reference, amount=ZERO, message=words, actions=None, now=now)
+
+
+def _as_paid(payment: Payment, seen: Seen) -> Seen:
+    """A direct payment has no page on which its shopper could pay later: the gateway works on it from the start."""
+    if payment.mode is Mode.DIRECT and seen.kind is Kind.CREATE and seen.state is State.INIT:
+        return replace(seen, state=State.PENDING)
+    return seen
+
+
+def _owner(sheet: Sheet, seen: Seen, posting: Posting) -> Operation | None:
+    if seen.kind is Kind.CREATE:
+        return sheet.create
+    same_kind = [each for each in sheet.operations if each.kind is seen.kind]
+    for operation in same_kind:
+        if operation.operation_id == seen.gateway_id:
+            return operation
+    open_ones = [
+        each
+        for each in same_kind
+        if each.operation_id is None
+        and (each.state in {State.INTENT, State.UNKNOWN} or each.inferred)
+        and (seen.kind is Kind.VOID or each.amount == seen.amount)
+    ]
+    # The one being answered first; then one that is in flight; what we gave up for silence comes last.
+    return min(open_ones, key=lambda each: (each.id != posting.answering, each.inferred), default=None)
+
+
+def what_is_known(payment: Payment, operation: Operation, pos_id: str) -> Known:
+    """Return what the gateway's word about ``operation`` is compared with."""
+    return Known(
+        flow=payment.flow,
+        kind=operation.kind,
+        state=operation.state,
+        inferred=operation.inferred,
+        asked=payment.amount if operation.kind is Kind.CREATE else operation.amount,
+        currency=payment.currency,
+        pos_id=pos_id,
+        order_id=payment.order_id,
+    )
+
+
+def _post_from_outside(sheet: Sheet, pos_id: str, seen: Seen, posting: Posting) -> None:
+    """Post what others did. What cannot be right is only a problem: as an operation it would be in flight for ever."""
+    assert sheet.payment.id is not None  # noqa: S101 - a sheet is always of a stored payment
+    operation = Operation(
+        payment_id=sheet.payment.id,
+        kind=seen.kind,
+        idempotency_key=f"gateway:{seen.gateway_id}",
+        state=State.INTENT,
+        amount=seen.amount if believable(seen.amount) else ZERO,
+        currency=seen.currency,
+        asked_by_saleor=False,
+        psp_reference=seen.gateway_id,
+        operation_id=seen.gateway_id,
+        created_at=posting.now,
+        updated_at=posting.now,
+    )
+    verdict = judge(what_is_known(sheet.payment, operation, pos_id), seen)
+    if verdict.state is not None:
+        sheet.operations.append(operation)
+    _post(sheet, operation, verdict, seen, posting)
+
+
+def _post(sheet: Sheet, operation: Operation, verdict: Verdict, seen: Seen, posting: Posting) -> None:
+    payment = sheet.payment
+    _keep_particulars(operation, verdict, seen)
+    if verdict.problem is not None:
+        raise_problem(sheet, verdict.problem, posting.now)
+        operation.next_look_at = None  # nothing that the gateway repeats will mend it: a person must look
+        if operation.state is State.INTENT:
+            operation.state = State.UNKNOWN  # the call is over, and nobody can say what came of it
+    if verdict.state is None:
+        if verdict.problem is None:
+            _follow_the_shopper(payment, operation, seen)
+        return
+    left_the_page = operation.kind is Kind.CREATE and operation.state is State.INIT
+    operation.state = verdict.state
+    operation.inferred = False
+    operation.operation_id = operation.operation_id or seen.gateway_id
+    operation.waits_for_shopper = seen.waits_for_shopper
+    payment.redirect_url = seen.action_url or payment.redirect_url
+    operation.status_code = seen.status_code  # of this state: an earlier one's code would explain it wrongly
+    why = reason_of_closing(sheet, seen)
+    operation.message = why or seen.message or operation.message
+    operation.shopper_message = seen.shopper_message or operation.shopper_message
+    if verdict.amount is not None:
+        operation.amount = verdict.amount
+    _reschedule(payment, operation, posting)
+    if verdict.event is not None:
+        _write(
+            sheet,
+            operation,
+            verdict.event,
+            posting,
+            amount=operation.amount,
+            message=why or verdict.message,
+            card=as_kept(seen.method),
+        )
+    elif left_the_page:
+        # Saleor still offers to cancel it, which the gateway would refuse now.
+        note(sheet, operation.message or "", posting, reference=reference_of_note(payment.order_id, operation.state))
+
+
+def _keep_particulars(operation: Operation, verdict: Verdict, seen: Seen) -> None:
+    """Keep what is said besides the state, also of an operation that is final: its fee and its receipt may come late.
+
+    A record from further back, or one that does not agree with what was asked, only fills in what nobody has said.
+    """
+    known = Particulars.kept(operation.particulars)
+    behind = verdict.problem is not None or seen.state.rank < operation.state.rank
+    told = seen.particulars.completed_by(known) if behind else known.completed_by(seen.particulars)
+    if told != known:
+        operation.particulars = told.row()
+
+
+def _follow_the_shopper(payment: Payment, operation: Operation, seen: Seen) -> None:
+    """While a payment is pending, its turn passes between shopper and bank, which is no step forward or back.
+
+    Where the shopper must go is told by answers and look-ups only, and they are fresh. Without it, it may be a late
+    notification: that can end the shopper's turn, but not begin it again.
+    """
+    if seen.kind is not Kind.CREATE or (operation.state, seen.state) != (State.PENDING, State.PENDING):
+        return
+    turn = seen.action_url is not None or (operation.waits_for_shopper and seen.waits_for_shopper)
+    payment.redirect_url = seen.action_url or payment.redirect_url
+    if turn != operation.waits_for_shopper:
+        operation.waits_for_shopper = turn
+        operation.status_code, operation.message = seen.status_code, seen.message
+        operation.shopper_message = seen.shopper_message
+
+
+def _release_the_rest(sheet: Sheet, posting: Posting) -> None:
+    """A capture of less than was reserved frees the rest at the bank (gateway facts, 6): Saleor must hear that too.
+
+    Computed from the whole sheet, because the gateway's word of the capture can come before that of the reservation.
+    """
+    taken = [each for each in sheet.operations if each.kind is Kind.CAPTURE and each.state is State.SUCCESS]
+    references = [reference_of_release(each.psp_reference) for each in taken if each.psp_reference is not None]
+    freed = [each.amount for each in sheet.operations if each.kind is Kind.VOID and each.state is State.SUCCESS]
+    told = [each.amount for each in sheet.events if each.psp_reference in references]
+    reserved = balance(sheet.payment.flow, sheet.operations).authorized
+    rest = reserved - sum((each.amount for each in taken), ZERO) - sum(freed, ZERO) - sum(told, ZERO)
+    if taken and references and rest > ZERO:
+        _write(
+            sheet,
+            taken[-1],
+            EventType.CANCEL_SUCCESS,
+            posting,
+            amount=rest,
+            message="The rest of the reservation was released",
+            reference=references[-1],
+        )
+
+
+def _conclude_cancellation(sheet: Sheet, posting: Posting) -> None:
+    """A cancellation has no record of its own at the gateway: what became of the payment is its outcome."""
+    create, unclear = sheet.create, disagrees(sheet.payment)
+    if (not create.state.final and not unclear) or create.inferred:
+        return
+    for operation in sheet.operations:
+        if operation.kind is not Kind.CANCEL or operation.state.final:
+            continue
+        if create.state is State.FAILURE:
+            operation.state = State.SUCCESS
+            operation.message = PAGE_CLOSED
+        elif not create.state.final:
+            operation.state = State.FAILURE
+            operation.message = _UNCLEAR
+        else:
+            operation.state = State.FAILURE
+            operation.message = _TOO_LATE
+        operation.next_look_at = None
+        operation.updated_at = posting.now
+        event = event_of(Kind.CANCEL, sheet.payment.flow, operation.state)
+        if event is not None:
+            _write(sheet, operation, event, posting, amount=operation.amount, message=operation.message)
+
+
+def _go_on(sheet: Sheet, now: datetime) -> None:
+    """Forget that somebody waited for what has ended. Let the worker send what waits, if nothing is in flight (3)."""
+    for each in sheet.operations:
+        if each.state.final:
+            clear(sheet.payment, of_waiting(each))
+    if balance(sheet.payment.flow, sheet.operations).in_flight:
+        return
+    waiting = next((each for each in sheet.operations if each.state is State.WAITING), None)
+    if waiting is not None:
+        waiting.next_look_at = now
+
+
+def _reschedule(payment: Payment, operation: Operation, posting: Posting) -> None:
+    operation.updated_at = payment.updated_at = posting.now
+    operation.next_look_at = posting.schedule.next_look(
+        operation.state, operation.looks, posting.now, since=posting.now, expires_at=payment.expires_at
+    )
+
+
+def _write(
+    sheet: Sheet,
+    operation: Operation,
+    event: EventType,
+    posting: Posting,
+    *,
+    amount: Decimal,
+    message: str,
+    reference: str | None = None,
+    card: dict[str, Any] | None = None,
+) -> None:
+    """Write an event of an operation, which keeps the reference that it is told under (laws of money, 9).
+
+    That we close an abandoned payment page is our own affair: Saleor hears what became of the payment. What staff asked
+    for at our own door it hears of with the word that they did.
+    """
+    if operation.asked_by is not None:
+        message = f"Asked by staff in the app: {message}"
+    elif operation.kind is Kind.CANCEL and not operation.asked_by_saleor:
+        return
+    kept = keep_reference(sheet.payment, operation)
+    answered = posting.answering is not None and posting.answering == operation.id and reference is None
+    _append(
+        sheet,
+        event,
+        reference=reference or kept,
+        amount=amount,
+        message=message,
+        actions=[each.value for each in balance(sheet.payment.flow, sheet.operations).actions],
+        now=posting.now,
+        due=posting.now + posting.schedule.answer_window if answered else posting.now,
+        card=card,
+    )
+
+
+def _append(
+    sheet: Sheet,
+    event: EventType,
+    *,
+    reference: str,
+    amount: Decimal,
+    message: str,
+    actions: list[str] | None,
+    now: datetime,
+    due: datetime | None = None,
+    card: dict[str, Any] | None = None,
+) -> None:
+    """Add an event unless the same one is there already: Saleor knows an event by its type and its reference.
+
+    Saleor has no transaction of a trial, so there is nothing to tell.
+    """
+    assert sheet.payment.id is not None  # noqa: S101 - a sheet is always of a stored payment
+    if sheet.payment.trial or any(
+        each.type == event.value and each.psp_reference == reference for each in sheet.events
+    ):
+        return
+    sheet.events.append(
+        SaleorEvent(
+            payment_id=sheet.payment.id,
+            installation_id=sheet.payment.installation_id,
+            type=event.value,
+            psp_reference=reference,
+            amount=amount,
+            message=message[:_MESSAGE_LIMIT],
+            available_actions=actions,
+            card=card,
+            state=EventState.WAITING,
+            next_attempt_at=due or now,
+            created_at=now,
+        )
+    )

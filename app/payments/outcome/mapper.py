@@ -1,0 +1,171 @@
+"""The one mapper: from what the gateway says and what is recorded, to the new state and the events for Saleor.
+
+The synchronous answer, the notification, the poller and the settler all come through here, so that the same word of
+the gateway never means two things. Pure: no database, no clock, no network.
+"""
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from app.ledger.tables import Flow, Kind, State
+from app.payments.outcome.particulars import Particulars
+from app.payments.said import Money, Said
+from app.payments.show.names import ENDS
+from app.saleor.answers import EventType, PaymentMethod
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the gateway says of one operation. ``gateway_id`` is its ``payment_id`` or ``operation_id``.
+
+    ``flow`` is what a payment was made for (``purchase`` or ``auth``); None for what is done to a payment. ``paid`` is
+    what the shopper really paid, where a payment method lets the shopper change the amount (gateway interface,
+    ``processed_amount``); None otherwise. ``message`` is for staff, ``shopper_message`` for the shopper.
+    ``action_url`` is where a shopper who pays directly must go now. ``method`` is how it was paid; ``particulars`` are
+    all that is said besides.
+    """
+
+    kind: Kind
+    state: State
+    amount: Decimal
+    currency: str
+    pos_id: str
+    order_id: str
+    gateway_id: str
+    flow: Flow | None = None
+    status_code: str | None = None
+    message: str = ""
+    shopper_message: str = ""
+    waits_for_shopper: bool = False
+    action_url: str | None = None
+    paid: Decimal | None = None
+    paid_currency: str | None = None
+    method: PaymentMethod | None = None
+    particulars: Particulars = field(default_factory=Particulars)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is recorded of that operation. ``asked`` is the amount that was asked; None when nothing of ours asked."""
+
+    flow: Flow
+    kind: Kind
+    state: State
+    inferred: bool
+    asked: Decimal | None
+    currency: str
+    pos_id: str
+    order_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What follows. ``state`` None: nothing changes; ``amount`` None: nor does the amount; ``event`` None: Saleor need
+    not hear of it.
+    """
+
+    state: State | None = None
+    amount: Decimal | None = None
+    event: EventType | None = None
+    message: str = ""
+    problem: Said | None = None
+
+
+_EVENTS: dict[tuple[Kind, Flow | None, State], EventType] = {
+    (Kind.CREATE, Flow.CHARGE, State.SUCCESS): EventType.CHARGE_SUCCESS,
+    (Kind.CREATE, Flow.CHARGE, State.FAILURE): EventType.CHARGE_FAILURE,
+    (Kind.CREATE, Flow.AUTHORIZATION, State.SUCCESS): EventType.AUTHORIZATION_SUCCESS,
+    (Kind.CREATE, Flow.AUTHORIZATION, State.FAILURE): EventType.AUTHORIZATION_FAILURE,
+    (Kind.CAPTURE, None, State.SUCCESS): EventType.CHARGE_SUCCESS,
+    (Kind.CAPTURE, None, State.FAILURE): EventType.CHARGE_FAILURE,
+    (Kind.VOID, None, State.SUCCESS): EventType.CANCEL_SUCCESS,
+    (Kind.VOID, None, State.FAILURE): EventType.CANCEL_FAILURE,
+    (Kind.CANCEL, None, State.SUCCESS): EventType.CANCEL_SUCCESS,
+    (Kind.CANCEL, None, State.FAILURE): EventType.CANCEL_FAILURE,
+    (Kind.REFUND, None, State.SUCCESS): EventType.REFUND_SUCCESS,
+    (Kind.REFUND, None, State.FAILURE): EventType.REFUND_FAILURE,
+}
+
+
+def event_of(kind: Kind, flow: Flow, state: State) -> EventType | None:
+    """Return what Saleor hears when an operation comes to ``state``; None for states that are on the way."""
+    return _EVENTS.get((kind, flow if kind is Kind.CREATE else None, state))
+
+
+def judge(known: Known, seen: Seen) -> Verdict:
+    """Return what follows from ``seen`` for what is ``known``.
+
+    Forward only (laws of money, 7): a state that is not further along changes nothing. Two exceptions are not
+    repeats but contradictions. A failure that we concluded from silence gives way to the gateway's word; a success
+    after the gateway's own failure, or the reverse, is for a person to look at. Trust, then compare (8): another
+    point of sale, order, flow, currency or amount than asked is never a success. A failure moves nothing, so it keeps
+    the amount that was asked, whatever amount it names.
+    """
+    problem = _mismatch(known, seen)
+    if problem is not None:
+        return Verdict(problem=problem)
+    if known.state.final and seen.state.final and known.state is not seen.state and not known.inferred:
+        return Verdict(
+            problem=Said(
+                "The gateway said %(first)s first and now says %(now)s: compare this payment with the merchant portal.",
+                first=ENDS[known.state],
+                now=ENDS[seen.state],
+            )
+        )
+    if known.inferred and seen.state is known.state:
+        return Verdict(state=seen.state)  # what we concluded is now the gateway's word; Saleor has heard it
+    if seen.state.rank <= known.state.rank and not known.inferred:
+        return Verdict()
+    amount = seen.paid if seen.paid is not None else seen.amount
+    return Verdict(
+        state=seen.state,
+        amount=amount if seen.state is State.SUCCESS else None,
+        event=event_of(known.kind, known.flow, seen.state),
+        message=seen.message,
+    )
+
+
+def _mismatch(known: Known, seen: Seen) -> Said | None:
+    """Return in words for staff what does not agree with what was asked; None when all does."""
+    if seen.pos_id.lower() != known.pos_id.lower():
+        return Said(
+            "The gateway reports another point of sale (%(pos_id)s) than this payment was made at.", pos_id=seen.pos_id
+        )
+    if seen.order_id != known.order_id:
+        return Said(
+            "The gateway reports another order (%(order)s) than the one that was asked about.", order=seen.order_id
+        )
+    if seen.currency != known.currency:
+        return Said(
+            "The gateway reports %(sum)s, but the payment is in %(currency)s.",
+            sum=Money(seen.amount, seen.currency),
+            currency=known.currency,
+        )
+    if seen.flow is not None and seen.flow is not known.flow:
+        return Said(
+            "The gateway reports a payment for %(seen)s, but it was made for %(asked)s.",
+            seen=seen.flow.value,
+            asked=known.flow.value,
+        )
+    return None if seen.state is State.FAILURE else _wrong_amount(known, seen)
+
+
+def _wrong_amount(known: Known, seen: Seen) -> Said | None:
+    if seen.paid is not None and seen.paid_currency not in {None, known.currency}:
+        paid = Money(seen.paid, seen.paid_currency or "")
+        return Said("The shopper paid %(sum)s, but the payment is in %(currency)s.", sum=paid, currency=known.currency)
+    if seen.paid is None and known.asked is not None and seen.amount != known.asked:
+        return Said(
+            "The gateway reports %(sum)s, but %(asked)s was asked.",
+            sum=Money(seen.amount, seen.currency),
+            asked=Money(known.asked, known.currency),
+        )
+    amount = seen.amount if seen.paid is None else seen.paid
+    if believable(amount):
+        return None
+    return Said("The gateway reports %(sum)s, which is no amount of money.", sum=Money(amount, known.currency))
+
+
+def believable(amount: Decimal) -> bool:
+    """Return True for an amount of money: above zero, with at most two decimals (laws of money, 12)."""
+    return amount > 0 and amount == amount.quantize(Decimal("0.01"))

@@ -1,0 +1,105 @@
+"""Names of payments: order ids for the gateway, references for Saleor, languages for people. Pure."""
+
+import base64
+import re
+import uuid
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.payments.outcome.references import (
+    fresh_order_id,
+    new_reference,
+    order_id_of,
+    reference_of_problem,
+    reference_of_refusal,
+    reference_of_release,
+)
+from app.payments.plan.language import base_language, page_language
+from app.payments.refusal import Refusal, RefusalCode
+
+FITS = re.compile(r"[A-Za-z0-9]{32}")
+
+
+def test_the_order_id_is_the_transactions_own_uuid() -> None:
+    token = uuid.UUID("0364aa9a-31eb-44fb-aeff-4d712e77e549")
+    assert order_id_of(base64.b64encode(f"TransactionItem:{token}".encode()).decode()) == token.hex
+
+
+@given(st.text())
+def test_any_transaction_has_an_order_id_that_the_gateway_takes(transaction_id: str) -> None:
+    order_id = order_id_of(transaction_id)
+    assert FITS.fullmatch(order_id)
+    assert order_id_of(transaction_id) == order_id
+
+
+@given(st.uuids(), st.uuids())
+def test_two_transactions_never_share_an_order_id(one: uuid.UUID, other: uuid.UUID) -> None:
+    ids = [base64.b64encode(f"TransactionItem:{token}".encode()).decode() for token in (one, other)]
+    assert (order_id_of(ids[0]) == order_id_of(ids[1])) is (one == other)
+
+
+@given(st.uuids(version=4), st.uuids(version=4), st.integers(1, 21), st.integers(1, 21))
+def test_no_attempt_of_any_transaction_has_the_order_id_of_another(
+    one: uuid.UUID, other: uuid.UUID, first: int, second: int
+) -> None:
+    ids = [
+        order_id_of(saleor_id) if attempt == 1 else fresh_order_id(saleor_id, attempt)
+        for saleor_id, attempt in ((named(one), first), (named(other), second))
+    ]
+    assert all(FITS.fullmatch(each) for each in ids)
+    assert (ids[0] == ids[1]) is ((one, first) == (other, second))
+
+
+def named(token: uuid.UUID) -> str:
+    """Return Saleor's id of a transaction."""
+    return base64.b64encode(f"TransactionItem:{token}".encode()).decode()
+
+
+def test_a_new_reference_is_like_no_other() -> None:
+    """Law 9."""
+    assert len({new_reference("refund") for _ in range(1000)}) == 1000
+
+
+def test_derived_references_are_always_the_same_and_none_is_another() -> None:
+    derived = [
+        reference_of_release("capture-1"),
+        reference_of_problem("order", "one"),
+        reference_of_problem("order", "two"),
+        reference_of_refusal("key-1"),
+        reference_of_refusal("key-2"),
+    ]
+    assert len(set(derived)) == len(derived)
+    assert reference_of_refusal("key-1") == derived[3]
+    assert all(len(reference) < 100 for reference in [*derived, reference_of_refusal("k" * 5000)])
+
+
+@pytest.mark.parametrize(
+    ("wishes", "language"),
+    [
+        (("uk-UA", "EN"), "uk"),
+        ((None, "PT_BR"), "pt"),
+        (("", "ZH_HANS"), "zh"),
+        ((None, ""), "en"),
+        ((), "en"),
+    ],
+)
+def test_the_first_wish_that_names_a_language_counts(wishes: tuple[str | None, ...], language: str) -> None:
+    assert base_language(*wishes) == language
+
+
+@pytest.mark.parametrize(("language", "page"), [("uk", "UK"), ("en", "EN"), ("ka", None), ("", None)])
+def test_the_payment_page_speaks_some_languages(language: str, page: str | None) -> None:
+    assert page_language(language) == page
+
+
+def test_a_refusal_passes_through_anything() -> None:
+    """An exception that could not be written to would break every context manager that it passes."""
+    refusal = Refusal(RefusalCode.NOT_POSSIBLE, "no")
+    try:
+        raise refusal
+    except Refusal as caught:
+        caught.__traceback__ = None
+        caught.add_note("seen")
+    assert str(refusal) == "no"
