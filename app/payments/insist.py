@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from app.gateway.errors import NotSent
+from app.gateway.errors import GatewayError, NotSent
 from app.payments.deadline import Deadline
 from app.payments.schedule import Schedule
 
@@ -25,3 +25,11 @@ async def insist(call: Callable[[float], Awaitable[T]], deadline: Deadline, sche
                 raise
         await asyncio.sleep(pause.total_seconds())
     return await call(deadline.left)
+
+
+async def outcome_of(call: Callable[[float], Awaitable[T]], deadline: Deadline, schedule: Schedule) -> T | GatewayError:
+    """Return what came of a call that moves money: the gateway's word, or its error: either is posted."""
+    try:
+        return await insist(call, deadline, schedule)
+    except GatewayError as error:
+        return error

@@ -20,7 +20,7 @@ from app.payments.cards.means import Means
 from app.payments.cards.sealed_card import open_sealed
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
-from app.payments.insist import insist
+from app.payments.insist import outcome_of
 from app.payments.outcome.answers import session_answer
 from app.payments.outcome.apply import Posting, apply, conclude
 from app.payments.outcome.errors import post_error
@@ -91,13 +91,9 @@ async def _pay(
     deadline: Deadline,
 ) -> Sheet:
     """Ask the gateway, then commit what came of it."""
-    outcome: PaymentRecord | GatewayError
-    try:
-        outcome = await insist(
-            lambda seconds: client.create_direct(plan.request, timeout=seconds), deadline, desk.schedule
-        )
-    except GatewayError as error:
-        outcome = error
+    outcome = await outcome_of(
+        lambda seconds: client.create_direct(plan.request, timeout=seconds), deadline, desk.schedule
+    )
     posting = Posting(now=desk.now(), schedule=desk.schedule, answering=operation_id)
     account, attempts = plan.terms.account, list[Sheet]()
     async with desk.database.transaction() as session:

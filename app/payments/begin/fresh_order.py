@@ -20,7 +20,7 @@ from app.ledger.tables import BurntOrder, Kind, MerchantAccount, Operation, Stat
 from app.payments.begin.intent import add_creation
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
-from app.payments.insist import insist
+from app.payments.insist import outcome_of
 from app.payments.outcome.apply import Posting, apply, raise_problem, what_is_known
 from app.payments.outcome.balance import in_flight
 from app.payments.outcome.closing import (
@@ -82,13 +82,9 @@ async def begin_anew(
     closing_id = await _intend_to_close(lost, records)
     if closing_id is None:
         return None
-    outcome: PaymentRecord | GatewayError
-    try:
-        outcome = await insist(
-            lambda seconds: client.cancel(request.order_id, timeout=seconds), deadline, desk.schedule
-        )
-    except GatewayError as error:
-        outcome = error
+    outcome = await outcome_of(
+        lambda seconds: client.cancel(request.order_id, timeout=seconds), deadline, desk.schedule
+    )
     return await _intend_anew(lost, closing_id, outcome)
 
 

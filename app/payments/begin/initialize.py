@@ -20,7 +20,7 @@ from app.payments.begin.intent import record_intent
 from app.payments.begin.recorded import as_recorded, recorded_answer
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
-from app.payments.insist import insist
+from app.payments.insist import outcome_of
 from app.payments.outcome.answers import refused_session, session_answer
 from app.payments.outcome.apply import Posting, apply, conclude, note
 from app.payments.outcome.errors import post_error
@@ -88,15 +88,11 @@ async def _create(
     deadline: Deadline,
 ) -> Sheet | None:
     """Ask the gateway, then commit what came of it. Return None when the answer got lost on its way to us."""
-    outcome: Checkout | PaymentRecord | GatewayError
-    try:
-        outcome = await insist(
-            lambda seconds: client.create_hosted(plan.request, qr=plan.terms.data.qr, timeout=seconds),
-            deadline,
-            desk.schedule,
-        )
-    except GatewayError as error:
-        outcome = error
+    outcome = await outcome_of(
+        lambda seconds: client.create_hosted(plan.request, qr=plan.terms.data.qr, timeout=seconds),
+        deadline,
+        desk.schedule,
+    )
     posting = Posting(now=desk.now(), schedule=desk.schedule, answering=operation_id)
     account, attempts = plan.terms.account, list[Sheet]()
     async with desk.database.transaction() as session:
@@ -104,15 +100,9 @@ async def _create(
             attempts = await lock_attempts(session, account.installation_id, event)
         ours = (each for each in attempts if any(one.id == operation_id for one in each.operations))
         sheet = next(ours, None) or await load_by_operation(session, operation_id)
-        match outcome:
-            case GatewayError():
-                post_error(sheet, sheet.create, outcome, posting)
-            case Checkout():
-                open_page(sheet, outcome, posting)
-                close_replaced(attempts, sheet.payment, event.source, posting)
-            case PaymentRecord():
-                seen = seen_in(outcome, sheet.payment.language)
-                apply(sheet, account.pos_id, [seen] if seen else [], posting)
+        post_creation(sheet, outcome, account.pos_id, posting)
+        if isinstance(outcome, Checkout):
+            close_replaced(attempts, sheet.payment, event.source, posting)
         session.add_all([*sheet.operations, *sheet.events, *(each for one in attempts for each in one.operations)])
     if not isinstance(outcome, GatewayError):
         await keys_accepted(desk, account.id, sheet)
@@ -120,7 +110,21 @@ async def _create(
     return None if isinstance(outcome, OutcomeUnknown) else sheet
 
 
-def open_page(sheet: Sheet, checkout: Checkout, posting: Posting) -> None:
+def post_creation(
+    sheet: Sheet, outcome: Checkout | PaymentRecord | GatewayError, pos_id: str, posting: Posting
+) -> None:
+    """Post what came of asking for a payment page: the page, a payment that is over already, or an error."""
+    match outcome:
+        case GatewayError():
+            post_error(sheet, sheet.create, outcome, posting)
+        case Checkout():
+            _open_page(sheet, outcome, posting)
+        case PaymentRecord():
+            seen = seen_in(outcome, sheet.payment.language)
+            apply(sheet, pos_id, [seen] if seen else [], posting)
+
+
+def _open_page(sheet: Sheet, checkout: Checkout, posting: Posting) -> None:
     """Post the link. The gateway's notification can have come before it: then the state is further along already."""
     payment, create = sheet.payment, sheet.create
     payment.checkout_url = checkout.checkout_url

@@ -12,20 +12,18 @@ from typing import Any
 from sqlalchemy.exc import IntegrityError
 
 from app.gateway.errors import GatewayError, InvalidRequest
-from app.gateway.models import Checkout, PaymentRecord, Sector
+from app.gateway.models import Sector
 from app.gateway.models.payments import HostedPayment
 from app.ledger.sheets import Sheet, load_by_operation, load_by_transaction
 from app.ledger.tables import Flow, MerchantAccount, Payment
-from app.payments.begin.initialize import open_page
+from app.payments.begin.initialize import post_creation
 from app.payments.begin.intent import add_creation
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
-from app.payments.insist import insist
-from app.payments.outcome.apply import Posting, apply
-from app.payments.outcome.errors import post_error
+from app.payments.insist import outcome_of
+from app.payments.outcome.apply import Posting
 from app.payments.outcome.problems import keys_accepted
 from app.payments.outcome.references import order_id_of
-from app.payments.outcome.seen import seen_in
 from app.payments.plan.language import page_language
 from app.payments.plan.terms import check_account, check_amount
 from app.payments.refusal import Refusal, RefusalCode
@@ -78,24 +76,13 @@ async def begin_trial(desk: Desk, account: MerchantAccount, trial: Trial) -> She
     operation_id = await _record_intent(desk, account, trial, request)
     if operation_id is None:
         return await _known(desk, account, trial)
-    outcome: Checkout | PaymentRecord | GatewayError
-    try:
-        outcome = await insist(
-            lambda seconds: client.create_hosted(request, qr=False, timeout=seconds), deadline, desk.schedule
-        )
-    except GatewayError as error:
-        outcome = error
+    outcome = await outcome_of(
+        lambda seconds: client.create_hosted(request, qr=False, timeout=seconds), deadline, desk.schedule
+    )
     posting = Posting(now=desk.now(), schedule=desk.schedule)
     async with desk.database.transaction() as session:
         sheet = await load_by_operation(session, operation_id)
-        match outcome:
-            case GatewayError():
-                post_error(sheet, sheet.create, outcome, posting)
-            case Checkout():
-                open_page(sheet, outcome, posting)
-            case PaymentRecord():
-                seen = seen_in(outcome, sheet.payment.language)
-                apply(sheet, account.pos_id, [seen] if seen else [], posting)
+        post_creation(sheet, outcome, account.pos_id, posting)
         session.add_all(sheet.operations)
     if not isinstance(outcome, GatewayError):
         await keys_accepted(desk, account.id, sheet)

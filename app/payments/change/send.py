@@ -11,7 +11,7 @@ from app.ledger.sheets import Sheet, load_by_operation
 from app.ledger.tables import Kind, MerchantAccount, Operation
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
-from app.payments.insist import insist
+from app.payments.insist import outcome_of
 from app.payments.outcome.apply import Posting, apply
 from app.payments.outcome.errors import post_error
 from app.payments.outcome.problems import keys_accepted
@@ -28,11 +28,7 @@ async def send(
     ``answering``: a webhook waits for the outcome (see ``Posting``).
     """
     assert operation.id is not None  # noqa: S101 - an intent is committed before it is sent
-    outcome: PaymentRecord | OperationRecord | GatewayError
-    try:
-        outcome = await insist(lambda seconds: _call(desk, account, sheet, operation, seconds), deadline, desk.schedule)
-    except GatewayError as error:
-        outcome = error
+    outcome = await outcome_of(lambda seconds: _call(desk, account, sheet, operation, seconds), deadline, desk.schedule)
     posting = Posting(now=desk.now(), schedule=desk.schedule, answering=operation.id if answering else None)
     async with desk.database.transaction() as session:
         sheet = await load_by_operation(session, operation.id)

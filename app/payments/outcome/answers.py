@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from app.ledger.sheets import Sheet
-from app.ledger.tables import Mode, Operation, State
+from app.ledger.tables import Mode, Operation, Payment, State
 from app.payments.outcome.balance import balance
 from app.payments.outcome.paid_with import from_kept
 from app.payments.outcome.particulars import Particulars
@@ -17,6 +17,7 @@ from app.saleor.answers import (
     ActionAnswer,
     AvailableAction,
     PaymentMethod,
+    SaidInSession,
     SessionAnswer,
     TransactionFlow,
     unique_reference,
@@ -67,68 +68,33 @@ def session_answer(sheet: Sheet, page: str | None) -> SessionAnswer:
     flow = TransactionFlow(payment.flow.value)
     reference = create.psp_reference or payment.order_id
     actions = balance(payment.flow, sheet.operations).actions
+    said: SaidInSession = {"message": create.message, "external_url": page}
     match create.state:
         # Neither paid nor failed: Saleor must not count it, and the shopper must not pay again (laws of money, 8).
         case state if not state.final and disagrees(payment):
             errors = [error_data(UNDER_REVIEW, _words(_REVIEW_WORDS, payment.language))]
-            return SessionAnswer.action_required(
-                flow,
-                psp_reference=reference,
-                amount=payment.amount,
-                message=payment.problem,
-                data={"errors": errors},
-                external_url=page,
-            )
+            said |= {"message": payment.problem, "data": {"errors": errors}}
+            return SessionAnswer.action_required(flow, psp_reference=reference, amount=payment.amount, **said)
         case State.SUCCESS:
-            return SessionAnswer.success(
-                flow,
-                psp_reference=reference,
-                amount=create.amount,
-                actions=actions,
-                message=create.message,
-                card=_paid_with(sheet),
-                external_url=page,
-            )
+            said |= {"actions": actions, "card": _paid_with(sheet)}
+            return SessionAnswer.success(flow, psp_reference=reference, amount=create.amount, **said)
         case State.FAILURE:
             words = create.shopper_message or _words(_DECLINED_WORDS, payment.language)
             retry_after = Particulars.kept(create.particulars).retry_after
-            return SessionAnswer.failure(
-                flow,
-                psp_reference=reference,
-                amount=payment.amount,
-                actions=actions,
-                message=create.message,
-                data={"errors": [error_data(create.status_code or DECLINED, words, retry_after=retry_after)]},
-                external_url=page,
-            )
-        # The call of a direct payment is over: whatever it comes to, its shopper has nothing left to do.
-        case State.UNKNOWN if payment.mode is Mode.DIRECT:
-            return SessionAnswer.request(
-                flow,
-                psp_reference=reference,
-                amount=payment.amount,
-                actions=actions,
-                message=create.message,
-                external_url=page,
-            )
-        case State.PENDING if not create.waits_for_shopper:
-            return SessionAnswer.request(
-                flow,
-                psp_reference=reference,
-                amount=payment.amount,
-                actions=actions,
-                message=create.message,
-                external_url=page,
-            )
+            errors = [error_data(create.status_code or DECLINED, words, retry_after=retry_after)]
+            said |= {"actions": actions, "data": {"errors": errors}}
+            return SessionAnswer.failure(flow, psp_reference=reference, amount=payment.amount, **said)
+        case State.UNKNOWN | State.PENDING if _is_out_of_the_shoppers_hands(payment, create):
+            said["actions"] = actions
+            return SessionAnswer.request(flow, psp_reference=reference, amount=payment.amount, **said)
         case _:
-            return SessionAnswer.action_required(
-                flow,
-                psp_reference=reference,
-                amount=payment.amount,
-                message=create.message,
-                data=_next_step(sheet),
-                external_url=page,
-            )
+            said["data"] = _next_step(sheet)
+            return SessionAnswer.action_required(flow, psp_reference=reference, amount=payment.amount, **said)
+
+
+def _is_out_of_the_shoppers_hands(payment: Payment, create: Operation) -> bool:
+    """Return True when the shopper has nothing left to do, whatever it comes to: a direct payment's call is over."""
+    return payment.mode is Mode.DIRECT if create.state is State.UNKNOWN else not create.waits_for_shopper
 
 
 def action_answer(sheet: Sheet, operation: Operation, action: AvailableAction, page: str | None) -> ActionAnswer:
