@@ -15,6 +15,7 @@
     `- NotificationError
        |- ForgedNotification   a webhook that none of the account's secrets signed
        `- UnreadableNotification   a webhook that is no notification although (or before) it is signed
+          `- SignedButUnreadable   it is signed, so it is the gateway's word, and nobody can read it (``notification``)
 
 A *declined* operation is no error: the call returns its record with status ``failure`` (see ``declined``).
 For reads (look-ups, balances, registers) ``OutcomeUnknown`` merely means "unavailable": they are safe to repeat.

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from app.ledger.migrate import newest_revision
 from app.ledger.tables import Kind, MerchantAccount, State
@@ -210,7 +211,7 @@ async def test_while_the_app_writes_a_command_waits(
     environment: dict[str, str], desk: Desk, account: MerchantAccount
 ) -> None:
     async with desk.database.transaction() as session:
-        await session.connection()  # takes SQLite's write lock
+        await (await session.connection()).execute(text("SELECT 1"))  # takes SQLite's write lock
         command = asyncio.create_task(run(environment, "channels", "map", "default-channel", account.id))
         done, _ = await asyncio.wait({command}, timeout=3)
         assert not done

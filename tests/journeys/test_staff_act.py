@@ -141,17 +141,19 @@ async def test_staff_refund_in_the_app_while_saleor_asks_for_the_same(shop: Town
     await shop.gateway.fault(
         FaultRule(http_method="POST", path="/api/v1/refund", moment="after", effect="latency", seconds=1.0)
     )
-    await shop.saleor.refund(transaction.id, Decimal("100.00"))
+    await shop.gateway.hold_webhooks()
 
     async def begun() -> bool:
         return any(each.method == "refund" for each in (await shop.gateway.payment(order_id)).operations)
 
-    await eventually(begun)
     async with open_desk(shop.settings) as desk:
+        await shop.saleor.refund(transaction.id, Decimal("100.00"))
+        await eventually(begun)
         wish = Wish(Kind.REFUND, by=person, key="form", amount=Decimal("100.00"))
         _, ours = await ask_for(desk, order_id, wish)
         _, again = await ask_for(desk, order_id, wish)
     assert (ours.state, again.id) == (State.WAITING, ours.id)
+    await shop.gateway.release_webhooks()
 
     async def both_done() -> bool:
         return (await shop.saleor.transaction(transaction.id)).types().count("REFUND_SUCCESS") == 2
