@@ -1,8 +1,9 @@
 """What Saleor is answered, in models that cannot say what Saleor would refuse or choke on.
 
 Rules: Saleor contract, A.3 to A.5. An answer carries no ``time`` (an old one leaves a granted refund pending for ever)
-and no unknown field. It always has a ``pspReference``, failures too (without one they swallow each other). An
-asynchronous answer has nothing else, least of all ``actions`` (from 3.22 on they make the transaction unreadable).
+and no unknown field. It has a ``pspReference``, failures too (without one they swallow each other); only a session that
+waits for the shopper may have none yet. An asynchronous answer has nothing else, least of all ``actions`` (from 3.22 on
+they make the transaction unreadable).
 Breaking a limit raises pydantic's ValidationError at construction. Amounts are ``Decimal`` in the main unit and go out
 with exactly two decimals.
 """
@@ -101,7 +102,7 @@ class SessionAnswer(Answer):
     """
 
     result: SessionResult
-    psp_reference: Reference
+    psp_reference: Reference | None
     amount: Amount | None = None
     actions: tuple[AvailableAction, ...] | None = None
     message: Message | None = None
@@ -125,9 +126,12 @@ class SessionAnswer(Answer):
 
     @classmethod
     def action_required(
-        cls, action: TransactionFlow, *, psp_reference: str, amount: Decimal, **said: Unpack[SaidInSession]
+        cls, action: TransactionFlow, *, psp_reference: str | None, amount: Decimal, **said: Unpack[SaidInSession]
     ) -> Self:
-        """Say that it is the shopper's turn; ``data`` tells the storefront how. Saleor keeps no ``actions`` of this."""
+        """Say that it is the shopper's turn; ``data`` tells the storefront how. Saleor keeps no ``actions`` of this.
+
+        ``psp_reference`` None: Saleor is told one later, and keeps what it has until then (Saleor contract, A.4).
+        """
         return cls(result=_result(action, "ACTION_REQUIRED"), psp_reference=psp_reference, amount=amount, **said)
 
     @classmethod
@@ -143,7 +147,10 @@ class SessionAnswer(Answer):
         return cls(result=_result(action, "FAILURE"), psp_reference=psp_reference, amount=amount, **said)
 
     @model_validator(mode="after")
-    def _amount_is_said(self) -> Self:
+    def _says_what_it_must(self) -> Self:
+        if self.psp_reference is None and not self.result.endswith("_ACTION_REQUIRED"):
+            msg = "only an answer that waits for the shopper may leave the reference out"
+            raise ValueError(msg)
         if self.amount is None and not self.result.endswith("_FAILURE"):
             msg = "only a failure may leave the amount out"
             raise ValueError(msg)

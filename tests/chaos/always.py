@@ -36,6 +36,12 @@ ALWAYS: dict[str, Story] = {
     "paid, ordered, and refunded by a granted refund": Story((*PAID, Asks("REFUND", TEN, granted=True))),
     "we die over the first call, and it was done": Story((NextCall(Trouble.WE_DIE_AFTER), Begins())),
     "the link is lost, and somebody pays all the same": Story((NextCall(Trouble.ANSWER_LOST), Begins(), Pays())),
+    "the link is lost, and the shopper asks meanwhile": Story(
+        (NextCall(Trouble.ANSWER_LOST, meanwhile=ComesBack()), Begins(), PlaysBack(1), Pays())
+    ),
+    "the link is lost, and the shopper asks while the page is closed": Story(
+        (NextCall(Trouble.ANSWER_LOST), NextCall(meanwhile=ComesBack()), Begins(), PlaysBack(1), Pays())
+    ),
     "a cancellation is done, and nobody hears of it": Story((Begins(), NextCall(Trouble.ANSWER_LOST), Asks("CANCEL"))),
     "the shopper pays while staff cancel": Story((Begins(), NextCall(meanwhile=Pays()), Asks("CANCEL"))),
     "the shopper pays when staff have cancelled in vain": Story(

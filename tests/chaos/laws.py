@@ -66,6 +66,7 @@ async def at_the_end(stage: Stage) -> None:
 
 
 def _ledgers_agree(stage: Stage, transaction: Transaction, sheet: Sheet | None) -> None:
+    _one_reference_is_told(stage, transaction)
     payments = at_the_gateway(stage, transaction)
     if sheet is None:
         assert not payments, "a payment at the gateway that we know nothing of"
@@ -99,6 +100,14 @@ def _ledgers_agree(stage: Stage, transaction: Transaction, sheet: Sheet | None) 
     _operations_are_the_gateways(stage, sheet, entries)
     _cancellations_are_told_as_they_went(sheet, payments)
     everybody_has_their_share(stage, sheet, payments, entries)
+
+
+def _one_reference_is_told(stage: Stage, transaction: Transaction) -> None:
+    """Law 9: whatever Saleor asked of a session, and however often, it was told of one payment."""
+    sessions = [each for each in stage.saleor.world.deliveries if each.event.endswith("_session") and said_before(each)]
+    ours = (each for each in sessions if json.loads(each.body)["transaction"]["id"] == transaction.id)
+    told = {reference_in(each.answer or "") for each in ours}
+    assert len(told) <= 1, f"Saleor was told several references: {told}"
 
 
 def _cancellations_are_told_as_they_went(sheet: Sheet, payments: list[Payment]) -> None:

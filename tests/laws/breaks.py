@@ -109,6 +109,20 @@ BREAKS = [
         new="if operation.psp_reference is None or operation.operation_id:",
     ),
     Break(
+        law=9,
+        what="a reference is told that may still change",
+        where="payments/outcome/references.py",
+        old="    if not page_is_unknown(sheet):\n        keep_reference(sheet.payment, sheet.create)\n",
+        new="    keep_reference(sheet.payment, sheet.create)\n",
+    ),
+    Break(
+        law=9,
+        what="another page is opened though a reference of the first was told",
+        where="payments/begin/fresh_order.py",
+        old="return page_is_unknown(sheet) and sheet.create.psp_reference is None",
+        new="return page_is_unknown(sheet)",
+    ),
+    Break(
         law=10,
         what="what the gateway shows is not bound to what we have in flight",
         where="payments/outcome/apply.py",

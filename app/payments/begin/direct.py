@@ -25,7 +25,7 @@ from app.payments.outcome.answers import session_answer
 from app.payments.outcome.apply import Posting, apply, conclude
 from app.payments.outcome.errors import post_error
 from app.payments.outcome.problems import keys_accepted
-from app.payments.outcome.references import keep_reference
+from app.payments.outcome.references import keep_if_told
 from app.payments.outcome.seen import seen_in
 from app.payments.plan.direct import DirectPlan, browser_of, check_cards_taken, check_names, plan_direct
 from app.payments.plan.terms import Terms, terms_of
@@ -45,9 +45,7 @@ async def pay_directly(
     """Pay with the card in ``data.card``, and answer how it went. Raises Refusal before anything is recorded."""
     plan = await _plan(desk, event, account)
     client = desk.gateways.client(plan.terms.account)  # keys that do not open fail here, while nothing is recorded yet
-    operation_id = await record_intent(
-        desk, event, installation, plan.terms, plan.request, psp_reference=None, expires_at=None
-    )
+    operation_id = await record_intent(desk, event, installation, plan.terms, plan.request, expires_at=None)
     if operation_id is None:
         return await as_recorded(desk, installation, event.transaction.id)
     sheet = await _pay(desk, client, plan, operation_id, event, deadline=deadline)
@@ -109,7 +107,7 @@ async def _pay(
             apply(sheet, account.pos_id, [seen] if seen else [], posting)
             conclude(sheet, create, State.UNKNOWN, posting, message=_DOES_NOT_FIT)
             close_replaced(attempts, sheet.payment, event.source, posting)
-        keep_reference(sheet.payment, create)
+        keep_if_told(sheet)
         session.add_all([*sheet.operations, *sheet.events, *(each for one in attempts for each in one.operations)])
     if not isinstance(outcome, GatewayError):
         await keys_accepted(desk, account.id, sheet)

@@ -29,7 +29,7 @@ from app.payments.outcome.closing import (
     PAGE_CLOSED,
     being_closed,
     cancellation,
-    link_is_missing,
+    page_is_unknown,
 )
 from app.payments.outcome.errors import post_error
 from app.payments.outcome.mapper import Seen, judge
@@ -105,7 +105,7 @@ async def _intend_to_close(lost: _Lost, records: Sequence[PaymentRecord | Operat
 def _closing(sheet: Sheet, posting: Posting) -> Operation | None:
     payment, create, attempt = sheet.payment, sheet.create, _attempts(sheet)
     busy = being_closed(sheet) or any(in_flight(each) for each in sheet.operations)
-    if create.state is not State.INIT or not link_is_missing(payment) or busy or attempt >= _MOST:
+    if create.state is not State.INIT or not _nobody_was_told(sheet) or busy or attempt >= _MOST:
         return None
     soon = posting.schedule.after_intent(posting.now)
     key = f"{BEGIN_ANEW}{attempt}"
@@ -126,11 +126,17 @@ async def _intend_anew(
         if isinstance(outcome, GatewayError):
             post_error(sheet, closing, outcome, posting)
         elif (seen := seen_in(outcome, sheet.payment.language)) is not None:
-            if closing.state is State.INTENT and not lost.time_is_short and _is_closed(sheet, lost.account, seen):
+            in_time = closing.state is State.INTENT and not lost.time_is_short
+            if in_time and _nobody_was_told(sheet) and _is_closed(sheet, lost.account, seen):
                 return await _burn(session, lost, sheet, closing, seen)
             apply(sheet, lost.account.pos_id, [seen], posting)
         session.add_all([*sheet.operations, *sheet.events])
     return None
+
+
+def _nobody_was_told(sheet: Sheet) -> bool:
+    """Return True when neither the page nor a reference of the payment was ever told to anybody (laws of money, 9)."""
+    return page_is_unknown(sheet) and sheet.create.psp_reference is None
 
 
 def _is_closed(sheet: Sheet, account: MerchantAccount, seen: Seen) -> bool:
@@ -155,8 +161,7 @@ async def _burn(
     fresh = _request_for(lost, fresh_order_id(payment.transaction_id, attempt))
     payment.order_id, payment.updated_at = fresh.order_id, now
     payment.expires_at = now + timedelta(seconds=lost.account.order_timeout)
-    key, reference = f"create-{attempt}", fresh.order_id
-    intent = await add_creation(session, lost.desk, payment, fresh, key=key, psp_reference=reference)
+    intent = await add_creation(session, lost.desk, payment, fresh, key=f"create-{attempt}")
     return fresh, _row(intent)
 
 

@@ -25,6 +25,7 @@ from app.payments.outcome.answers import refused_session, session_answer
 from app.payments.outcome.apply import Posting, apply, conclude, note
 from app.payments.outcome.errors import post_error
 from app.payments.outcome.problems import keys_accepted
+from app.payments.outcome.references import keep_if_told
 from app.payments.outcome.seen import seen_in
 from app.payments.plan.storefront import passes_card
 from app.payments.plan.terms import HostedPlan, plan_hosted
@@ -59,9 +60,6 @@ async def initialize(
         installation,
         plan.terms,
         plan.request,
-        # The answer to a hosted payment names no payment id, so the reference for Saleor is our order id, and stays it
-        # for the whole chain of events (laws of money, 9).
-        psp_reference=plan.request.order_id,
         # Known before the link is, and also when the link gets lost: after that nobody can pay any more.
         expires_at=desk.now() + timedelta(seconds=account.order_timeout),
     )
@@ -103,6 +101,7 @@ async def _create(
         post_creation(sheet, outcome, account.pos_id, posting)
         if isinstance(outcome, Checkout):
             close_replaced(attempts, sheet.payment, event.source, posting)
+        keep_if_told(sheet)
         session.add_all([*sheet.operations, *sheet.events, *(each for one in attempts for each in one.operations)])
     if not isinstance(outcome, GatewayError):
         await keys_accepted(desk, account.id, sheet)

@@ -21,13 +21,11 @@ async def record_intent(
     terms: Terms,
     request: Request,
     *,
-    psp_reference: str | None,
     expires_at: datetime | None,
 ) -> int | None:
     """Commit what is about to be asked (laws of money, 1); return the row id of the operation.
 
-    None when another delivery of the same webhook was faster (4). ``psp_reference`` None: Saleor is told the
-    gateway's id, once it is known.
+    None when another delivery of the same webhook was faster (4).
     """
     now = desk.now()
     payment = Payment(
@@ -53,15 +51,13 @@ async def record_intent(
         async with desk.database.transaction() as session:
             session.add(payment)
             await session.flush()
-            operation = await add_creation(session, desk, payment, request, key="create", psp_reference=psp_reference)
+            operation = await add_creation(session, desk, payment, request, key="create")
             return operation.id
     except IntegrityError:
         return None
 
 
-async def add_creation(
-    session: AsyncSession, desk: Desk, payment: Payment, request: Request, *, key: str, psp_reference: str | None
-) -> Operation:
+async def add_creation(session: AsyncSession, desk: Desk, payment: Payment, request: Request, *, key: str) -> Operation:
     """Add to a stored payment the intent to create it at the gateway. ``key`` tells its attempts apart."""
     assert payment.id is not None  # noqa: S101 - stored
     now = desk.now()
@@ -73,7 +69,6 @@ async def add_creation(
         amount=request.amount,
         currency=request.currency,
         request=request.kept(),
-        psp_reference=psp_reference,
         next_look_at=desk.schedule.after_intent(now),
         created_at=now,
         updated_at=now,

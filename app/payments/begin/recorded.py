@@ -4,7 +4,7 @@ from app.ledger.installations import OpenInstallation
 from app.ledger.sheets import load_by_transaction
 from app.payments.desk import Desk
 from app.payments.outcome.answers import session_answer
-from app.payments.outcome.references import keep_reference
+from app.payments.outcome.references import keep_if_told
 from app.saleor.answers import SessionAnswer
 
 
@@ -25,6 +25,6 @@ async def recorded_answer(desk: Desk, installation: OpenInstallation, transactio
         sheet = await load_by_transaction(session, installation.id, transaction_id)
         if sheet is None:
             return None
-        keep_reference(sheet.payment, sheet.create)
+        keep_if_told(sheet)
         page = desk.addresses.payment_page(installation.saleor_api_url, sheet.payment.order_id)
         return session_answer(sheet, page)

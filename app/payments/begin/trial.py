@@ -145,7 +145,7 @@ async def _record_intent(desk: Desk, account: MerchantAccount, trial: Trial, req
         async with desk.database.transaction() as session:
             session.add(payment)
             await session.flush()
-            create = await add_creation(session, desk, payment, request, key="create", psp_reference=request.order_id)
+            create = await add_creation(session, desk, payment, request, key="create")
             create.asked_by = trial.by[:200]
             return create.id
     except IntegrityError:

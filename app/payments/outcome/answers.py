@@ -9,6 +9,7 @@ from typing import Any
 from app.ledger.sheets import Sheet
 from app.ledger.tables import Mode, Operation, Payment, State
 from app.payments.outcome.balance import balance
+from app.payments.outcome.closing import page_is_unknown
 from app.payments.outcome.paid_with import from_kept
 from app.payments.outcome.particulars import Particulars
 from app.payments.outcome.problems import disagrees
@@ -63,10 +64,12 @@ def refused_session(flow: TransactionFlow, refusal: Refusal) -> SessionAnswer:
 
 
 def session_answer(sheet: Sheet, page: str | None) -> SessionAnswer:
-    """Return where the payment stands, for the storefront and for Saleor; ``page`` is where staff see it."""
+    """Return where the payment stands, for the storefront and for Saleor; ``page`` is where staff see it.
+
+    It names the reference that is kept (``keep_if_told``). Only as long as nobody knows of a page it names none.
+    """
     payment, create = sheet.payment, sheet.create
     flow = TransactionFlow(payment.flow.value)
-    reference = create.psp_reference or payment.order_id
     actions = balance(payment.flow, sheet.operations).actions
     said: SaidInSession = {"message": create.message, "external_url": page}
     match create.state:
@@ -74,21 +77,22 @@ def session_answer(sheet: Sheet, page: str | None) -> SessionAnswer:
         case state if not state.final and disagrees(payment):
             errors = [error_data(UNDER_REVIEW, _words(_REVIEW_WORDS, payment.language))]
             said |= {"message": payment.problem, "data": {"errors": errors}}
-            return SessionAnswer.action_required(flow, psp_reference=reference, amount=payment.amount, **said)
+            return SessionAnswer.action_required(flow, psp_reference=_kept(create), amount=payment.amount, **said)
         case State.SUCCESS:
             said |= {"actions": actions, "card": _paid_with(sheet)}
-            return SessionAnswer.success(flow, psp_reference=reference, amount=create.amount, **said)
+            return SessionAnswer.success(flow, psp_reference=_kept(create), amount=create.amount, **said)
         case State.FAILURE:
             words = create.shopper_message or _words(_DECLINED_WORDS, payment.language)
             retry_after = Particulars.kept(create.particulars).retry_after
             errors = [error_data(create.status_code or DECLINED, words, retry_after=retry_after)]
             said |= {"actions": actions, "data": {"errors": errors}}
-            return SessionAnswer.failure(flow, psp_reference=reference, amount=payment.amount, **said)
+            return SessionAnswer.failure(flow, psp_reference=_kept(create), amount=payment.amount, **said)
         case State.UNKNOWN | State.PENDING if _is_out_of_the_shoppers_hands(payment, create):
             said["actions"] = actions
-            return SessionAnswer.request(flow, psp_reference=reference, amount=payment.amount, **said)
+            return SessionAnswer.request(flow, psp_reference=_kept(create), amount=payment.amount, **said)
         case _:
             said["data"] = _next_step(sheet)
+            reference = create.psp_reference if page_is_unknown(sheet) else _kept(create)
             return SessionAnswer.action_required(flow, psp_reference=reference, amount=payment.amount, **said)
 
 
@@ -102,13 +106,12 @@ def action_answer(sheet: Sheet, operation: Operation, action: AvailableAction, p
 
     The operation's reference must be set while its outcome is open.
     """
-    if operation.psp_reference is None:
-        raise ValueError("an answer needs the reference that it will keep")
+    reference = _kept(operation)
     match operation.state:
         case State.SUCCESS:
             return ActionAnswer.success(
                 action,
-                psp_reference=operation.psp_reference,
+                psp_reference=reference,
                 amount=operation.amount,
                 actions=balance(sheet.payment.flow, sheet.operations).actions,
                 message=operation.message,
@@ -117,14 +120,20 @@ def action_answer(sheet: Sheet, operation: Operation, action: AvailableAction, p
         case State.FAILURE:
             return ActionAnswer.failure(
                 action,
-                psp_reference=operation.psp_reference,
+                psp_reference=reference,
                 amount=operation.amount or None,
                 actions=balance(sheet.payment.flow, sheet.operations).actions,
                 message=operation.message,
                 external_url=page,
             )
         case _:
-            return ActionAnswer.pending(action, psp_reference=operation.psp_reference)
+            return ActionAnswer.pending(action, psp_reference=reference)
+
+
+def _kept(operation: Operation) -> str:
+    if operation.psp_reference is None:
+        raise ValueError("an answer needs the reference that it will keep")
+    return operation.psp_reference
 
 
 def _next_step(sheet: Sheet) -> dict[str, Any]:

@@ -7,9 +7,10 @@ payment. Saleor hears of the payment only, with the reason that is written here.
 from datetime import datetime
 
 from app.ledger.sheets import Sheet
-from app.ledger.tables import Kind, Operation, Payment, State
+from app.ledger.tables import Kind, Mode, Operation, Payment, State
 from app.payments.outcome.balance import ZERO
 from app.payments.outcome.mapper import Seen
+from app.payments.outcome.problems import disagrees
 from app.payments.said import marked
 from app.payments.schedule import Schedule
 
@@ -53,6 +54,16 @@ def cancellation(
 def link_is_missing(payment: Payment) -> bool:
     """Return True when nobody was ever told where to pay."""
     return payment.checkout_url is None and payment.qr_url is None
+
+
+def page_is_unknown(sheet: Sheet) -> bool:
+    """Return True while nobody knows where a hosted payment could be paid, nor what has become of it.
+
+    Either the gateway is just being asked for its page, or the answer got lost; then another page may be opened.
+    """
+    waiting = sheet.create.state in {State.INTENT, State.UNKNOWN, State.INIT}
+    hosted = sheet.payment.mode is Mode.HOSTED
+    return hosted and waiting and link_is_missing(sheet.payment) and not disagrees(sheet.payment)
 
 
 def being_begun_anew(sheet: Sheet, schedule: Schedule, now: datetime) -> bool:

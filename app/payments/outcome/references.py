@@ -6,7 +6,9 @@ import hashlib
 import re
 import uuid
 
-from app.ledger.tables import Kind, Operation, Payment, State
+from app.ledger.sheets import Sheet
+from app.ledger.tables import Kind, Mode, Operation, Payment, State
+from app.payments.outcome.closing import page_is_unknown
 
 _LETTERS = "ghijklmnopqrstuvwxyz"
 _SAID_OF_IT = re.compile(rf"-(?:released|problem-[0-9a-f]{{8}}|{'|'.join(State)})$")
@@ -44,12 +46,23 @@ def keep_reference(payment: Payment, operation: Operation) -> str:
     """Return the reference by which Saleor knows an operation. It is given once and for ever (laws of money, 9).
 
     It is the gateway's id. Where Saleor must be told before that is known, it is our own: for a payment the order id,
-    by which staff find it at the gateway too.
+    by which staff find it at the gateway too. The answer to a hosted payment names no id, so it is always that one.
     """
     if operation.psp_reference is None:
-        ours = payment.order_id if operation.kind is Kind.CREATE else new_reference(operation.kind.value)
-        operation.psp_reference = operation.operation_id or ours
+        creation = operation.kind is Kind.CREATE
+        ours = payment.order_id if creation else new_reference(operation.kind.value)
+        hosted = creation and payment.mode is Mode.HOSTED
+        operation.psp_reference = ours if hosted else operation.operation_id or ours
     return operation.psp_reference
+
+
+def keep_if_told(sheet: Sheet) -> None:
+    """Keep the reference that the answer to a session names: none, as long as nobody knows of a page.
+
+    Another page may be opened then under another order id, and nothing can take back what Saleor has been told.
+    """
+    if not page_is_unknown(sheet):
+        keep_reference(sheet.payment, sheet.create)
 
 
 def reference_of_refusal(key: str) -> str:

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from sqlmodel import select
 
-from app.ledger.sheets import find_by_order
+from app.ledger.sheets import find_by_order, load_by_transaction
 from app.ledger.tables import BurntOrder, Kind, Notification, State
-from app.payments.outcome.references import fresh_order_id
+from app.payments.outcome.references import fresh_order_id, keep_reference
 from app.saleor.answers import SessionAnswer
 from tests.payments.books import amounts
 from tests.payments.shop import TOTAL, Shop
@@ -189,6 +189,62 @@ class TestAsLongAsItIsNotCertain:
         assert (answer.result, answer.psp_reference) == ("CHARGE_FAILURE", fresh(shop))
         await shop.later(minutes=1)
         assert shop.books.told == ["CHARGE_FAILURE"]
+
+
+class TestSomebodyAsksMeanwhile:
+    """Laws 4 and 9: what Saleor was told once stays, so it is told nothing that may still change."""
+
+    @pytest.mark.parametrize("call", ["payment", "look", "cancel"])
+    async def test_no_reference_is_told_before_it_is_known_which_page_it_is(self, shop: Shop, call: str) -> None:
+        meanwhile: list[SessionAnswer] = []
+
+        async def ask(heard: Heard) -> None:
+            if heard.action == call:
+                shop.till.on_arrival = None
+                meanwhile.extend([await shop.come_back(), await shop.begin()])
+
+        shop.till.on_arrival = ask
+        answer = await lose_the_answer(shop, said([closed(shop.order_id)]), shop.till.page())
+        assert [(code(each), each.psp_reference) for each in meanwhile] == [("CREATION_UNKNOWN", None)] * 2
+        assert (answer.psp_reference, "checkoutUrl" in answer.data) == (fresh(shop), True)
+        assert await shop.come_back() == await shop.begin() == answer
+        assert shop.transaction.psp_reference == fresh(shop)
+        assert [each.psp_reference for each in (await shop.sheet()).operations] == [None, None, fresh(shop)]
+
+    async def test_who_was_told_not_to_pay_again_gets_no_other_page(self, shop: Shop) -> None:
+        """The gateway has said something else of it: a person must look, under the reference that was told."""
+        meanwhile: list[SessionAnswer] = []
+
+        async def speak_of_something_else(heard: Heard) -> None:
+            if heard.action == "payment":
+                await shop.notify(payment(shop.order_id, amount="5.69"))
+                await shop.work()
+                meanwhile.append(await shop.come_back())
+                shop.till.book[shop.order_id] = [payment(shop.order_id, "init")]
+
+        shop.till.on_arrival = speak_of_something_else
+        answer = await lose_the_answer(shop)
+        for each in (*meanwhile, answer):
+            assert (code(each), each.psp_reference) == ("UNDER_REVIEW", shop.order_id)
+        assert shop.till.calls == ["payment"]
+
+    @pytest.mark.parametrize("call", ["look", "cancel"])
+    async def test_no_other_page_is_opened_once_a_reference_was_told(self, shop: Shop, call: str) -> None:
+        """By a process that runs an older version, while the app is being updated."""
+
+        async def tell(heard: Heard) -> None:
+            if heard.action == call:
+                async with shop.desk.database.transaction() as session:
+                    sheet = await load_by_transaction(session, shop.installation.id, shop.transaction.id)
+                    assert sheet is not None
+                    keep_reference(sheet.payment, sheet.create)
+
+        shop.till.on_arrival = tell
+        answer = await lose_the_answer(shop, said([closed(shop.order_id)]))
+        assert answer.psp_reference == shop.order_id
+        await shop.later(minutes=2)
+        assert shop.till.calls == ["payment", "cancel"]
+        assert [(each.type, each.psp_reference) for each in shop.books.reports] == [("CHARGE_FAILURE", shop.order_id)]
 
 
 class TestTheProcessDies:

@@ -94,7 +94,7 @@ class Teller:
         return f"with {', '.join(sorted(data))}"
 
     def _operation(self, it: Operation) -> str:
-        names = {None: "no reference", it.operation_id: "the gateway's id", self._shop.order_id: "our order id"}
+        names = {it.operation_id: "the gateway's id", self._shop.order_id: "our order id", None: "no reference"}
         reference = names.get(it.psp_reference, "our own reference")
         state = f"{it.state.value}, inferred" if it.inferred else it.state.value
         turn = ", the shopper's turn" if it.waits_for_shopper and not it.state.final else ""
