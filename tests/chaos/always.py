@@ -23,6 +23,7 @@ from tests.chaos.story import (
     Step,
     Story,
     Trouble,
+    Wants,
     WillEnd,
     Works,
 )
@@ -73,6 +74,21 @@ ALWAYS: dict[str, Story] = {
     ),
     "a reservation is voided and taken": Story(
         (*RESERVED, NextCall(Trouble.ANSWER_LOST), Asks("CANCEL"), Asks("CHARGE", SOME))
+    ),
+    "both doors at once: each refund counts once": Story(
+        (
+            *PAID,
+            NextCall(meanwhile=Wants("refund", SOME)),
+            Asks("REFUND", TEN),
+            Wants("refund", TEN, twice=True),
+            Works(),
+        )
+    ),
+    "we die over what staff want, and they send the form again": Story(
+        (*RESERVED, NextCall(Trouble.WE_DIE_AFTER), Wants("capture", SOME, twice=True), Wants("void"), Works())
+    ),
+    "staff want it cancelled while the shopper pays": Story(
+        (Begins(), NextCall(meanwhile=Pays()), Wants("cancel"), Wants("refund", TEN), Works())
     ),
     "the gateway takes the reservation by itself": Story(
         (*RESERVED, Passes(60 * 24), Asks("CHARGE", TEN), Asks("REFUND", TEN)),

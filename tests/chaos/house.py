@@ -11,7 +11,9 @@ from typing import Any, TypeVar
 import httpx2
 from fastapi import FastAPI
 
+from app.ledger.tables import Operation
 from app.main import create_app, open_worker
+from app.payments.change.by_staff import Wish, ask_for
 from app.payments.desk import Desk
 from app.payments.schedule import Schedule
 from app.settings import Settings
@@ -101,6 +103,11 @@ class House:
         if fate == "unheard":
             raise httpx2.ReadTimeout("Saleor waits no longer")
         return response
+
+    async def ask_for(self, order_id: str, wish: Wish) -> Operation | None:
+        """Somebody of the staff asks at our own door. Raises Refusal. None: nobody is there, or it died over it."""
+        done = None if self.dead else await self._mortal(ask_for(self.desk, order_id, wish))
+        return None if done is None else done[1]
 
     async def _answer_once(self, request: httpx2.Request) -> httpx2.Response:
         if self._app is None:

@@ -1,6 +1,5 @@
 """Lets a story happen on a stage, and ends it: everybody answers again, and all time-outs pass."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -10,8 +9,8 @@ from uuid import UUID
 import httpx2
 
 from app.saleor.testing.settings import Nuisances
-from app.saleor.testing.state import Checkout, Transaction
-from app.saleor.testing.vocabulary import Action, Flow
+from app.saleor.testing.state import Transaction
+from app.saleor.testing.vocabulary import Flow
 from app.saleor.testing.world import Delivery as Webhook
 from app.sandbox.book import attempts, secondary
 from app.sandbox.book.book import Script
@@ -23,6 +22,7 @@ from app.sandbox.book.refusals import Refusal
 from app.sandbox.deliveries import Delivery
 from tests.chaos import laws
 from tests.chaos.shares import in_the_portal
+from tests.chaos.staff import Staff
 from tests.chaos.stage import Stage
 from tests.chaos.story import (
     Asks,
@@ -43,6 +43,7 @@ from tests.chaos.story import (
     SaleorIs,
     Step,
     Story,
+    Wants,
     WillEnd,
     Works,
 )
@@ -73,6 +74,10 @@ class _Run:
     held: bool = False
     keys: list[tuple[str, str, Flow]] = field(default_factory=list)
     memory: laws.Memory = field(default_factory=laws.Memory)
+    staff: Staff = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.staff = Staff(self.stage)
 
     async def breathe(self) -> None:
         """What follows each step: the app is started if it died, notifications arrive, the cheap laws are looked at."""
@@ -100,7 +105,9 @@ class _Run:
             case ComesBack():
                 return await self._come_back(step)
             case Asks():
-                return await self._ask(step)
+                return await self.staff.ask(step, self._transaction(step.on))
+            case Wants():
+                return await self.staff.want(step, self._transaction(step.on))
             case PlaysBack():
                 return await self._play_back(step.number)
             case Portal():
@@ -179,31 +186,7 @@ class _Run:
         session = await self.stage.saleor.storefront.process(transaction.id)
         return f"{session.event.type}: {session.event.message}" if session.event else str(session.errors)
 
-    # Staff -------------------------------------------------------------------------------------------------------
-
-    async def _ask(self, step: Asks) -> str:
-        transaction, staff = self._transaction(step.on), self.stage.saleor.staff
-        if transaction is None:
-            return "there is no payment"
-        if not step.granted or step.action != "REFUND":
-            await self._until_heard(lambda: staff.request_action(transaction.id, Action(step.action), step.amount))
-        else:
-            if isinstance(transaction.source, Checkout):
-                self.stage.saleor.storefront.complete(transaction.source.id)
-            if transaction.order is None:
-                return "it is no order yet"
-            granted = staff.grant_refund(transaction.order.id, step.amount, transaction_id=transaction.id)
-            refund_id = granted.granted_refund.id if granted.granted_refund else ""
-            await self._until_heard(lambda: staff.refund_granted(refund_id))
-        event = transaction.events[-1]
-        return f"{event.type} {event.amount}: {event.message}"
-
-    async def _until_heard(self, act: Callable[[], object]) -> None:
-        """Do something that Saleor tells the app of in the background, and wait for that and nothing else."""
-        background = self.stage.saleor.world._background
-        before = set(background)
-        act()
-        await asyncio.gather(*(background - before))
+    # What comes again --------------------------------------------------------------------------------------------
 
     async def _play_back(self, number: int) -> str:
         sent = [d for d in self.stage.saleor.world.deliveries if d.event.startswith("transaction_")]

@@ -72,6 +72,16 @@ class Asks:
 
 
 @dataclass(frozen=True)
+class Wants:
+    """Staff ask at our own door. ``twice``: the form is sent twice, also if the app has died over it."""
+
+    kind: Literal["capture", "void", "refund", "cancel"]
+    amount: Decimal = TOTAL
+    twice: bool = False
+    on: int = 0
+
+
+@dataclass(frozen=True)
 class PlaysBack:
     """A webhook that Saleor has sent before comes again, byte by byte."""
 
@@ -170,6 +180,7 @@ Step = (
     | Confirms
     | ComesBack
     | Asks
+    | Wants
     | PlaysBack
     | Portal
     | WillEnd
@@ -223,6 +234,13 @@ _flows: st.SearchStrategy[Flow] = st.sampled_from(["CHARGE", "AUTHORIZATION"])
 _asks: st.SearchStrategy[Step] = st.builds(
     Asks, st.sampled_from(["REFUND", "CHARGE", "CANCEL"]), _parts, st.sampled_from([False, False, True]), _which
 )
+_wants: st.SearchStrategy[Step] = st.builds(
+    Wants,
+    st.sampled_from(["refund", "capture", "void", "cancel"]),
+    _parts,
+    st.sampled_from([False, False, True]),
+    _which,
+)
 _pays: st.SearchStrategy[Step] = st.builds(
     Pays, st.sampled_from(["1000", "1000", "2122", "2119", "4009", "2201"]), _which
 )
@@ -230,6 +248,7 @@ _methods = st.sampled_from(["refund", "capture", "void"])
 _quiet: st.SearchStrategy[Step] = st.one_of(
     st.builds(Works, st.sampled_from([1, 5])),
     _asks,
+    _wants,
     st.builds(Letter, st.integers(0, 20)),
     st.builds(PlaysBack, st.integers(0, 8)),
     _pays,

@@ -196,7 +196,7 @@ def test_only_whoever_waits_for_the_shopper_leaves_the_reference_out(flow: Trans
             getattr(SessionAnswer, outcome)(flow, **said)
     else:
         answer = SessionAnswer.action_required(flow, **said).dump()
-        assert "pspReference" not in answer  # null is not absent for every Saleor
+        assert "pspReference" not in answer  # which is what was tried with a real Saleor; null was not
         assert complaints(write_json(answer), asked="SESSION") == []
 
 
