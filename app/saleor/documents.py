@@ -6,10 +6,10 @@ knows at all has only such a file. A fragment stands once, in ``fragments/Name.g
 """
 
 import re
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
-from graphql import DocumentNode, FragmentSpreadNode, Visitor, parse, visit
+from graphql import FragmentSpreadNode, Visitor, parse, visit
 
 from app.saleor.versions import OLDEST_SUPPORTED, Version
 
@@ -54,22 +54,23 @@ class Documents:
     def _with_fragments(self, text: str) -> str:
         parts = [text]
         added: set[str] = set()
-        wanted = _spreads(parse(text))
+        wanted = set(_spreads(text))
         while missing := sorted(wanted - added):
             for name in missing:
                 part = (self._folder / "fragments" / f"{name}.graphql").read_text()
                 parts.append(part)
-                wanted |= _spreads(parse(part))
+                wanted |= _spreads(part)
                 added.add(name)
         return "\n".join(part.strip() + "\n" for part in parts)
 
 
-def _spreads(document: DocumentNode) -> set[str]:
+@cache  # fragments are part of many documents, and parsing is what takes the time of a start
+def _spreads(text: str) -> frozenset[str]:
     found: set[str] = set()
 
     class Collector(Visitor):
         def enter_fragment_spread(self, node: FragmentSpreadNode, *_: object) -> None:
             found.add(node.name.value)
 
-    visit(document, Collector())
-    return found
+    visit(parse(text), Collector())
+    return frozenset(found)
