@@ -16,6 +16,7 @@ from sqlmodel import SQLModel
 from app.ledger.database import Database, create_engine
 from app.ledger.migrate import migrate
 from app.ledger.vault import KEY_BYTES, Vault
+from tests.memory import folder_in_memory
 
 # How long one example takes says more about the machine than about the code. Where the checks must be complete, the
 # same examples are tried in every run: a failure there is never luck.
@@ -79,6 +80,8 @@ def new_postgresql(worker_name: str) -> Iterator[Callable[[], str]]:
         name = f"saleor_gateway_test_{os.getpid()}_{worker_name}_{len(made)}"
         server.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         made.append(name)
+        # The app may be killed, the server is not: a commit need not wait for the disk.
+        server.execute(sql.SQL("ALTER DATABASE {} SET synchronous_commit = off").format(sql.Identifier(name)))
         return address.set(database=name).render_as_string(hide_password=False)
 
     yield create
@@ -95,12 +98,14 @@ class MigratedDatabases:
         self._sqlite: Path | None = None
         self._postgresql: str | None = None
 
-    async def sqlite(self, place: Path) -> str:
+    async def sqlite(self) -> str:
         if self._sqlite is None:
             self._sqlite = self._folder / "migrated.sqlite"
             await migrate(f"sqlite:///{self._sqlite}")
-        shutil.copy(self._sqlite, place / "ledger.sqlite")
-        return f"sqlite:///{place / 'ledger.sqlite'}"
+        for left in self._folder.glob("ledger.sqlite*"):  # whoever still has it open keeps it for themselves
+            left.unlink()
+        shutil.copy(self._sqlite, self._folder / "ledger.sqlite")
+        return f"sqlite:///{self._folder / 'ledger.sqlite'}"
 
     async def postgresql(self, create: Callable[[], str]) -> str:
         if self._postgresql is None:
@@ -117,15 +122,16 @@ class MigratedDatabases:
 
 
 @pytest.fixture(scope="session")
-def migrated(tmp_path_factory: pytest.TempPathFactory) -> MigratedDatabases:
-    return MigratedDatabases(tmp_path_factory.mktemp("migrated"))
+def migrated() -> Iterator[MigratedDatabases]:
+    with folder_in_memory() as folder:
+        yield MigratedDatabases(folder)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-async def database_url(request: pytest.FixtureRequest, tmp_path: Path, migrated: MigratedDatabases) -> str:
+async def database_url(request: pytest.FixtureRequest, migrated: MigratedDatabases) -> str:
     """The address of an empty, migrated database: the test runs once on each kind."""
     if request.param == "sqlite":
-        return await migrated.sqlite(tmp_path)
+        return await migrated.sqlite()
     return await migrated.postgresql(request.getfixturevalue("new_postgresql"))
 
 

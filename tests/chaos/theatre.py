@@ -2,11 +2,8 @@
 
 import asyncio
 import logging
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import structlog
@@ -16,8 +13,7 @@ from tests.chaos.at_once import sqlite_at_once
 from tests.chaos.play import play
 from tests.chaos.stage import Stage, open_stage
 from tests.chaos.story import Story
-
-_MEMORY = Path("/dev/shm")  # noqa: S108 - a disk in memory where there is one: each commit waits for the disk
+from tests.memory import folder_in_memory
 
 
 class Theatre:
@@ -43,19 +39,15 @@ def open_theatre(postgresql: str | None = None, account: Mapping[str, Any] | Non
 
     ``account`` are options of the merchant account (``app.ledger.accounts.NewAccount``).
     """
-    folder = Path(tempfile.mkdtemp(dir=_MEMORY if _MEMORY.is_dir() else None))
-    database_url = postgresql or f"sqlite:///{folder / 'ledger.sqlite'}"
-    try:
-        with sqlite_at_once(), _quiet(), asyncio.Runner() as runner:
-            runner.run(migrate(database_url))
-            opening = open_stage(database_url, folder, account)
-            stage = runner.run(opening.__aenter__())
-            try:
-                yield Theatre(runner, stage)
-            finally:
-                runner.run(opening.__aexit__(None, None, None))
-    finally:
-        shutil.rmtree(folder)
+    with folder_in_memory() as folder, sqlite_at_once(), _quiet(), asyncio.Runner() as runner:
+        database_url = postgresql or f"sqlite:///{folder / 'ledger.sqlite'}"
+        runner.run(migrate(database_url))
+        opening = open_stage(database_url, folder, account)
+        stage = runner.run(opening.__aenter__())
+        try:
+            yield Theatre(runner, stage)
+        finally:
+            runner.run(opening.__aexit__(None, None, None))
 
 
 @contextmanager
