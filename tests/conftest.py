@@ -13,9 +13,10 @@ from psycopg import sql
 from sqlalchemy import make_url
 from sqlmodel import SQLModel
 
-from app.ledger.database import Database, create_engine
+from app.ledger.database import Database
 from app.ledger.migrate import migrate
 from app.ledger.vault import KEY_BYTES, Vault
+from tests.engines import Engines, lasting_engines
 from tests.memory import folder_in_memory
 
 # How long one example takes says more about the machine than about the code. Where the checks must be complete, the
@@ -98,14 +99,16 @@ class MigratedDatabases:
         self._sqlite: Path | None = None
         self._postgresql: str | None = None
 
-    async def sqlite(self) -> str:
+    async def sqlite(self, place: Path | None = None) -> str:
+        """Give a new file in ``place``, or else the one that each test finds at the same address."""
+        place = place or self._folder
         if self._sqlite is None:
             self._sqlite = self._folder / "migrated.sqlite"
             await migrate(f"sqlite:///{self._sqlite}")
-        for left in self._folder.glob("ledger.sqlite*"):  # whoever still has it open keeps it for themselves
+        for left in place.glob("ledger.sqlite*"):  # whoever still has it open keeps it for themselves
             left.unlink()
-        shutil.copy(self._sqlite, self._folder / "ledger.sqlite")
-        return f"sqlite:///{self._folder / 'ledger.sqlite'}"
+        shutil.copy(self._sqlite, place / "ledger.sqlite")
+        return f"sqlite:///{place / 'ledger.sqlite'}"
 
     async def postgresql(self, create: Callable[[], str]) -> str:
         if self._postgresql is None:
@@ -135,8 +138,15 @@ async def database_url(request: pytest.FixtureRequest, migrated: MigratedDatabas
     return await migrated.postgresql(request.getfixturevalue("new_postgresql"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def engines() -> Iterator[Engines]:
+    with lasting_engines() as engines:
+        yield engines
+
+
 @pytest.fixture
-async def database(database_url: str) -> AsyncIterator[Database]:
-    database = Database(create_engine(database_url))
+async def database(database_url: str, engines: Engines) -> AsyncIterator[Database]:
+    database = Database(engines.take(database_url))
     yield database
     await database.close()
+    engines.give_back(database.engine)

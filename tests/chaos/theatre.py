@@ -13,6 +13,7 @@ from tests.chaos.at_once import sqlite_at_once
 from tests.chaos.play import play
 from tests.chaos.stage import Stage, open_stage
 from tests.chaos.story import Story
+from tests.engines import lasting_engines
 from tests.memory import folder_in_memory
 
 
@@ -39,7 +40,7 @@ def open_theatre(postgresql: str | None = None, account: Mapping[str, Any] | Non
 
     ``account`` are options of the merchant account (``app.ledger.accounts.NewAccount``).
     """
-    with folder_in_memory() as folder, sqlite_at_once(), _quiet(), asyncio.Runner() as runner:
+    with folder_in_memory() as folder, sqlite_at_once(), lasting_engines(), _quiet(), asyncio.Runner() as runner:
         database_url = postgresql or f"sqlite:///{folder / 'ledger.sqlite'}"
         runner.run(migrate(database_url))
         opening = open_stage(database_url, folder, account)
