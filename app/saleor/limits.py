@@ -56,12 +56,16 @@ def _reference(text: str) -> str:
     return text
 
 
+def printable(text: str) -> str:
+    """Return ``text`` with a space for each character that cannot be printed.
+
+    A NUL or half a surrogate pair cannot be stored by Saleor's database: the whole answer would be lost for it.
+    """
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
 def _message(text: object) -> object:
-    if not isinstance(text, str):
-        return text
-    # A NUL or half a surrogate pair cannot be stored by Saleor's database: the whole answer would be lost for it.
-    clean = "".join(character if character.isprintable() else " " for character in text)
-    return clean[:MESSAGE_LENGTH]
+    return printable(text)[:MESSAGE_LENGTH] if isinstance(text, str) else text
 
 
 def _with_two_decimals(amount: Decimal) -> Decimal:

@@ -8,6 +8,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.saleor.limits import printable
+
 Name = Annotated[str, Field(min_length=1, max_length=256)]
 Digits = Annotated[str, Field(pattern=r"^[0-9]{1,4}$")]
 
@@ -40,8 +42,8 @@ class CardDetails(_Details):
         """Keep what Saleor takes and leave out the rest; never raises. A two-digit year is one of this century."""
         year = exp_year + 2000 if exp_year is not None and 0 <= exp_year < 100 else exp_year
         return cls(
-            name=name.strip()[:256] or "Card",
-            brand=brand[:40] if brand else None,
+            name=printable(name).strip()[:256] or "Card",
+            brand=printable(brand)[:40] if brand else None,
             first_digits=_digits((first_digits or "")[:4]),
             last_digits=_digits((last_digits or "")[-4:]),
             exp_month=exp_month if exp_month is not None and 1 <= exp_month <= 12 else None,

@@ -290,6 +290,12 @@ def test_what_is_not_known_of_a_card_is_left_out() -> None:
     assert card.answer() == {"type": "CARD", "name": "Card"}
 
 
+def test_what_cannot_be_printed_of_a_card_is_a_space() -> None:
+    card = CardDetails.of_what_is_known(name="Visa\0\ud800", brand="Vi\ud800sa")
+    assert card.answer() == {"type": "CARD", "name": "Visa", "brand": "Vi sa"}
+    assert CardDetails.of_what_is_known(name="\ud800").name == "Card"
+
+
 def test_other_methods_have_a_name() -> None:
     assert OtherMethod(name="QR").answer() == {"type": "OTHER", "name": "QR"}
     assert OtherMethod(name="QR").graphql_input() == {"other": {"name": "QR"}}
