@@ -1,6 +1,6 @@
 """``python -m tests.journeys.mortal_app``: starts the real app as often as it is told to, each in a process of its own.
 
-Everything is imported once; each app is a fork, so that a start costs a tenth of the usual. It is the app of
+Everything is imported and read once; each app is a fork, so that a start costs a tenth of the usual. It is the app of
 ``saleor-gateway run``, with somebody watching at its borders who ends the process at the point that was armed
 (``crash_points``): where a database session commits, where a request leaves and its answer arrives, where the app
 answers. The app itself knows nothing of it.
@@ -9,11 +9,13 @@ Reads lines of JSON: ``{"environment": {...}, "log": "/path"}``. Answers each wi
 and with it all apps that still run, when its input ends.
 """
 
+import asyncio
+import io
 import json
 import os
 import signal
 import sys
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -25,11 +27,13 @@ from sqlalchemy.orm.attributes import get_history
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.commands.serve import serve
+from app.ledger.migrate import migrate
 from app.ledger.tables import EventState, Notification, Operation, SaleorEvent, State
 from app.main import create_app, new_connections
-from app.settings import read_settings
+from app.settings import Settings, read_settings
 from app.worker import loop
 from tests.journeys.crash_points import Fate, Point
+from tests.memory import folder_in_memory
 
 FATE = "MORTAL_APP_FATE"  # the file in which a point is armed
 
@@ -188,8 +192,20 @@ def _fork(environment: dict[str, str], log: str) -> int:
         os._exit(status)
 
 
+async def _live_once() -> None:
+    """Open and close an app that nobody sees: what it has imported, compiled and read, all descendants have too."""
+    with folder_in_memory() as folder:
+        settings = Settings(data_dir=folder, database_url=f"sqlite:///{folder / 'ledger.sqlite'}", worker=False)
+        await migrate(settings.database)
+        app = create_app(settings)
+        async with app.router.lifespan_context(app):
+            pass
+
+
 def main() -> None:
     """Start apps until told no more."""
+    with redirect_stdout(io.StringIO()):  # ours is for numbers
+        asyncio.run(_live_once())
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody here waits for them: the dead are cleared away at once
     children: list[int] = []
     for line in sys.stdin:
