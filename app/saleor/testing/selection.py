@@ -6,6 +6,7 @@ selection set is laid over a rich payload (``app.saleor.testing.payload``): what
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from graphql import (
@@ -51,7 +52,7 @@ class Selected:
 
 def select(query: str, event: Mapping[str, Any]) -> Selected:
     """Return what ``subscription { event { ... } }`` selects of ``event``, in the order of the document."""
-    document = parse(query)
+    document = _parsed(query)
     root = _field(_operation(document).selection_set, "event")
     selection = _Selection(_fragments(document))
     body = selection.of(root.selection_set, event, ("event",))
@@ -69,6 +70,11 @@ def event_types(query: str) -> set[str]:
     root = _field(_operation(document).selection_set, "event")
     named = {node.type_condition.name.value for node in _inline(root.selection_set, _fragments(document))}
     return named - _ABSTRACT
+
+
+@lru_cache(maxsize=64)  # an app's six subscriptions are told of again and again
+def _parsed(query: str) -> DocumentNode:
+    return parse(query)
 
 
 def _operation(document: DocumentNode) -> OperationDefinitionNode:
