@@ -1,13 +1,23 @@
 """The table of what follows from what, played line by line (docs/mapping.md; laws of money, 2, 7, 8, 9, 10)."""
 
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 
+from tests.chaos.at_once import sqlite_at_once
 from tests.payments.mapping.page import PAGE, page
 from tests.payments.mapping.stage import put_to_rest
 from tests.payments.mapping.table import SECTIONS, Section
 from tests.payments.shop import Shop
+
+
+@pytest.fixture(autouse=True)
+def _at_once() -> Iterator[None]:
+    """A thousand lines are played, one after the other: nobody waits for a thread meanwhile."""
+    with sqlite_at_once():
+        yield
+
 
 sections = pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.name)
 
