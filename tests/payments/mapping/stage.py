@@ -277,8 +277,9 @@ async def is_looked_up(shop: Shop, flow: str, outcome: Outcome) -> Consequences:
     await open_page(shop, flow)
     teller = Teller(shop, flow)
     before = await teller.before()
-    _will_be_looked_up(shop, flow, outcome)
-    await shop.later(seconds=61)
+    async with line_to(shop, outcome):
+        _will_be_looked_up(shop, flow, outcome)
+        await shop.later(seconds=61)
     return await teller.after(before, None)
 
 
