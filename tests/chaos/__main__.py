@@ -16,8 +16,9 @@ from hypothesis import HealthCheck, given, seed, settings
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from tests.chaos.chance import stories
 from tests.chaos.shares import MARKET
-from tests.chaos.story import Story, stories
+from tests.chaos.story import Story
 from tests.chaos.theatre import Theatre, open_theatre
 
 _AT_ONCE = 200  # stories of one seed; then come others

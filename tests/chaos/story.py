@@ -5,11 +5,8 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, Literal
 
-from hypothesis import strategies as st
-
 Flow = Literal["CHARGE", "AUTHORIZATION"]
 TOTAL = Decimal("569.50")
-PARTS = tuple(Decimal(part) for part in ("10.00", "169.50", "400.00", "569.50"))
 
 
 class Trouble(Enum):
@@ -224,93 +221,3 @@ class Story:
             if value != usual
         )
         return f"Story(\n    (\n{steps}    ),\n{more})"
-
-
-# Which -----------------------------------------------------------------------------------------------------------
-
-_which = st.sampled_from([0, 0, 0, 1])
-_parts = st.sampled_from(PARTS)
-_flows: st.SearchStrategy[Flow] = st.sampled_from(["CHARGE", "AUTHORIZATION"])
-_asks: st.SearchStrategy[Step] = st.builds(
-    Asks, st.sampled_from(["REFUND", "CHARGE", "CANCEL"]), _parts, st.sampled_from([False, False, True]), _which
-)
-_wants: st.SearchStrategy[Step] = st.builds(
-    Wants,
-    st.sampled_from(["refund", "capture", "void", "cancel"]),
-    _parts,
-    st.sampled_from([False, False, True]),
-    _which,
-)
-_pays: st.SearchStrategy[Step] = st.builds(
-    Pays, st.sampled_from(["1000", "1000", "2122", "2119", "4009", "2201"]), _which
-)
-_methods = st.sampled_from(["refund", "capture", "void"])
-_quiet: st.SearchStrategy[Step] = st.one_of(
-    st.builds(Works, st.sampled_from([1, 5])),
-    _asks,
-    _wants,
-    st.builds(Letter, st.integers(0, 20)),
-    st.builds(PlaysBack, st.integers(0, 8)),
-    _pays,
-    st.builds(ComesBack, _which, st.booleans()),
-    st.builds(Portal, _methods, _parts, _which),
-)
-_calls: st.SearchStrategy[Step] = st.builds(
-    NextCall,
-    trouble=st.one_of(st.none(), st.sampled_from(list(Trouble))),
-    meanwhile=st.one_of(st.none(), _quiet),
-    late=st.booleans(),
-    look=st.sampled_from([False, False, True]),
-)
-_rest: st.SearchStrategy[Step] = st.one_of(
-    st.builds(Confirms, st.sampled_from([True, True, False]), _which),
-    st.builds(Passes, st.sampled_from([1, 3, 20, 70, 60 * 24, 60 * 24 * 8])),
-    st.builds(WillEnd, _methods, st.sampled_from(["2001", "2201", "4009"])),
-    st.builds(Decides, st.booleans()),
-    st.builds(Post, st.booleans()),
-    st.builds(SaleorIs, st.sampled_from(["down", "broken", "mute"]), st.integers(1, 4)),
-    st.builds(NextWebhook, st.sampled_from(["lost", "unheard", "twice"])),
-    st.builds(Begins, _flows, st.booleans()),
-    st.just(Restarts()),
-)
-_steps = st.one_of(_asks, _calls, _quiet, _rest)
-
-
-def _beginning(flow: Flow) -> st.SearchStrategy[tuple[Step, ...]]:
-    paid: tuple[Step, ...] = (Begins(flow), Pays())
-    usual: tuple[Step, ...] = (*paid, Works())
-    return st.sampled_from(
-        [(Begins(flow),), paid, usual, usual] + ([(*usual, Asks("CHARGE"), Works())] if flow == "AUTHORIZATION" else [])
-    )
-
-
-def _gateways() -> st.SearchStrategy[tuple[tuple[str, Any], ...]]:
-    options = st.sampled_from(
-        [
-            ("hosted_answer", "json"),
-            ("one_operation_answer", "array"),
-            ("unknown_order", "empty"),
-            ("refusal", "record"),
-            ("pending_webhook", False),
-            ("automatic_capture_after", "P1D"),
-            ("automatic_void_after", "P1D"),
-        ]
-    )
-    return st.lists(options, max_size=2, unique_by=lambda option: option[0]).map(tuple)
-
-
-def stories(longest: int = 10) -> st.SearchStrategy[Story]:
-    """Return stories of at most so many steps after their beginning."""
-    steps = st.one_of(
-        st.tuples(_calls, st.builds(Begins, _flows)),  # trouble from the first call on
-        _flows.flatmap(_beginning),
-    )
-    return st.builds(
-        lambda beginning, rest, ending, gateway: Story((*beginning, *rest), ending, gateway),
-        steps,
-        st.lists(_steps, min_size=1, max_size=longest),
-        st.builds(
-            Ending, st.sampled_from([True, True, False, None]), st.sampled_from(["lost", "late", "newest first"])
-        ),
-        _gateways(),
-    )

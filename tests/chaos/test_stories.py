@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 
 from tests.chaos.always import ALWAYS
-from tests.chaos.story import Story, stories
+from tests.chaos.chance import stories
+from tests.chaos.story import Story
 from tests.chaos.theatre import Theatre, open_theatre
 
 SHARES, OF_EACH, ON_POSTGRESQL = 5, 340, 300
