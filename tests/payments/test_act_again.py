@@ -3,10 +3,11 @@
 import asyncio
 
 import pytest
-from sqlmodel import select
+from sqlmodel import func, select
 
-from app.ledger.tables import Operation, State
+from app.ledger.tables import Notification, Operation, State
 from app.payments.change.requested import requested
+from app.payments.learn.notify import digest
 from app.saleor.answers import ActionAnswer
 from tests.payments.books import amounts
 from tests.payments.shop import TOTAL, Shop, action_event, at_once
@@ -105,6 +106,22 @@ class TestOneAtATime:
         assert [heard.body["refund_amount"] for heard in paid.till.heard if heard.action == "refund"] == [1, 2, 3]
         assert in_flight == [1, 1]
         assert paid.amounts == amounts(charged="563.50", refunded="6.00")
+
+    async def test_nobody_overtakes_one_that_waits(self, paid: Shop) -> None:
+        """The one before it has ended, and the worker has not come yet."""
+        paid.till.will(Mute.HANGS_UP)
+        await paid.staff("REFUND", "1.00", "key-1")
+        await paid.staff("REFUND", "400.00", "key-2")
+        await paid.notify(paid.refunded("1.00", "refund-1"))
+        async with paid.desk.database.transaction() as session:
+            last = (await session.exec(select(func.max(Notification.id)))).one()
+        assert await digest(paid.desk, last or 0)
+        late = await paid.staff("REFUND", "10.00", "key-3")
+        assert late.result is None
+        paid.till.will(*(said(operation("refund", paid.order_id, amount)) for amount in ("400.00", "10.00")))
+        await paid.later(minutes=1)
+        assert [heard.body["refund_amount"] for heard in paid.till.heard if heard.action == "refund"] == [1, 400, 10]
+        assert paid.amounts == amounts(charged="158.50", refunded="411.00")
 
     async def test_many_requests_at_once_never_refund_more_than_was_paid(self, paid: Shop) -> None:
         paid.till.will(said(operation("refund", paid.order_id, "400.00", named="refund-1")))

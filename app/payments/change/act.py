@@ -133,7 +133,9 @@ def _added(desk: Desk, sheet: Sheet, asked: Asked, account: MerchantAccount) -> 
     """
     now = desk.now()
     standing = balance(sheet.payment.flow, sheet.operations)
-    state, message = (State.WAITING if standing.in_flight else State.INTENT), None
+    # Nor does it overtake what waits, in the moment before the worker sends that.
+    waits = standing.in_flight or any(each.state is State.WAITING for each in sheet.operations)
+    state, message = (State.WAITING if waits else State.INTENT), None
     more: dict[str, Any] = {}
     try:
         step = step_for(asked.action, asked.amount, standing, strictly=asked.strictly)
