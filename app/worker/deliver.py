@@ -9,6 +9,7 @@ from app.ledger.outbox import event_with_payment, later_events
 from app.ledger.tables import EventState, Payment, SaleorEvent
 from app.payments.desk import Desk
 from app.payments.learn.placed_order import look_for_order
+from app.payments.outcome.notes import is_note, says_what_is_possible
 from app.payments.outcome.paid_with import from_kept
 from app.payments.outcome.problems import clear, of_event, raise_on
 from app.payments.said import Money, Said
@@ -30,7 +31,7 @@ async def deliver(desk: Desk, saleor: SaleorClient, event_id: int) -> None:
         event, payment = await event_with_payment(session, event_id)
         if event.state is not EventState.WAITING:
             return
-        stale = _is_note(event) and any(_says_what_is_possible(each) for each in await later_events(session, event))
+        stale = is_note(event) and any(says_what_is_possible(each) for each in await later_events(session, event))
         if stale:
             event.state = EventState.SUPERSEDED
             event.next_attempt_at = None
@@ -54,15 +55,6 @@ async def _tell(desk: Desk, saleor: SaleorClient, payment: Payment, event: Saleo
         fields = ", ".join(str(each["loc"][0]) for each in error.errors(include_input=False) if each["loc"])
         return SaleorRefused("INVALID", fields or None, "it cannot be said in the form that Saleor takes")
     return None
-
-
-def _is_note(event: SaleorEvent) -> bool:
-    """Return True for a note about where a payment stands, which is stale as soon as something newer is told."""
-    return event.type == EventType.INFO and _says_what_is_possible(event)
-
-
-def _says_what_is_possible(event: SaleorEvent) -> bool:
-    return event.available_actions is not None
 
 
 def _report(payment: Payment, event: SaleorEvent, page: str | None) -> EventReport:

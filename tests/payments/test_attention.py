@@ -155,7 +155,7 @@ async def test_a_notification_that_no_key_opens(shop: Shop) -> None:
 async def test_what_could_not_be_digested_is_told_only_when_it_lasts(shop: Shop) -> None:
     shop.till.will(shop.till.page())
     await shop.begin()
-    await shop.work()
+    await shop.later(seconds=25)
     await shop.notify(payment(shop.order_id))
     await shop.desk.inbox.postpone(1, reason="Broken", until=datetime.max.replace(tzinfo=shop.clock.now.tzinfo),
                                    trouble=Trouble.FAILED)  # fmt: skip

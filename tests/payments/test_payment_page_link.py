@@ -21,7 +21,7 @@ async def test_every_answer_and_every_report_names_it(shop: Shop) -> None:
     assert (await shop.begin()).external_url == page(shop)
     assert (await shop.begin()).external_url == page(shop)  # the same question, from what is recorded
     assert (await shop.come_back()).external_url == page(shop)
-    await shop.work()
+    await shop.later(seconds=25)
     assert {each.external_url for each in shop.books.reports} == {page(shop)}
 
 

@@ -179,6 +179,7 @@ async def test_a_payment_whose_event_waits_does_not_hold_up_another_one(paid: Sh
     paid.transaction = other
     paid.till.will(paid.till.page())
     await paid.begin()
+    await paid.notify(payment(paid.order_id))
     paid.books.troubles.append(SaleorUnreachable("down"))
     await paid.work()
     assert [report.transaction_id for report in paid.books.reports] == [other.id]
@@ -212,7 +213,7 @@ class TestNotes:
     async def test_a_problem_is_never_stale(self, shop: Shop) -> None:
         shop.till.will(shop.till.page())
         await shop.begin()
-        await shop.work()
+        await shop.later(seconds=25)
         await shop.notify(payment(shop.order_id, amount="1.00"))
         shop.books.troubles.append(SaleorUnreachable("down"))
         await shop.work()

@@ -62,7 +62,8 @@ async def test_a_saleor_that_does_not_answer_holds_up_no_other(shop: Shop) -> No
     async with working(shop):
         await saleor.arrived.wait()
         await shop.begin()
-        await until(shop, "INFO")
+        await shop.notify(payment(shop.order_id))
+        await until(shop, "CHARGE_SUCCESS")
         assert [each.transaction_id for each in shop.books.reports] == [shop.transaction.id]
         assert saleor.waiting == 10
 

@@ -14,6 +14,7 @@ from app.ledger.tables import EventState, Kind, Mode, Operation, Payment, Saleor
 from app.payments.outcome.balance import ZERO, balance
 from app.payments.outcome.closing import PAGE_CLOSED, reason_of_closing
 from app.payments.outcome.mapper import Known, Seen, Verdict, believable, event_of, judge
+from app.payments.outcome.notes import make_way
 from app.payments.outcome.paid_with import as_kept
 from app.payments.outcome.particulars import Particulars
 from app.payments.outcome.problems import clear, disagrees, of_waiting, of_words, raise_on
@@ -101,8 +102,13 @@ def conclude(
     _go_on(sheet, posting.now)
 
 
-def note(sheet: Sheet, message: str, posting: Posting, *, reference: str | None = None) -> None:
-    """Write an event that changes no amount, but tells staff where the payment stands and what they may do."""
+def note(
+    sheet: Sheet, message: str, posting: Posting, *, reference: str | None = None, due: datetime | None = None
+) -> None:
+    """Write an event that changes no amount, but tells staff where the payment stands and what they may do.
+
+    ``due``: when it is told; now, unless that can wait.
+    """
     payment = sheet.payment
     actions = balance(payment.flow, sheet.operations).actions
     _append(
@@ -113,6 +119,7 @@ def note(sheet: Sheet, message: str, posting: Posting, *, reference: str | None 
         message=message,
         actions=[each.value for each in actions],
         now=posting.now,
+        due=due,
     )
 
 
@@ -374,6 +381,7 @@ def _append(
         each.type == event.value and each.psp_reference == reference for each in sheet.events
     ):
         return
+    make_way(sheet.events, now, possible=actions is not None)
     sheet.events.append(
         SaleorEvent(
             payment_id=sheet.payment.id,

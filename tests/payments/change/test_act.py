@@ -90,7 +90,7 @@ class TestCancel:
     async def test_a_page_that_nobody_has_paid_on_is_closed(self, shop: Shop) -> None:
         shop.till.will(shop.till.page(), said([payment(shop.order_id, "failure", status_code="6007")]))
         await shop.begin()
-        await shop.work()
+        await shop.later(seconds=25)
         answer = await shop.staff("CANCEL")
         assert answer.result == "CANCEL_SUCCESS"
         assert answer.amount == 0

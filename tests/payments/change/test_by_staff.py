@@ -65,7 +65,7 @@ class TestAnUnpaidPage:
     async def test_is_closed(self, shop: Shop) -> None:
         shop.till.will(shop.till.page(), said([payment(shop.order_id, "failure", status_code="6007")]))
         await shop.begin()
-        await shop.work()
+        await shop.later(seconds=25)
         await ask(shop, Kind.CANCEL)
         assert shop.till.calls == ["payment", "cancel"]
         await shop.later(minutes=1)

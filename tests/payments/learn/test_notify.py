@@ -21,7 +21,7 @@ async def waiting(shop: Shop) -> Shop:
     """A shop whose shopper was led to the payment page."""
     shop.till.will(shop.till.page())
     await shop.begin()
-    await shop.work()
+    await shop.later(seconds=25)
     shop.books.reports.clear()
     return shop
 
