@@ -92,8 +92,9 @@ class AccountBook:
 
     async def find(self, account_id: str) -> MerchantAccount | None:
         """Return the account with that public id, or None."""
-        query = select(MerchantAccount).where(MerchantAccount.id == account_id)
-        return await self._remembered.get(account_id, lambda: self._read(account_id, query))
+        return await self._remembered.get(
+            account_id, lambda: self._read(account_id, select(MerchantAccount).where(MerchantAccount.id == account_id))
+        )
 
     async def all(self, installation_id: int | None = None) -> Sequence[MerchantAccount]:
         """Return every account (of that Saleor, if one is named), oldest first."""
@@ -219,13 +220,8 @@ class AccountBook:
 
     async def for_channel(self, installation_id: int, channel: str) -> MerchantAccount | None:
         """Return the account that takes the money of that channel, or None."""
-        query = (
-            select(MerchantAccount)
-            .join(ChannelRoute, col(ChannelRoute.account_id) == col(MerchantAccount.id))
-            .where(ChannelRoute.installation_id == installation_id, ChannelRoute.channel == channel)
-        )
         name = (installation_id, channel)
-        return await self._remembered.get(name, lambda: self._read(name, query))
+        return await self._remembered.get(name, lambda: self._read(name, _of_channel(*name)))
 
     async def _read(
         self, name: str | tuple[int, str], query: SelectOfScalar[MerchantAccount]
@@ -239,6 +235,14 @@ class AccountBook:
 
     def _open(self, sealed: str, account_id: str, name: str) -> str:
         return self._vault.open(sealed, f"account/{account_id}/{name}")
+
+
+def _of_channel(installation_id: int, channel: str) -> SelectOfScalar[MerchantAccount]:
+    return (
+        select(MerchantAccount)
+        .join(ChannelRoute, col(ChannelRoute.account_id) == col(MerchantAccount.id))
+        .where(ChannelRoute.installation_id == installation_id, ChannelRoute.channel == channel)
+    )
 
 
 async def _required(session: AsyncSession, account_id: str) -> MerchantAccount:

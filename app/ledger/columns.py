@@ -5,8 +5,9 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import BigInteger, DateTime, Dialect, Enum, String
+from sqlalchemy import BigInteger, DateTime, Dialect, Enum, String, Table
 from sqlalchemy.types import TypeDecorator
+from sqlmodel import SQLModel
 
 HUNDREDTHS = Decimal("0.01")
 
@@ -68,3 +69,9 @@ def one_of(words: type[StrEnum]) -> Any:
         length=32,
         values_callable=lambda members: [member.value for member in members],
     )
+
+
+def table_of(model: type[SQLModel]) -> Table:
+    """Return the table of a model, for statements that want rows and no objects."""
+    table: Table = model.__table__  # type: ignore[attr-defined] # SQLModel does not declare it
+    return table

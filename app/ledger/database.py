@@ -19,6 +19,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.ledger import sqlite
+from app.ledger.together import J, R, Together, Write
 
 _SQLITE_BUSY_SECONDS = 15
 _RESTED_SECONDS = 5
@@ -84,6 +85,7 @@ class Database:
 
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
+        self._together: dict[Any, Together[Any, Any]] = {}
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncSession]:
@@ -93,6 +95,16 @@ class Database:
         """
         async with AsyncSession(self.engine, expire_on_commit=False) as session, session.begin():
             yield session
+
+    async def together(self, write: Write[J, R], job: J) -> R:
+        """Let ``write`` do ``job``, in one transaction with those who ask for the same at this moment.
+
+        Return its result once it is committed; raise what went wrong with it.
+        """
+        those: Together[J, R] | None = self._together.get(write)
+        if those is None:
+            those = self._together[write] = Together(self.transaction, write)
+        return await those.do(job)
 
     async def close(self) -> None:
         """Close all connections."""

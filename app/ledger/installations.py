@@ -52,8 +52,9 @@ class InstallationBook:
 
     async def find(self, saleor_api_url: str) -> OpenInstallation | None:
         """Return the installation of that GraphQL address, or None."""
-        which = col(Installation.saleor_api_url) == saleor_api_url
-        return await self._remembered.get(saleor_api_url, lambda: self._read(which))
+        return await self._remembered.get(
+            saleor_api_url, lambda: self._read(col(Installation.saleor_api_url) == saleor_api_url)
+        )
 
     async def all(self) -> list[OpenInstallation]:
         """Return every installation, oldest first."""
@@ -63,8 +64,7 @@ class InstallationBook:
 
     async def get(self, installation_id: int) -> OpenInstallation:
         """Return the installation with that row id, which a payment refers to and which therefore exists."""
-        which = col(Installation.id) == installation_id
-        found = await self._remembered.get(installation_id, lambda: self._read(which))
+        found = await self._remembered.get(installation_id, lambda: self._read(col(Installation.id) == installation_id))
         if found is None:
             raise LookupError(f"no installation {installation_id}")
         return found

@@ -63,6 +63,12 @@ class Sheet:
         return next(operation for operation in self.operations if operation.id == operation_row_id)
 
 
+def row_id_of(row: Payment | Operation) -> int:
+    """Return the row id of what is stored for certain."""
+    assert row.id is not None  # noqa: S101 - stored
+    return row.id
+
+
 async def load_by_transaction(session: AsyncSession, installation_id: int, transaction_id: str) -> Sheet | None:
     """Return the sheet of a Saleor transaction, locked until the end of the transaction; or None."""
     return await _load(
@@ -83,26 +89,6 @@ async def load_by_order(
     if installation_id is not None:
         conditions.append(col(Payment.installation_id) == installation_id)
     return await _load(session, *conditions)
-
-
-async def load_attempts(
-    session: AsyncSession, installation_id: int, *, source_id: str, transaction_ids: Sequence[str]
-) -> list[Sheet]:
-    """Return the sheets of the payments that have those transactions or pay for that source, oldest first.
-
-    They are locked in that order until the end of the transaction. Whoever wants several payments locked takes them
-    all by this function and before any other, so that no two wait for each other.
-    """
-    query = (
-        select(Payment)
-        .where(
-            col(Payment.installation_id) == installation_id,
-            or_(col(Payment.source_id) == source_id, col(Payment.transaction_id).in_(transaction_ids)),
-        )
-        .order_by(col(Payment.id))
-        .with_for_update()
-    )
-    return await sheets_of(session, (await session.exec(query)).all())
 
 
 async def find_attempts(

@@ -1,8 +1,9 @@
 """What everything in this room works with: the books, the gateway's clients, the addresses, the clock."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Protocol
 from urllib.parse import quote
 
 import httpx2
@@ -12,10 +13,13 @@ from app.gateway.credentials import Credentials
 from app.gateway.models import Sector
 from app.ledger.accounts import AccountBook
 from app.ledger.card_keys import CardKeyBook
+from app.ledger.claims import Work
 from app.ledger.database import Database
 from app.ledger.emails import EmailDigests
 from app.ledger.inbox import Inbox
 from app.ledger.installations import InstallationBook
+from app.ledger.outbox import EVENTS
+from app.ledger.sheets import LOOKS, Sheet
 from app.ledger.tables import MerchantAccount
 from app.payments.schedule import Schedule
 from app.saleor.limits import usable_link
@@ -97,9 +101,16 @@ class Gateways:
         return True
 
 
+class Wake(Protocol):
+    """Tells a worker that there is some of these kinds of work."""
+
+    def __call__(self, *works: Work) -> None:
+        """Return at once."""
+
+
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """The desk at which payments are worked on. ``wake`` tells a worker in this process that there is work."""
+    """The desk at which payments are worked on. ``wake`` tells a worker in this process what work there is."""
 
     database: Database
     installations: InstallationBook
@@ -111,4 +122,13 @@ class Desk:
     addresses: Addresses
     now: Callable[[], datetime]
     schedule: Schedule = field(default_factory=Schedule)
-    wake: Callable[[], None] = lambda: None
+    wake: Wake = lambda *_works: None
+
+    def wake_for(self, sheets: Iterable[Sheet]) -> None:
+        """Wake the worker for what is due of these payments now; mostly nothing is."""
+        now, sheets = self.now(), list(sheets)
+        looks = [each.next_look_at for sheet in sheets for each in sheet.operations]
+        events = [each.next_attempt_at for sheet in sheets for each in sheet.events]
+        for work, moments in ((LOOKS, looks), (EVENTS, events)):
+            if any(due is not None and due <= now for due in moments):
+                self.wake(work)

@@ -35,6 +35,10 @@ class Lane:
         self._jobs: dict[asyncio.Task[None], Claim] = {}
         self.woken = asyncio.Event()  # there is work, or room for it
 
+    def does(self, work: Work) -> bool:
+        """Return True when that is its kind of work."""
+        return self._trade.work is work
+
     async def claim(self, desk: Desk) -> list[Claim]:
         """Claim as much of what is due as there is room for."""
         trade = self._trade

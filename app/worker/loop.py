@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import structlog
 
+from app.ledger.claims import Work
 from app.ledger.inbox import NOTIFICATIONS
 from app.ledger.outbox import EVENTS
 from app.ledger.placed_orders import ORDERS
@@ -51,10 +52,11 @@ class Worker:
         )
         self._stopping = asyncio.Event()
 
-    def wake(self) -> None:
-        """Say that there is work, so that nobody waits for the next tick."""
+    def wake(self, *works: Work) -> None:
+        """Say that there is some of that work, or of any, so that nobody waits for the next tick."""
         for lane in self._lanes:
-            lane.woken.set()
+            if not works or any(lane.does(each) for each in works):
+                lane.woken.set()
 
     def stop(self) -> None:
         """Take no more work. ``run`` returns when what was begun is finished."""

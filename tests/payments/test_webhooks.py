@@ -1,6 +1,5 @@
 """Saleor's six webhooks: each has its answer, also when something breaks in here."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -44,13 +43,13 @@ async def answer(webhook: WebhookDefinition, event: Any, shop: Shop) -> Any:
         return await webhook.otherwise(event, context(shop), error)
 
 
-def broken(shop: Shop) -> None:
+def broken(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on something breaks in here after each gateway call, when all is recorded."""
 
-    def fail() -> None:
+    def fail(*_about: object) -> bool:
         raise RuntimeError("it broke")
 
-    shop.desk = replace(shop.desk, wake=fail)
+    monkeypatch.setattr(shop.desk.gateways, "time_to_compare", fail)
 
 
 async def test_each_event_has_its_answer(shop: Shop) -> None:
@@ -76,8 +75,10 @@ async def test_each_event_has_its_answer(shop: Shop) -> None:
     assert (await answer(webhooks[cancel.event_type], cancel, shop)).result is None
 
 
-async def test_a_payment_that_was_recorded_has_not_failed_because_we_did(shop: Shop) -> None:
-    broken(shop)
+async def test_a_payment_that_was_recorded_has_not_failed_because_we_did(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken(shop, monkeypatch)
     shop.till.will(shop.till.page())
     event = TransactionInitializeSession.model_validate(session_event(shop.transaction.id))
     said = await answer(defined(shop)[event.event_type], event, shop)
@@ -85,9 +86,11 @@ async def test_a_payment_that_was_recorded_has_not_failed_because_we_did(shop: S
     assert said.data["checkoutUrl"]
 
 
-async def test_an_operation_that_was_recorded_has_not_failed_because_we_did(shop: Shop) -> None:
+async def test_an_operation_that_was_recorded_has_not_failed_because_we_did(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await shop.paid()
-    broken(shop)
+    broken(shop, monkeypatch)
     shop.till.will(said(operation("refund", shop.order_id, "1.00", named="refund-1")))
     event = action_event(shop.transaction.id, "REFUND", "1.00", "key-1")
     answered = await answer(defined(shop)[event.event_type], event, shop)

@@ -36,7 +36,6 @@ async def test_whoever_leaves_work_wakes_the_worker(shop: Shop) -> None:
     shop.till.will(shop.till.page())
     async with working(shop):
         await shop.begin()
-        await until(shop, "INFO")
         await shop.notify(payment(shop.order_id))
         await until(shop, "CHARGE_SUCCESS")
     assert shop.amounts == amounts(charged=TOTAL)
@@ -55,6 +54,7 @@ async def test_a_round_that_fails_is_followed_by_the_next(shop: Shop, monkeypatc
     monkeypatch.setattr(Lane, "claim", broken_once)
     shop.till.will(shop.till.page())
     await shop.begin()
+    shop.clock.forward(seconds=25)
     async with working(shop) as worker:
         await failed.wait()
         worker.wake()
@@ -69,7 +69,7 @@ async def test_a_job_that_fails_does_not_take_the_others_along(shop: Shop, monke
     shop.transaction = shop.books.new_transaction()
     await shop.begin()
     shop.till.book[shop.order_id] = [payment(shop.order_id)]
-    shop.clock.forward(seconds=5)
+    shop.clock.forward(seconds=25)
 
     async def broken(*_: object, **__: object) -> None:
         raise RuntimeError("look-ups are broken")

@@ -8,14 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from sqlmodel.ext.asyncio.session import AsyncSession
-
-from app.ledger.sheets import Sheet, load_attempts
+from app.ledger.sheets import Sheet
 from app.ledger.tables import Kind, Payment, State
 from app.payments.outcome.apply import Posting
 from app.payments.outcome.balance import ZERO, balance
 from app.payments.outcome.closing import REPLACED, cancellation, link_is_missing
-from app.saleor.events import SessionEvent
 from app.saleor.source import Checkout, Order
 
 
@@ -53,17 +50,6 @@ def replaced(attempts: Sequence[Attempt], to_pay: Decimal) -> list[int]:
         asked -= each.amount
         closing.append(each.number)
     return closing
-
-
-async def lock_attempts(session: AsyncSession, installation_id: int, event: SessionEvent) -> list[Sheet]:
-    """Return the sheets of all our attempts to pay what ``event`` is about, oldest first, locked in that order.
-
-    Whoever is about to open a page does so under these locks: of two attempts at the same moment the second to open
-    sees the first. Saleor's list of transactions follows a checkout into its order; where there is none, the id of the
-    checkout or order must do.
-    """
-    transactions = [event.transaction.id, *(each.id for each in event.source.transactions)]
-    return await load_attempts(session, installation_id, source_id=event.source.id, transaction_ids=transactions)
 
 
 def close_replaced(sheets: Sequence[Sheet], newest: Payment, source: Checkout | Order, posting: Posting) -> None:

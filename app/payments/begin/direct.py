@@ -5,15 +5,17 @@ a call whose outcome is not known is looked up, and never sent again (laws of mo
 """
 
 import asyncio
+from collections.abc import Sequence
 
 from app.gateway.client import GatewayClient
 from app.gateway.errors import GatewayError
 from app.gateway.models import PaymentRecord
 from app.ledger.installations import OpenInstallation
-from app.ledger.sheets import Sheet, load_by_operation
+from app.ledger.sheets import Sheet
 from app.ledger.tables import MerchantAccount, State
-from app.payments.begin.attempts import close_replaced, lock_attempts
+from app.payments.begin.attempts import close_replaced
 from app.payments.begin.intent import record_intent
+from app.payments.begin.outcome import post_outcome
 from app.payments.begin.recorded import as_recorded
 from app.payments.cards.keys import opening_keys
 from app.payments.cards.means import Means
@@ -45,10 +47,10 @@ async def pay_directly(
     """Pay with the card in ``data.card``, and answer how it went. Raises Refusal before anything is recorded."""
     plan = await _plan(desk, event, account)
     client = desk.gateways.client(plan.terms.account)  # keys that do not open fail here, while nothing is recorded yet
-    operation_id = await record_intent(desk, event, installation, plan.terms, plan.request, expires_at=None)
-    if operation_id is None:
+    written = await record_intent(desk, event, installation, plan.terms, plan.request, expires_at=None)
+    if written is None:
         return await as_recorded(desk, installation, event.transaction.id)
-    sheet = await _pay(desk, client, plan, operation_id, event, deadline=deadline)
+    sheet = await _pay(desk, client, plan, written, event, deadline=deadline)
     return session_answer(sheet, desk.addresses.payment_page(installation.saleor_api_url, sheet.payment.order_id))
 
 
@@ -83,7 +85,7 @@ async def _pay(
     desk: Desk,
     client: GatewayClient,
     plan: DirectPlan,
-    operation_id: int,
+    written: Sheet,
     event: TransactionInitializeSession | TransactionProcessSession,
     *,
     deadline: Deadline,
@@ -92,12 +94,10 @@ async def _pay(
     outcome = await outcome_of(
         lambda seconds: client.create_direct(plan.request, timeout=seconds), deadline, desk.schedule
     )
-    posting = Posting(now=desk.now(), schedule=desk.schedule, answering=operation_id)
-    account, attempts = plan.terms.account, list[Sheet]()
-    async with desk.database.transaction() as session:
-        if isinstance(outcome, PaymentRecord) and account.cancel_older:
-            attempts = await lock_attempts(session, account.installation_id, event)
-        sheet = await load_by_operation(session, operation_id)
+    posting = Posting(now=desk.now(), schedule=desk.schedule, answering=written.create.id)
+    account = plan.terms.account
+
+    def post(sheet: Sheet, attempts: Sequence[Sheet]) -> None:
         create = sheet.create
         if isinstance(outcome, GatewayError):
             post_error(sheet, create, outcome, posting)
@@ -106,10 +106,12 @@ async def _pay(
             seen = seen_in(outcome, sheet.payment.language)
             apply(sheet, account.pos_id, [seen] if seen else [], posting)
             conclude(sheet, create, State.UNKNOWN, posting, message=_DOES_NOT_FIT)
-            close_replaced(attempts, sheet.payment, event.source, posting)
+            if account.cancel_older:
+                close_replaced(attempts, sheet.payment, event.source, posting)
         keep_if_told(sheet)
-        session.add_all([*sheet.operations, *sheet.events, *(each for one in attempts for each in one.operations)])
+
+    closing = isinstance(outcome, PaymentRecord) and account.cancel_older
+    sheet = await post_outcome(desk, written, post, among=event if closing else None)
     if not isinstance(outcome, GatewayError):
         await keys_accepted(desk, account.id, sheet)
-    desk.wake()
     return sheet

@@ -64,8 +64,8 @@ class _Lost:
 
 async def begin_anew(
     desk: Desk, account: MerchantAccount, request: HostedPayment, create_id: int, deadline: Deadline
-) -> tuple[HostedPayment, int] | None:
-    """Close the page that ``request`` has opened, and return the request for another one, with the row of its intent.
+) -> tuple[HostedPayment, Sheet] | None:
+    """Close the page that ``request`` has opened, and return the request for another one, with its intent on the sheet.
 
     ``create_id`` is the row of the creation whose answer got lost. None: there is nothing to be done anew, or not in
     time. What was found until then is posted, and the worker goes on from there.
@@ -117,7 +117,7 @@ def _closing(sheet: Sheet, posting: Posting) -> Operation | None:
 
 async def _intend_anew(
     lost: _Lost, closing_id: int, outcome: PaymentRecord | GatewayError
-) -> tuple[HostedPayment, int] | None:
+) -> tuple[HostedPayment, Sheet] | None:
     """Post that the page was closed, and commit what is to be asked next in the same step; or post what else came."""
     posting = lost.posting
     async with lost.desk.database.transaction() as session:
@@ -147,7 +147,7 @@ def _is_closed(sheet: Sheet, account: MerchantAccount, seen: Seen) -> bool:
 
 async def _burn(
     session: AsyncSession, lost: _Lost, sheet: Sheet, closing: Operation, seen: Seen
-) -> tuple[HostedPayment, int]:
+) -> tuple[HostedPayment, Sheet]:
     """Conclude the closed attempt, of which Saleor has heard nothing and will not; add the intent of the next one."""
     payment, create, now = sheet.payment, sheet.create, lost.desk.now()
     assert payment.id is not None  # noqa: S101 - a sheet is always of a stored payment
@@ -161,8 +161,8 @@ async def _burn(
     fresh = _request_for(lost, fresh_order_id(payment.transaction_id, attempt))
     payment.order_id, payment.updated_at = fresh.order_id, now
     payment.expires_at = now + timedelta(seconds=lost.account.order_timeout)
-    intent = await add_creation(session, lost.desk, payment, fresh, key=f"create-{attempt}")
-    return fresh, _row(intent)
+    await add_creation(session, lost.desk, sheet, fresh, key=f"create-{attempt}")
+    return fresh, sheet
 
 
 def _request_for(lost: _Lost, order_id: str) -> HostedPayment:
@@ -193,8 +193,3 @@ def post_former(sheet: Sheet, seen: Seen, now: datetime) -> str:
 
 def _attempts(sheet: Sheet) -> int:
     return sum(each.kind is Kind.CREATE for each in sheet.operations)
-
-
-def _row(operation: Operation) -> int:
-    assert operation.id is not None  # noqa: S101 - flushed
-    return operation.id

@@ -4,6 +4,7 @@ Intent first, then the call, then the outcome; each step is its own commit, and 
 (laws of money, 1).
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -11,12 +12,13 @@ from app.gateway.client import GatewayClient
 from app.gateway.errors import GatewayError, OutcomeUnknown
 from app.gateway.models import Checkout, PaymentRecord
 from app.ledger.installations import OpenInstallation
-from app.ledger.sheets import Sheet, load_by_operation
+from app.ledger.sheets import Sheet, row_id_of
 from app.ledger.tables import State
-from app.payments.begin.attempts import close_replaced, lock_attempts
+from app.payments.begin.attempts import close_replaced
 from app.payments.begin.direct import pay_directly
 from app.payments.begin.fresh_order import begin_anew
 from app.payments.begin.intent import record_intent
+from app.payments.begin.outcome import post_outcome
 from app.payments.begin.recorded import as_recorded, recorded_answer
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
@@ -54,7 +56,7 @@ async def initialize(
         return known or refused_session(event.action.action_type, refusal)
     account = plan.terms.account
     client = desk.gateways.client(account)  # keys that do not open fail here, while nothing is recorded yet
-    operation_id = await record_intent(
+    written = await record_intent(
         desk,
         event,
         installation,
@@ -63,16 +65,15 @@ async def initialize(
         # Known before the link is, and also when the link gets lost: after that nobody can pay any more.
         expires_at=desk.now() + timedelta(seconds=account.order_timeout),
     )
-    if operation_id is None:
+    if written is None:
         return await as_recorded(desk, installation, event.transaction.id)
-    sheet = await _create(desk, client, plan, operation_id, event, deadline=deadline)
-    while sheet is None:
-        anew = await begin_anew(desk, account, plan.request, operation_id, deadline)
+    create_id = row_id_of(written.create)
+    while (sheet := await _create(desk, client, plan, written, event, deadline=deadline)) is None:
+        anew = await begin_anew(desk, account, plan.request, create_id, deadline)
         if anew is None:
             return await as_recorded(desk, installation, event.transaction.id)
-        request, operation_id = anew
-        plan = replace(plan, request=request)
-        sheet = await _create(desk, client, plan, operation_id, event, deadline=deadline)
+        request, written = anew
+        plan, create_id = replace(plan, request=request), row_id_of(written.create)
     return session_answer(sheet, desk.addresses.payment_page(installation.saleor_api_url, sheet.payment.order_id))
 
 
@@ -80,7 +81,7 @@ async def _create(
     desk: Desk,
     client: GatewayClient,
     plan: HostedPlan,
-    operation_id: int,
+    written: Sheet,
     event: TransactionInitializeSession | TransactionProcessSession,
     *,
     deadline: Deadline,
@@ -91,21 +92,19 @@ async def _create(
         deadline,
         desk.schedule,
     )
-    posting = Posting(now=desk.now(), schedule=desk.schedule, answering=operation_id)
-    account, attempts = plan.terms.account, list[Sheet]()
-    async with desk.database.transaction() as session:
-        if isinstance(outcome, Checkout) and account.cancel_older:
-            attempts = await lock_attempts(session, account.installation_id, event)
-        ours = (each for each in attempts if any(one.id == operation_id for one in each.operations))
-        sheet = next(ours, None) or await load_by_operation(session, operation_id)
+    posting = Posting(now=desk.now(), schedule=desk.schedule, answering=written.create.id)
+    account = plan.terms.account
+    closing = isinstance(outcome, Checkout) and account.cancel_older
+
+    def post(sheet: Sheet, attempts: Sequence[Sheet]) -> None:
         post_creation(sheet, outcome, account.pos_id, posting)
-        if isinstance(outcome, Checkout):
+        if closing:
             close_replaced(attempts, sheet.payment, event.source, posting)
         keep_if_told(sheet)
-        session.add_all([*sheet.operations, *sheet.events, *(each for one in attempts for each in one.operations)])
+
+    sheet = await post_outcome(desk, written, post, among=event if closing else None)
     if not isinstance(outcome, GatewayError):
         await keys_accepted(desk, account.id, sheet)
-    desk.wake()
     return None if isinstance(outcome, OutcomeUnknown) else sheet
 
 
@@ -132,4 +131,5 @@ def _open_page(sheet: Sheet, checkout: Checkout, posting: Posting) -> None:
         return
     message = f"Waiting for the shopper on the payment page until {payment.expires_at:%Y-%m-%d %H:%M} UTC"
     conclude(sheet, create, State.INIT, posting, message=message)
-    note(sheet, message, posting)
+    # Saleor reads our answer first. And who pays at once makes the note needless: it is not told then.
+    note(sheet, message, posting, due=posting.now + posting.schedule.answer_window)

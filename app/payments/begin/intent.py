@@ -1,16 +1,20 @@
 """The intent of a payment: everything that the gateway is about to be asked, committed before it is asked."""
 
+from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 
 from sqlalchemy.exc import IntegrityError
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.gateway.models.payments import Payment as Request
+from app.ledger.begun import Intent, insert_intents
 from app.ledger.installations import OpenInstallation
+from app.ledger.sheets import Sheet
 from app.ledger.tables import Kind, Mode, Operation, Payment, State
 from app.payments.desk import Desk
 from app.payments.plan.terms import Terms
-from app.payments.split.planning import keep_shares
+from app.payments.split.planning import keep_shares, shares_said
 from app.saleor.events import TransactionInitializeSession, TransactionProcessSession
 
 
@@ -22,13 +26,14 @@ async def record_intent(
     request: Request,
     *,
     expires_at: datetime | None,
-) -> int | None:
-    """Commit what is about to be asked (laws of money, 1); return the row id of the operation.
+) -> Sheet | None:
+    """Commit what is about to be asked (laws of money, 1); return the sheet of it.
 
     None when another delivery of the same webhook was faster (4).
     """
     now = desk.now()
-    payment = Payment(
+    payment = partial(
+        Payment,
         installation_id=installation.id,
         account_id=terms.account.id,
         transaction_id=event.transaction.id,
@@ -47,21 +52,42 @@ async def record_intent(
         created_at=now,
         updated_at=now,
     )
+    return await commit_intent(desk, payment, request)
+
+
+async def commit_intent(
+    desk: Desk, payment: Callable[[], Payment], request: Request, *, by: str | None = None
+) -> Sheet | None:
+    """Commit a payment, made by ``payment``, and what is about to be asked of it; ``by``: who of the staff wants it.
+
+    None when it was recorded before.
+    """
+
+    def creation(stored: Payment) -> Operation:
+        operation = creation_of(desk, stored, request, key="create")
+        operation.asked_by = by
+        return operation
+
     try:
-        async with desk.database.transaction() as session:
-            session.add(payment)
-            await session.flush()
-            operation = await add_creation(session, desk, payment, request, key="create")
-            return operation.id
+        return await desk.database.together(insert_intents, Intent(payment, creation, shares_said))
     except IntegrityError:
         return None
 
 
-async def add_creation(session: AsyncSession, desk: Desk, payment: Payment, request: Request, *, key: str) -> Operation:
-    """Add to a stored payment the intent to create it at the gateway. ``key`` tells its attempts apart."""
+async def add_creation(session: AsyncSession, desk: Desk, sheet: Sheet, request: Request, *, key: str) -> None:
+    """Add the intent of another attempt to create a stored payment at the gateway to its sheet."""
+    operation = creation_of(desk, sheet.payment, request, key=key)
+    session.add(operation)
+    sheet.operations.append(operation)
+    await session.flush()
+    await keep_shares(session, operation, sheet)
+
+
+def creation_of(desk: Desk, payment: Payment, request: Request, *, key: str) -> Operation:
+    """Return the intent to create a stored payment at the gateway. ``key`` tells its attempts apart."""
     assert payment.id is not None  # noqa: S101 - stored
     now = desk.now()
-    operation = Operation(
+    return Operation(
         payment_id=payment.id,
         kind=Kind.CREATE,
         idempotency_key=key,
@@ -73,7 +99,3 @@ async def add_creation(session: AsyncSession, desk: Desk, payment: Payment, requ
         created_at=now,
         updated_at=now,
     )
-    session.add(operation)
-    await session.flush()
-    await keep_shares(session, operation)
-    return operation

@@ -4,20 +4,21 @@ It is a payment like any other: intent first, looked up, notified of, refunded a
 Saleor has no transaction of it, so nothing is told there: its outbox stays empty (``apply``).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any
-
-from sqlalchemy.exc import IntegrityError
 
 from app.gateway.errors import GatewayError, InvalidRequest
 from app.gateway.models import Sector
 from app.gateway.models.payments import HostedPayment
-from app.ledger.sheets import Sheet, load_by_operation, load_by_transaction
+from app.ledger.sheets import Sheet, load_by_transaction
 from app.ledger.tables import Flow, MerchantAccount, Payment
 from app.payments.begin.initialize import post_creation
-from app.payments.begin.intent import add_creation
+from app.payments.begin.intent import commit_intent
+from app.payments.begin.outcome import post_outcome
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
 from app.payments.insist import outcome_of
@@ -73,20 +74,20 @@ async def begin_trial(desk: Desk, account: MerchantAccount, trial: Trial) -> She
     deadline = Deadline(desk.schedule.budget.total_seconds())
     request = _request(desk, account, trial)
     client = desk.gateways.client(account)  # keys that do not open fail here, while nothing is recorded yet
-    operation_id = await _record_intent(desk, account, trial, request)
-    if operation_id is None:
+    written = await _record_intent(desk, account, trial, request)
+    if written is None:
         return await _known(desk, account, trial)
     outcome = await outcome_of(
         lambda seconds: client.create_hosted(request, qr=False, timeout=seconds), deadline, desk.schedule
     )
     posting = Posting(now=desk.now(), schedule=desk.schedule)
-    async with desk.database.transaction() as session:
-        sheet = await load_by_operation(session, operation_id)
+
+    def post(sheet: Sheet, _attempts: Sequence[Sheet]) -> None:
         post_creation(sheet, outcome, account.pos_id, posting)
-        session.add_all(sheet.operations)
+
+    sheet = await post_outcome(desk, written, post)
     if not isinstance(outcome, GatewayError):
         await keys_accepted(desk, account.id, sheet)
-    desk.wake()
     return sheet
 
 
@@ -121,10 +122,11 @@ def _request(desk: Desk, account: MerchantAccount, trial: Trial) -> HostedPaymen
     return request
 
 
-async def _record_intent(desk: Desk, account: MerchantAccount, trial: Trial, request: HostedPayment) -> int | None:
+async def _record_intent(desk: Desk, account: MerchantAccount, trial: Trial, request: HostedPayment) -> Sheet | None:
     """Commit what is about to be asked (laws of money, 1); None when the same wish was recorded before (4)."""
     now = desk.now()
-    payment = Payment(
+    payment = partial(
+        Payment,
         installation_id=account.installation_id,
         account_id=account.id,
         transaction_id=trial.transaction_id,
@@ -141,15 +143,7 @@ async def _record_intent(desk: Desk, account: MerchantAccount, trial: Trial, req
         created_at=now,
         updated_at=now,
     )
-    try:
-        async with desk.database.transaction() as session:
-            session.add(payment)
-            await session.flush()
-            create = await add_creation(session, desk, payment, request, key="create")
-            create.asked_by = trial.by[:200]
-            return create.id
-    except IntegrityError:
-        return None
+    return await commit_intent(desk, payment, request, by=trial.by[:200])
 
 
 async def _known(desk: Desk, account: MerchantAccount, trial: Trial) -> Sheet:

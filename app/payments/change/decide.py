@@ -88,7 +88,7 @@ async def settle(desk: Desk, order_id: str, operation_row_id: int | None, decisi
         posting = Posting(now=desk.now(), schedule=desk.schedule)
         settle_by_hand(sheet, operation, decision, account.pos_id, posting)
         session.add_all([*sheet.operations, *sheet.events])
-    desk.wake()
+    desk.wake_for([sheet])
     return sheet
 
 

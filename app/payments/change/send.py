@@ -45,7 +45,7 @@ async def send(
         session.add_all([*sheet.operations, *sheet.events])
     if not isinstance(outcome, GatewayError):
         await keys_accepted(desk, account.id, sheet)
-    desk.wake()
+    desk.wake_for([sheet])
     return sheet
 
 

@@ -97,5 +97,5 @@ async def _compare(desk: Desk, account: MerchantAccount, sheet: Sheet, deadline:
         assert locked is not None  # noqa: S101 - payments are never deleted
         apply(locked, account.pos_id, records, Posting(now=desk.now(), schedule=desk.schedule))
         session.add_all([*locked.operations, *locked.events])
-    desk.wake()
+    desk.wake_for([locked])
     return None

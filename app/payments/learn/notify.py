@@ -7,8 +7,9 @@ import structlog
 
 from app.gateway.errors import ForgedNotification, UnreadableNotification
 from app.gateway.notification import SignedButUnreadable, read_data, read_notification
-from app.ledger.inbox import Kept, Trouble
-from app.ledger.sheets import load_by_order
+from app.ledger.inbox import NOTIFICATIONS, Kept, Trouble
+from app.ledger.outbox import EVENTS
+from app.ledger.sheets import LOOKS, load_by_order
 from app.payments.begin.fresh_order import post_former
 from app.payments.desk import Desk
 from app.payments.outcome.apply import Posting, apply, raise_problem
@@ -80,7 +81,7 @@ async def receive(desk: Desk, account_id: str, form: bytes) -> Receipt:
         order_id=notification.record.order_id,
         now=desk.now(),
     )
-    desk.wake()
+    desk.wake(NOTIFICATIONS)
     return Receipt.KEPT if fresh else Receipt.REPEATED
 
 
@@ -108,7 +109,7 @@ async def digest(desk: Desk, notification_id: int) -> str | None:
         return None
     trouble = Trouble.UNMATCHED if outcome == UNMATCHED else None
     await desk.inbox.settle(notification_id, outcome=outcome, now=desk.now(), trouble=trouble)
-    desk.wake()
+    desk.wake(LOOKS, EVENTS)
     return outcome
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from app.ledger.inbox import Kept
+from app.ledger.outbox import EVENTS
 from app.ledger.sheets import Sheet
 from app.ledger.tables import EventState, SaleorEvent
 from app.payments.desk import Desk
@@ -24,7 +25,7 @@ async def tell_again(desk: Desk, event_ids: Sequence[int]) -> list[int]:
             event.state = EventState.WAITING
             event.next_attempt_at = desk.now()
             again.append(event_id)
-    desk.wake()
+    desk.wake(EVENTS)
     return again
 
 

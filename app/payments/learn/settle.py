@@ -9,7 +9,8 @@ from datetime import datetime
 import structlog
 
 from app.gateway.errors import BadCredentials, GatewayError
-from app.ledger.sheets import Sheet, load_by_operation
+from app.ledger.outbox import EVENTS
+from app.ledger.sheets import LOOKS, Sheet, load_by_operation
 from app.ledger.tables import Kind, MerchantAccount, Operation, Payment, State
 from app.payments.change.send import send
 from app.payments.deadline import Deadline
@@ -67,7 +68,7 @@ async def look(
     if unpaid is not None:
         sheet, closing = unpaid
         await send(desk, due.account, sheet, closing, deadline, answering=False)
-    desk.wake()
+    desk.wake(LOOKS, EVENTS)
     return records if isinstance(records, GatewayError) else None
 
 

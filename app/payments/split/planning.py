@@ -89,25 +89,30 @@ def renew(sheet: Sheet, operation: Operation) -> None:
         operation.request = operation.request | _on_the_wire(renewed)
 
 
-async def keep_shares(session: AsyncSession, operation: Operation, sheet: Sheet | None = None) -> None:
+async def keep_shares(session: AsyncSession, operation: Operation, sheet: Sheet) -> None:
     """Write the shares that ``operation.request`` says as rows, in place of those that ``sheet`` has of it.
 
     The operation must have been flushed.
     """
-    assert operation.id is not None  # noqa: S101 - flushed
-    said = {item.sub_merchant_id: item.amount for item in split_in(operation) or ()}
-    for row in [each for each in (sheet.shares if sheet else []) if each.operation_id == operation.id]:
-        assert sheet is not None  # noqa: S101 - it has the row
-        amount = said.pop(row.sub_merchant_id, None)
-        if amount is None:
+    added = {share.sub_merchant_id: share for share in shares_said(operation)}
+    for row in [each for each in sheet.shares if each.operation_id == operation.id]:
+        share = added.pop(row.sub_merchant_id, None)
+        if share is None:
             sheet.shares.remove(row)
             await session.delete(row)
         else:
-            row.amount = amount
-    added = [SplitShare(operation_id=operation.id, sub_merchant_id=who, amount=what) for who, what in said.items()]
-    session.add_all(added)
-    if sheet is not None:
-        sheet.shares += added
+            row.amount = share.amount
+    session.add_all(added.values())
+    sheet.shares += added.values()
+
+
+def shares_said(operation: Operation) -> list[SplitShare]:
+    """Return new rows of the shares that the request of a stored operation says."""
+    assert operation.id is not None  # noqa: S101 - stored
+    return [
+        SplitShare(operation_id=operation.id, sub_merchant_id=item.sub_merchant_id, amount=item.amount)
+        for item in split_in(operation) or ()
+    ]
 
 
 def split_in(operation: Operation) -> tuple[SplitItem, ...] | None:

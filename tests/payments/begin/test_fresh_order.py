@@ -58,7 +58,7 @@ async def test_saleor_hears_of_the_page_that_is_open_and_of_no_other(shop: Shop)
     """Law 9: one chain of events, under one reference."""
     first = shop.order_id
     await lose_the_answer(shop, said([closed(first)]), shop.till.page())
-    await shop.work()
+    await shop.later(seconds=25)
     await shop.notify(payment(fresh(shop)))
     await shop.work()
     assert shop.books.told == ["INFO", "CHARGE_SUCCESS"]
@@ -69,7 +69,7 @@ async def test_saleor_hears_of_the_page_that_is_open_and_of_no_other(shop: Shop)
 
 async def test_staff_can_cancel_the_page_that_is_open(shop: Shop) -> None:
     await lose_the_answer(shop, said([closed(shop.order_id)]), shop.till.page())
-    await shop.work()
+    await shop.later(seconds=25)
     assert shop.transaction.actions == ["CANCEL"]
     shop.till.will(said([closed(fresh(shop))]))
     assert (await shop.staff("CANCEL")).result == "CANCEL_SUCCESS"
@@ -276,7 +276,7 @@ class TestWhatIsSaidOfAFormerOrder:
     @pytest.fixture
     async def anew(self, shop: Shop) -> Shop:
         await lose_the_answer(shop, said([closed(shop.order_id)]), shop.till.page())
-        await shop.work()
+        await shop.later(seconds=25)
         shop.books.reports.clear()
         return shop
 

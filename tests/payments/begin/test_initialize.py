@@ -9,7 +9,7 @@ import pytest
 from sqlmodel import select
 
 from app.gateway.errors import GatewayError
-from app.ledger.tables import Flow, Kind, Operation, Payment, State
+from app.ledger.tables import EventState, Flow, Kind, Operation, Payment, State
 from app.payments.schedule import Schedule
 from app.saleor.answers import SessionAnswer
 from tests.payments.books import amounts
@@ -62,14 +62,36 @@ async def test_the_qr_page_is_asked_for_when_the_storefront_wants_it(shop: Shop)
 
 
 async def test_staff_can_cancel_a_page_that_waits_for_its_shopper(shop: Shop) -> None:
+    """Saleor hears of it when it must have read the answer."""
     shop.till.will(shop.till.page())
     await shop.begin()
-    await shop.work()
+    assert await shop.work() == 0
+    await shop.later(seconds=25)
     [note] = shop.books.reports
     assert note.type == "INFO"
     assert note.amount == 0
     assert "until 2026-11-21 13:00 UTC" in (note.message or "")
     assert shop.transaction.actions == ["CANCEL"]
+
+
+async def test_saleor_is_not_told_that_a_shopper_is_waited_for_who_has_paid(shop: Shop) -> None:
+    shop.till.will(shop.till.page())
+    await shop.begin()
+    await shop.notify(payment(shop.order_id))
+    await shop.work()
+    assert shop.books.told == ["CHARGE_SUCCESS"]
+    assert [each.state for each in (await shop.sheet()).events] == [EventState.SUPERSEDED, EventState.DELIVERED]
+    assert shop.transaction.actions == ["REFUND"]
+
+
+async def test_a_problem_does_not_wait_for_the_note_before_it(shop: Shop) -> None:
+    """It is told after the note, as it came, and at once."""
+    shop.till.will(shop.till.page())
+    await shop.begin()
+    await shop.notify(payment(shop.order_id, amount="5.69"))
+    await shop.work()
+    assert shop.books.told == ["INFO", "INFO"]
+    assert "5.69" in (shop.books.reports[-1].message or "")
 
 
 async def test_when_the_call_arrives_the_intent_is_in_the_database(shop: Shop) -> None:
@@ -201,7 +223,7 @@ async def test_a_page_whose_first_notification_overtakes_the_answer_still_waits_
     assert answer.result == "CHARGE_ACTION_REQUIRED"
     assert answer.data["checkoutUrl"]
     assert shop.till.calls == ["payment"]
-    await shop.work()
+    await shop.later(seconds=25)
     assert shop.transaction.actions == ["CANCEL"]
 
 

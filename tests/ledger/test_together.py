@@ -1,0 +1,119 @@
+"""Group commit: who comes while something is being written is written with all others who do, and owes them nothing."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.ledger.database import Database
+from app.ledger.together import Together
+from tests.ledger.rows import raw
+
+
+class Register:
+    """Writes names down, each once, and remembers who was written together. It can be held up."""
+
+    def __init__(self, database: Database) -> None:
+        self.batches: list[list[str]] = []
+        self.free = asyncio.Event()
+        self.busy = asyncio.Event()
+        self.free.set()
+        self._database = database
+
+    async def opened(self) -> None:
+        async with self._database.engine.begin() as connection:
+            await connection.execute(text("CREATE TABLE register (name VARCHAR(20) PRIMARY KEY)"))
+
+    async def write(self, session: AsyncSession, names: Sequence[str]) -> list[str]:
+        self.batches.append(list(names))
+        self.busy.set()
+        await self.free.wait()
+        for name in names:
+            await (await session.connection()).execute(text("INSERT INTO register VALUES (:name)"), {"name": name})
+        return [f"{name} is in" for name in names]
+
+    async def names(self) -> list[str]:
+        return [name for (name,) in await raw(self._database, "SELECT name FROM register ORDER BY name")]
+
+
+@pytest.fixture
+async def register(database: Database) -> AsyncIterator[Register]:
+    it = Register(database)
+    await it.opened()
+    yield it
+    async with database.engine.begin() as connection:
+        await connection.execute(text("DROP TABLE register"))
+
+
+async def asked(database: Database, register: Register, *names: str) -> list[asyncio.Task[str]]:
+    """Let all ask while the first is being written."""
+    register.free.clear()
+    first = asyncio.create_task(database.together(register.write, names[0]))
+    await register.busy.wait()
+    others = [asyncio.create_task(database.together(register.write, name)) for name in names[1:]]
+    await asyncio.sleep(0)
+    register.free.set()
+    return [first, *others]
+
+
+async def test_who_comes_meanwhile_shares_the_next_transaction(database: Database, register: Register) -> None:
+    answers = await asyncio.gather(*await asked(database, register, "ann", "bob", "cid", "dan"))
+    assert answers == ["ann is in", "bob is in", "cid is in", "dan is in"]
+    assert register.batches == [["ann"], ["bob", "cid", "dan"]]
+    assert await register.names() == ["ann", "bob", "cid", "dan"]
+
+
+async def test_who_comes_later_does_not_wait_for_anybody(database: Database, register: Register) -> None:
+    for name in ("ann", "bob"):
+        assert await database.together(register.write, name) == f"{name} is in"
+    assert register.batches == [["ann"], ["bob"]]
+
+
+async def test_what_goes_wrong_for_one_goes_wrong_for_nobody_else(database: Database, register: Register) -> None:
+    answers: list[Any] = await asyncio.gather(
+        *await asked(database, register, "ann", "bob", "ann", "dan"), return_exceptions=True
+    )
+    assert [type(each) for each in answers] == [str, str, IntegrityError, str]
+    assert await register.names() == ["ann", "bob", "dan"]
+
+
+async def test_who_stops_waiting_undoes_nothing(database: Database, register: Register) -> None:
+    ann, bob, cid = await asked(database, register, "ann", "bob", "cid")
+    ann.cancel()
+    bob.cancel()
+    assert await cid == "cid is in"
+    assert await register.names() == ["ann", "bob", "cid"]
+
+
+async def test_nobody_is_forgotten_when_more_come_than_go_into_one(database: Database, register: Register) -> None:
+    names = [f"{number:03}" for number in range(120)]
+    await asyncio.gather(*await asked(database, register, *names))
+    assert await register.names() == names
+    assert max(len(batch) for batch in register.batches) == 50
+
+
+async def test_when_the_database_is_away_all_are_told_at_once(database: Database) -> None:
+    """Not one after another, each after the time that it takes to find out."""
+    tries = 0
+
+    class Away(AbstractAsyncContextManager[AsyncSession]):
+        async def __aenter__(self) -> AsyncSession:
+            nonlocal tries
+            tries += 1
+            raise OperationalError("", {}, ConnectionRefusedError())
+
+        async def __aexit__(self, *_error: object) -> None:
+            raise AssertionError("it was never entered")
+
+    async def write(_session: AsyncSession, _jobs: Sequence[int]) -> list[int]:
+        raise AssertionError("there is no session to write with")
+
+    together = Together(Away, write)
+    answers: list[Any] = await asyncio.gather(*(together.do(number) for number in range(9)), return_exceptions=True)
+    assert {type(each) for each in answers} == {OperationalError}
+    assert tries == 2
