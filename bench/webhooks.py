@@ -3,7 +3,8 @@
 One process of the app (worker inside) and one of ``bench.relay`` take the same recorded request of Saleor, signed anew,
 each on a fresh database of the same kind; the gateway and Saleor are ``bench.counterparts``. Clients ask side by side
 and wait for each answer. Latencies are in milliseconds. Processor time is that of the one process, in
-milliseconds for one request: until the last answer, and until everything is told to Saleor as well.
+milliseconds for one request: until the last answer, and until everything is told to Saleor as well. That a page is open
+is told after ``answer_window``, or not at all if it is paid by then, as it is here; so it is in neither.
 
     python -m bench.webhooks [--requests 1500] [--shoppers 64] [--gateway-ms 50] [--database URL ...] [--json]
 

@@ -45,6 +45,9 @@ ALWAYS: dict[str, Story] = {
     ),
     "a cancellation is done, and nobody hears of it": Story((Begins(), NextCall(Trouble.ANSWER_LOST), Asks("CANCEL"))),
     "the shopper pays while staff cancel": Story((Begins(), NextCall(meanwhile=Pays()), Asks("CANCEL"))),
+    "the shopper has paid when a cancellation can be sent at last": Story(
+        (Begins(), Pays(), NextCall(Trouble.NOT_SENT, meanwhile=Works(1)), Asks("CANCEL"))
+    ),
     "the shopper pays when staff have cancelled in vain": Story(
         (Begins(), NextCall(Trouble.WE_DIE_BEFORE), Asks("CANCEL"), Pays())
     ),

@@ -39,6 +39,17 @@ async def test_in_the_end_it_is_given_up() -> None:
     assert line.attempts == 3
 
 
+async def test_what_has_become_needless_meanwhile_is_not_sent_any_more() -> None:
+    line, answers = Line(*[NotSent("no connection")] * 9), iter([True, False])
+
+    async def still() -> bool:
+        return next(answers)
+
+    with pytest.raises(NotSent):
+        await insist(line, Deadline(5), AT_ONCE, still=still)
+    assert line.attempts == 2
+
+
 async def test_what_may_have_arrived_is_never_repeated() -> None:
     line = Line(OutcomeUnknown("no answer"))
     with pytest.raises(OutcomeUnknown):

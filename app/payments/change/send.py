@@ -4,11 +4,15 @@ The operation's row is in state ``intent`` before, and says everything that the 
 webhook that asks, the worker that sends what had to wait, and the settler that closes an abandoned payment page.
 """
 
+from functools import partial
+
+from sqlmodel import select
+
 from app.gateway.errors import GatewayError
 from app.gateway.models import OperationRecord, PaymentRecord
 from app.gateway.models.operations import Capture, Refund, SplitRefund, Void
 from app.ledger.sheets import Sheet, load_by_operation
-from app.ledger.tables import Kind, MerchantAccount, Operation
+from app.ledger.tables import Kind, MerchantAccount, Operation, State
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
 from app.payments.insist import outcome_of
@@ -28,7 +32,12 @@ async def send(
     ``answering``: a webhook waits for the outcome (see ``Posting``).
     """
     assert operation.id is not None  # noqa: S101 - an intent is committed before it is sent
-    outcome = await outcome_of(lambda seconds: _call(desk, account, sheet, operation, seconds), deadline, desk.schedule)
+    outcome = await outcome_of(
+        lambda seconds: _call(desk, account, sheet, operation, seconds),
+        deadline,
+        desk.schedule,
+        still=partial(_is_intended, desk, operation.id),
+    )
     posting = Posting(now=desk.now(), schedule=desk.schedule, answering=operation.id if answering else None)
     async with desk.database.transaction() as session:
         sheet = await load_by_operation(session, operation.id)
@@ -47,6 +56,13 @@ async def send(
         await keys_accepted(desk, account.id, sheet)
     desk.wake_for([sheet])
     return sheet
+
+
+async def _is_intended(desk: Desk, operation_id: int) -> bool:
+    """Return False when a notification or a look-up has ended the operation while its call could not be sent."""
+    async with desk.database.transaction() as session:
+        state = (await session.exec(select(Operation.state).where(Operation.id == operation_id))).one()
+    return state is State.INTENT
 
 
 def _name(sheet: Sheet, operation: Operation, outcome: PaymentRecord | OperationRecord) -> None:
