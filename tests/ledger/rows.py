@@ -52,9 +52,9 @@ async def an_account(book: AccountBook, installation: OpenInstallation, **change
     return await book.add(NewAccount(**(members | changed)))
 
 
-async def a_payment(database: Database, account: MerchantAccount, number: int = 1) -> tuple[Payment, Operation]:
-    """Return a payment that waits for its shopper, with the operation that made it."""
-    payment = Payment(
+def a_new_payment(account: MerchantAccount, number: int, source: str = "checkout") -> Payment:
+    """Return a payment for that source that is not stored yet."""
+    return Payment(
         installation_id=account.installation_id,
         account_id=account.id,
         transaction_id=f"transaction-{number}",
@@ -63,10 +63,15 @@ async def a_payment(database: Database, account: MerchantAccount, number: int = 
         amount=Decimal("569.50"),
         currency="UAH",
         channel="uah",
-        source_id="checkout",
+        source_id=source,
         created_at=NOON,
         updated_at=NOON,
     )
+
+
+async def a_payment(database: Database, account: MerchantAccount, number: int = 1) -> tuple[Payment, Operation]:
+    """Return a payment that waits for its shopper, with the operation that made it."""
+    payment = a_new_payment(account, number)
     async with database.transaction() as session:
         session.add(payment)
         await session.flush()

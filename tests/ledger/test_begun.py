@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import Enum
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,8 +17,8 @@ from app.ledger.begun import Begun, Intent, Others, insert_intents, load_begun
 from app.ledger.columns import Moment, table_of
 from app.ledger.database import Database, create_engine
 from app.ledger.sheets import Sheet, load_by_order, row_id_of
-from app.ledger.tables import Flow, Kind, MerchantAccount, Operation, Payment, SplitShare, State
-from tests.ledger.rows import NOON, an_event, raw
+from app.ledger.tables import Kind, MerchantAccount, Operation, Payment, SplitShare, State
+from tests.ledger.rows import NOON, a_new_payment, an_event, raw
 
 NAMES = {"id", "payment_id", "installation_id", "account_id"}  # what ties rows together never changes
 
@@ -31,21 +32,6 @@ async def other(database_url: str) -> AsyncIterator[Database]:
 
 
 def intent(account: MerchantAccount, number: int, *, source: str = "checkout") -> Intent:
-    def payment() -> Payment:
-        return Payment(
-            installation_id=account.installation_id,
-            account_id=account.id,
-            transaction_id=f"transaction-{number}",
-            order_id=f"order{number}",
-            flow=Flow.CHARGE,
-            amount=Decimal("569.50"),
-            currency="UAH",
-            channel="uah",
-            source_id=source,
-            created_at=NOON,
-            updated_at=NOON,
-        )
-
     def operation(payment: Payment) -> Operation:
         return Operation(
             payment_id=row_id_of(payment),
@@ -63,7 +49,7 @@ def intent(account: MerchantAccount, number: int, *, source: str = "checkout") -
     def shares(operation: Operation) -> list[SplitShare]:
         return [SplitShare(operation_id=row_id_of(operation), sub_merchant_id="seller", amount=operation.amount)]
 
-    return Intent(payment, operation, shares)
+    return Intent(partial(a_new_payment, account, number, source), operation, shares)
 
 
 async def written(database: Database, account: MerchantAccount, number: int = 1, **said: Any) -> Sheet:
