@@ -15,8 +15,8 @@ class Schedule:
     ``first_settle`` and ``first_poll``: the first look after an unknown outcome, and at one that waits for the
     shopper or the bank; each further look waits twice as long, up to ``longest``.
     ``budget``: what one webhook may spend on gateway calls (laws of money, 11).
-    ``answer_window``: how long Saleor may take to read our answer; an event that the answer already carried is
-    reported only after it.
+    ``answer_window``: how long Saleor may take to read our answer; an event that the answer already carried, or a note
+    of the page that it led to, is reported only after it.
     ``expiry_grace``: how long after its last minute an unpaid payment is cancelled at the gateway.
     ``lease``: how long a worker's claim on a job lasts, and so how late the jobs of a worker that died are taken over;
     longer than any job takes, or it is done twice (which is harmless, and a waste).

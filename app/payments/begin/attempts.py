@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from app.ledger.sheets import Sheet
+from app.ledger.sheets import Sheet, row_id_of
 from app.ledger.tables import Kind, Payment, State
 from app.payments.outcome.apply import Posting
 from app.payments.outcome.balance import ZERO, balance
@@ -70,12 +70,11 @@ def close_replaced(sheets: Sequence[Sheet], newest: Payment, source: Checkout | 
 
 def _attempt(sheet: Sheet) -> Attempt:
     payment, create = sheet.payment, sheet.create
-    assert payment.id is not None  # noqa: S101 - a sheet is always of a stored payment
     now = balance(payment.flow, sheet.operations)
     released = any(each.kind in {Kind.CAPTURE, Kind.VOID} and each.state is State.SUCCESS for each in sheet.operations)
     at_the_bank = create.amount if create.state is State.PENDING else ZERO
     return Attempt(
-        number=payment.id,
+        number=row_id_of(payment),
         amount=payment.amount,
         open=now.unpaid and not link_is_missing(payment),
         covered=at_the_bank + now.charged - now.refunded + (ZERO if released else now.authorized),

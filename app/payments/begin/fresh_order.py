@@ -15,7 +15,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from app.gateway.errors import GatewayError
 from app.gateway.models import OperationRecord, PaymentRecord
 from app.gateway.models.payments import HostedPayment
-from app.ledger.sheets import Sheet, load_by_operation
+from app.ledger.sheets import Sheet, load_by_operation, row_id_of
 from app.ledger.tables import BurntOrder, Kind, MerchantAccount, Operation, State
 from app.payments.begin.intent import add_creation
 from app.payments.deadline import Deadline
@@ -150,8 +150,7 @@ async def _burn(
 ) -> tuple[HostedPayment, Sheet]:
     """Conclude the closed attempt, of which Saleor has heard nothing and will not; add the intent of the next one."""
     payment, create, now = sheet.payment, sheet.create, lost.desk.now()
-    assert payment.id is not None  # noqa: S101 - a sheet is always of a stored payment
-    session.add(BurntOrder(order_id=payment.order_id, payment_id=payment.id, burnt_at=now))
+    session.add(BurntOrder(order_id=payment.order_id, payment_id=row_id_of(payment), burnt_at=now))
     create.operation_id, create.status_code = seen.gateway_id, seen.status_code
     create.message = f"{LINK_IS_LOST}; another one is opened in its place"
     closing.message = PAGE_CLOSED

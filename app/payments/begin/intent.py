@@ -10,7 +10,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from app.gateway.models.payments import Payment as Request
 from app.ledger.begun import Intent, insert_intents
 from app.ledger.installations import OpenInstallation
-from app.ledger.sheets import Sheet
+from app.ledger.sheets import Sheet, row_id_of
 from app.ledger.tables import Kind, Mode, Operation, Payment, State
 from app.payments.desk import Desk
 from app.payments.plan.terms import Terms
@@ -85,10 +85,9 @@ async def add_creation(session: AsyncSession, desk: Desk, sheet: Sheet, request:
 
 def creation_of(desk: Desk, payment: Payment, request: Request, *, key: str) -> Operation:
     """Return the intent to create a stored payment at the gateway. ``key`` tells its attempts apart."""
-    assert payment.id is not None  # noqa: S101 - stored
     now = desk.now()
     return Operation(
-        payment_id=payment.id,
+        payment_id=row_id_of(payment),
         kind=Kind.CREATE,
         idempotency_key=key,
         state=State.INTENT,

@@ -11,7 +11,7 @@ from sqlmodel import select
 from app.gateway.errors import GatewayError
 from app.gateway.models import OperationRecord, PaymentRecord
 from app.gateway.models.operations import Capture, Refund, SplitRefund, Void
-from app.ledger.sheets import Sheet, load_by_operation
+from app.ledger.sheets import Sheet, load_by_operation, row_id_of
 from app.ledger.tables import Kind, MerchantAccount, Operation, State
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
@@ -31,17 +31,17 @@ async def send(
 
     ``answering``: a webhook waits for the outcome (see ``Posting``).
     """
-    assert operation.id is not None  # noqa: S101 - an intent is committed before it is sent
+    operation_id = row_id_of(operation)  # an intent is committed before it is sent
     outcome = await outcome_of(
         lambda seconds: _call(desk, account, sheet, operation, seconds),
         deadline,
         desk.schedule,
-        still=partial(_is_intended, desk, operation.id),
+        still=partial(_is_intended, desk, operation_id),
     )
-    posting = Posting(now=desk.now(), schedule=desk.schedule, answering=operation.id if answering else None)
+    posting = Posting(now=desk.now(), schedule=desk.schedule, answering=operation_id if answering else None)
     async with desk.database.transaction() as session:
-        sheet = await load_by_operation(session, operation.id)
-        operation = sheet.by_id(operation.id)
+        sheet = await load_by_operation(session, operation_id)
+        operation = sheet.by_id(operation_id)
         if isinstance(outcome, GatewayError):
             post_error(sheet, operation, outcome, posting)
         else:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from app.gateway.errors import GatewayError
 from app.gateway.models import OperationRecord, PaymentRecord
 from app.gateway.models.values import Method
-from app.ledger.sheets import Sheet, find_by_order, load_by_order
+from app.ledger.sheets import Sheet, find_by_order, load_by_order, row_id_of
 from app.ledger.tables import Flow, Kind, MerchantAccount, Operation, State
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
@@ -41,8 +41,7 @@ async def ask_now(desk: Desk, order_id: str) -> GatewayError | None:
     calling_until = desk.schedule.after_intent(waiting_for.updated_at)
     if waiting_for.state is State.INTENT and desk.now() < calling_until:
         raise Refusal(RefusalCode.NOT_POSSIBLE, _BEING_ASKED)
-    assert waiting_for.id is not None  # noqa: S101 - a row that was read has its id
-    return await look(desk, waiting_for.id, deadline)
+    return await look(desk, row_id_of(waiting_for), deadline)
 
 
 async def ask_to_notify(desk: Desk, order_id: str) -> list[Resent]:

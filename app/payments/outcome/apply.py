@@ -9,7 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from app.ledger.sheets import Sheet
+from app.ledger.sheets import Sheet, row_id_of
 from app.ledger.tables import EventState, Kind, Mode, Operation, Payment, SaleorEvent, State
 from app.payments.outcome.balance import ZERO, balance
 from app.payments.outcome.closing import PAGE_CLOSED, reason_of_closing
@@ -171,9 +171,8 @@ def what_is_known(payment: Payment, operation: Operation, pos_id: str) -> Known:
 
 def _post_from_outside(sheet: Sheet, pos_id: str, seen: Seen, posting: Posting) -> None:
     """Post what others did. What cannot be right is only a problem: as an operation it would be in flight for ever."""
-    assert sheet.payment.id is not None  # noqa: S101 - a sheet is always of a stored payment
     operation = Operation(
-        payment_id=sheet.payment.id,
+        payment_id=row_id_of(sheet.payment),
         kind=seen.kind,
         idempotency_key=f"gateway:{seen.gateway_id}",
         state=State.INTENT,
@@ -376,7 +375,6 @@ def _append(
 
     Saleor has no transaction of a trial, so there is nothing to tell.
     """
-    assert sheet.payment.id is not None  # noqa: S101 - a sheet is always of a stored payment
     if sheet.payment.trial or any(
         each.type == event.value and each.psp_reference == reference for each in sheet.events
     ):
@@ -384,7 +382,7 @@ def _append(
     make_way(sheet.events, now, possible=actions is not None)
     sheet.events.append(
         SaleorEvent(
-            payment_id=sheet.payment.id,
+            payment_id=row_id_of(sheet.payment),
             installation_id=sheet.payment.installation_id,
             type=event.value,
             psp_reference=reference,

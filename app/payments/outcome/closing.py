@@ -6,7 +6,7 @@ payment. Saleor hears of the payment only, with the reason that is written here.
 
 from datetime import datetime
 
-from app.ledger.sheets import Sheet
+from app.ledger.sheets import Sheet, row_id_of
 from app.ledger.tables import Kind, Mode, Operation, Payment, State
 from app.payments.outcome.balance import ZERO
 from app.payments.outcome.mapper import Seen
@@ -34,9 +34,8 @@ def cancellation(
 
     ``why`` is told to staff and to Saleor if the page is closed by it.
     """
-    assert payment.id is not None  # noqa: S101 - only the page of a stored payment is closed
     return Operation(
-        payment_id=payment.id,
+        payment_id=row_id_of(payment),
         kind=Kind.CANCEL,
         idempotency_key=key,
         state=state,

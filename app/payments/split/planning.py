@@ -14,7 +14,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.gateway.models.details import SplitItem
 from app.gateway.models.products import AnyProduct, Products
-from app.ledger.sheets import Sheet
+from app.ledger.sheets import Sheet, row_id_of
 from app.ledger.tables import Kind, MerchantAccount, Operation, SplitShare
 from app.payments.change.asked import Asked
 from app.payments.plan.fiscal import said_again
@@ -108,9 +108,8 @@ async def keep_shares(session: AsyncSession, operation: Operation, sheet: Sheet)
 
 def shares_said(operation: Operation) -> list[SplitShare]:
     """Return new rows of the shares that the request of a stored operation says."""
-    assert operation.id is not None  # noqa: S101 - stored
     return [
-        SplitShare(operation_id=operation.id, sub_merchant_id=item.sub_merchant_id, amount=item.amount)
+        SplitShare(operation_id=row_id_of(operation), sub_merchant_id=item.sub_merchant_id, amount=item.amount)
         for item in split_in(operation) or ()
     ]
 
