@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import TypeAlias
 
 import httpx2
 import structlog
@@ -20,21 +21,28 @@ from app.dashboard.order.widget import ORDER_WIDGET, OrderWidget
 from app.dashboard.parts import create_parts
 from app.dashboard.router import create_dashboard_router
 from app.dashboard.way_in import way_in
+from app.gateway.hosts import on_private_network
 from app.ledger.accounts import AccountBook
 from app.ledger.card_keys import CardKeyBook
 from app.ledger.database import Database, create_engine
 from app.ledger.emails import EmailDigests
+from app.ledger.errors import DatabaseError
 from app.ledger.inbox import Inbox
 from app.ledger.installations import InstallationBook
+from app.ledger.personal import PersonalData
+from app.outbound import CheckedTransport, Guard, is_private, no_guard
 from app.payments.desk import Addresses, Desk, Gateways
 from app.payments.learn.notify import Receipt, receive
 from app.payments.webhooks import define_webhooks
+from app.saleor.addresses import AllowList
 from app.saleor.app import AppInfo, SaleorApp
 from app.saleor.bodies import read_at_most
 from app.saleor.documents import Documents
 from app.saleor.graphql import SaleorClient
 from app.settings import Settings
 from app.shopper import standing
+from app.shopper.limits import PageLimits
+from app.shopper.look_ups import LookUps
 from app.shopper.router import create_shopper_router
 from app.static import static_files
 from app.worker.loop import Worker
@@ -48,6 +56,11 @@ log = structlog.get_logger(__name__)
 _LIMITS = httpx2.Limits(max_connections=100, max_keepalive_connections=50, keepalive_expiry=30)
 _MOST_NOTIFICATION_BYTES = 256 * 1024
 
+_TRY_AGAIN = (
+    "Something here takes too long at the moment. Try again in a minute.\n"
+    "Щось тут триває надто довго. Спробуйте ще раз за хвилину.\n"
+)
+
 # The gateway does not say what it expects (gateway facts, 7). 2xx means "kept"; anything else may bring a repeat.
 _RECEIPTS = {
     Receipt.KEPT: 200,
@@ -55,7 +68,11 @@ _RECEIPTS = {
     Receipt.UNKNOWN_ACCOUNT: 404,
     Receipt.FORGED: 401,
     Receipt.UNREADABLE: 400,
+    Receipt.UNVERIFIED: 503,
 }
+
+
+Connections: TypeAlias = Callable[[Guard], httpx2.AsyncClient]
 
 
 def utc_now() -> datetime:
@@ -63,16 +80,34 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def new_connections() -> httpx2.AsyncClient:
-    """Return a pool of connections to one side, the gateway's or Saleor's; whoever makes it closes it."""
-    return httpx2.AsyncClient(verify=_tls(), limits=_LIMITS, follow_redirects=False, trust_env=False)
+def new_connections(guard: Guard) -> httpx2.AsyncClient:
+    """Return a pool of connections to one side, the gateway's or Saleor's; whoever makes it closes it.
+
+    Hosts that ``guard`` names only lead to the public internet.
+    """
+    transport = CheckedTransport(_tls(), _LIMITS, guard)
+    return httpx2.AsyncClient(transport=transport, follow_redirects=False, trust_env=False)
+
+
+def guard_of_gateways(settings: Settings) -> Guard:
+    """Return the guard of gateways: the pages take addresses from whoever manages a store's apps.
+
+    Not where the app itself is on a private network. What is private by its name was given in a terminal.
+    """
+    return no_guard if on_private_network(settings.base_url) else lambda host: not is_private(host)
+
+
+def guard_of_saleors(settings: Settings) -> Guard:
+    """Return the guard of Saleors: where the allow-list has a ``*``, strangers choose what stands there."""
+    allowed = AllowList(settings.allowed_saleor_urls)
+    return lambda host: allowed.chosen_by_strangers(host) and not is_private(host)
 
 
 @asynccontextmanager
 async def open_desk(
     settings: Settings,
     now: Callable[[], datetime] = utc_now,
-    connections: Callable[[], httpx2.AsyncClient] = new_connections,
+    connections: Connections = new_connections,
 ) -> AsyncIterator[Desk]:
     """Give a desk with everything open behind it: the database and the gateway's connections.
 
@@ -83,7 +118,7 @@ async def open_desk(
         database = Database(create_engine(settings.database))
         stack.push_async_callback(database.close)
         accounts = AccountBook(database, vault, now)
-        http = await stack.enter_async_context(connections())
+        http = await stack.enter_async_context(connections(guard_of_gateways(settings)))
         yield Desk(
             database=database,
             installations=InstallationBook(database, vault, now),
@@ -91,6 +126,7 @@ async def open_desk(
             inbox=Inbox(database, vault),
             card_keys=CardKeyBook(database, vault),
             emails=EmailDigests(vault),
+            personal=PersonalData(vault),
             gateways=Gateways(http, accounts),
             addresses=Addresses(settings.base_url, settings.iframe_base_url),
             now=now,
@@ -102,26 +138,26 @@ async def open_desk(
 async def open_worker(
     settings: Settings,
     now: Callable[[], datetime] = utc_now,
-    connections: Callable[[], httpx2.AsyncClient] = new_connections,
+    connections: Connections = new_connections,
 ) -> AsyncIterator[tuple[Worker, Desk]]:
     """Give a worker and the desk that it works at, without the web app. Raises SettingsError."""
     async with AsyncExitStack() as stack:
         desk = await stack.enter_async_context(open_desk(settings, now, connections))
-        worker = Worker(await stack.enter_async_context(open_saleor(connections)))
+        worker = Worker(await stack.enter_async_context(open_saleor(settings, connections)))
         yield worker, replace(desk, wake=worker.wake)
 
 
 @asynccontextmanager
-async def open_saleor(connections: Callable[[], httpx2.AsyncClient] = new_connections) -> AsyncIterator[SaleorClient]:
+async def open_saleor(settings: Settings, connections: Connections = new_connections) -> AsyncIterator[SaleorClient]:
     """Give what asks Saleors, with connections of its own."""
-    async with connections() as http:
+    async with connections(guard_of_saleors(settings)) as http:
         yield SaleorClient(http, Documents(MANIFEST / "operations"))
 
 
 def create_app(
     settings: Settings,
     now: Callable[[], datetime] = utc_now,
-    connections: Callable[[], httpx2.AsyncClient] = new_connections,
+    connections: Connections = new_connections,
 ) -> FastAPI:
     """Return the app. Nothing is opened before it starts serving: then ``connections`` are made for each side."""
 
@@ -129,7 +165,7 @@ def create_app(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             desk = await stack.enter_async_context(open_desk(settings, now, connections))
-            http = await stack.enter_async_context(connections())
+            http = await stack.enter_async_context(connections(guard_of_saleors(settings)))
             client = SaleorClient(http, Documents(MANIFEST / "operations"))
             if settings.worker:
                 worker = Worker(client)
@@ -170,6 +206,7 @@ def _mount(app: FastAPI, settings: Settings, desk: Desk, http: httpx2.AsyncClien
         client=client,
         now=desk.now,
         oldest=settings.webhook_oldest,
+        budget=desk.schedule.budget,
     )
     define_webhooks(saleor, desk)
     saleor.show(ORDER_WIDGET)
@@ -177,7 +214,8 @@ def _mount(app: FastAPI, settings: Settings, desk: Desk, http: httpx2.AsyncClien
     app.include_router(
         create_shopper_router(
             find=lambda order_id: standing.find(desk, order_id),
-            on_return=lambda order_id: standing.follow_up(desk, order_id),
+            on_return=LookUps(desk).follow_up,
+            limits=PageLimits(desk.now, settings.client_address_header),
         )
     )
     app.include_router(
@@ -208,6 +246,11 @@ def _mount(app: FastAPI, settings: Settings, desk: Desk, http: httpx2.AsyncClien
         if form is None:
             return Response(status_code=413)
         return Response(status_code=_RECEIPTS[await receive(desk, account_id, form)])
+
+    @app.exception_handler(DatabaseError)
+    async def database_is_away(_request: Request, error: DatabaseError) -> PlainTextResponse:
+        log.error("the database does not answer", error=str(error))
+        return PlainTextResponse(_TRY_AGAIN, 503, headers={"Retry-After": "10"})
 
     @app.get("/health", include_in_schema=False)
     async def health() -> Response:

@@ -14,9 +14,11 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app.dashboard.framing import frame_ancestors_directive
 from app.ledger.database import async_url
+from app.ledger.private_files import make_private_folder
 from app.ledger.vault import Vault, VaultError, create_key_file, read_keys
 from app.payments.schedule import Schedule
 from app.saleor.addresses import AllowList
+from app.validation import found_wrong
 
 PREFIX = "APP_"
 
@@ -43,11 +45,13 @@ class Settings(BaseSettings):
     dashboard_origins: Annotated[tuple[str, ...], NoDecode] = ()
     host: str = "127.0.0.1"
     port: int = Field(default=8100, ge=1, le=65535)
+    max_connections: int = Field(default=500, ge=10)
     log_format: Literal["console", "json"] = "console"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     worker: bool = True
+    client_address_header: str | None = Field(default=None, min_length=1, max_length=64, pattern=r"^[A-Za-z0-9-]+$")
     webhook_max_age: float = Field(default=3600, gt=0)
-    gateway_budget: float = Field(default=12, gt=0, le=15)
+    gateway_budget: float = Field(default=12, gt=0, le=13)
     answer_window: float = Field(default=25, ge=0)
     settling_time: float = Field(default=900, gt=0)
     first_settle: float = Field(default=3, gt=0)
@@ -132,7 +136,7 @@ class Settings(BaseSettings):
         A key file that was named must exist: making a new one where the old is expected would lose every secret.
         """
         if self.secret_key_file is None:
-            self.data_dir.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.data_dir)
             create_key_file(self.key_file)
         try:
             return Vault(read_keys(self.key_file))
@@ -147,7 +151,5 @@ def read_settings() -> Settings:
     try:
         return Settings()
     except ValidationError as exc:
-        error = exc.errors(include_url=False, include_input=False)[0]
-        name = PREFIX + str(error["loc"][0]).upper()
-        words = error["msg"].removeprefix("Value error, ")
-        raise SettingsError(f"{name}: {words[:1].lower()}{words[1:]}") from exc
+        wrong = [f"{PREFIX}{each.field.upper()}: {each.words}" for each in found_wrong(exc)]
+        raise SettingsError("; ".join(wrong)) from exc

@@ -15,7 +15,7 @@ import httpx2
 
 from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
-from app.gateway.models.reports import RegisterTicket
+from app.gateway.models.reports import RegisterTicket, UnreadableLine
 from bench.loopback import LINES, POS_ID, neighbour
 
 MARKS = (0.1, 0.5, 1.0)
@@ -44,6 +44,7 @@ async def main(lines: int) -> None:
             count, total, began = 0, Decimal(), time.perf_counter()
             async with aclosing(client.reports.fetch(ticket, patience=0, timeout=30)) as register:
                 async for line in register:
+                    assert not isinstance(line, UnreadableLine), line
                     count += 1
                     total += line.amount or 0
                     if count in marks:

@@ -44,6 +44,12 @@ def read_keys(file: Path | None) -> AccountKeys:
     return AccountKeys(**given)
 
 
+def keys_again(file: Path | None) -> dict[str, str]:
+    """Return all three secrets by their field in ``AccountKeys``, for another address. Raises CommandFailed."""
+    keys = read_keys(file)
+    return {name: getattr(keys, name) for name in NAMES}
+
+
 def read_new_keys(file: Path | None) -> dict[str, str]:
     """Return those secrets that are to be replaced, by their field in ``AccountKeys``. Raises CommandFailed."""
     given, _ = _given(file)

@@ -8,14 +8,22 @@ from typing import Annotated
 import typer
 
 from app.commands import account_flags as flags
-from app.commands.account_keys import SecretsFile, read_new_keys
+from app.commands.account_keys import SecretsFile, keys_again, read_new_keys
 from app.commands.account_view import as_facts, to_json
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_account
 from app.commands.opening import at_desk
 from app.commands.terminal import AsJson, say, show, show_json
 from app.ledger.accounts import GRACE
-from app.payments.accounts.keeping import LONGEST_GRACE, Change, NameTaken, NotTaken, change_account
+from app.payments.accounts.keeping import (
+    LONGEST_GRACE,
+    Change,
+    KeysNeeded,
+    NameTaken,
+    NotTaken,
+    change_account,
+    changes_address,
+)
 from app.payments.accounts.options import Given, OptionRefusedError
 from app.payments.accounts.overview import AccountView, view
 from app.payments.accounts.places import Place
@@ -59,7 +67,7 @@ def change(
 
     A new gateway brings its own addresses of balances and registers, unless others are named. New secrets come from
     where `accounts add` takes them. They and a new address are tried out first: if the gateway does not take them,
-    nothing is changed.
+    nothing is changed. With another address all three secrets are asked for: they are sent there.
     """
     columns = flags.columns_of(given)
     place = flags.place_given(gateway, base_url, scheme_word)
@@ -67,7 +75,10 @@ def change(
     if not columns and place is None and scheme_word is None and not keys and not end_grace:
         raise CommandFailed("say what to change: `saleor-gateway accounts set --help` lists it", status=2)
     meant = at_desk(lambda desk: find_account(desk, account))
-    new_keys = read_new_keys(secrets_file) if keys else {}
+    if changes_address(meant, Change(columns, place)):
+        new_keys = keys_again(secrets_file)
+    else:
+        new_keys = read_new_keys(secrets_file) if keys else {}
 
     async def keep(desk: Desk) -> AccountView:
         row = await find_account(desk, meant.id)
@@ -86,6 +97,8 @@ def change(
             ) from taken
         except OptionRefusedError as exc:
             raise flags.not_right(exc) from exc
+        except KeysNeeded as needed:  # somebody else has changed the account meanwhile
+            raise CommandFailed(f"nothing was changed: {needed}", status=2) from needed
         if end_grace:
             row = await desk.accounts.forget_previous_secret(row.id)
         return await view(desk, row)

@@ -66,8 +66,10 @@ def _from_file(path: Path) -> SplitRules:
     try:
         with path.open("rb") as file:
             text = file.read(LONGEST).decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandFailed(f"the split rules cannot be read: {error}", status=2) from error
+    except OSError as error:
+        raise CommandFailed(f"the split rules {path} cannot be read: {error.strerror}", status=2) from error
+    except UnicodeDecodeError as error:
+        raise CommandFailed(f"the split rules {path} cannot be read: they are not UTF-8", status=2) from error
     try:
         return rules_in(text, as_json=path.suffix.lower() == ".json")
     except RulesError as error:

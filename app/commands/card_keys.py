@@ -1,4 +1,4 @@
-"""``card-keys``: the keys for which storefronts encrypt cards."""
+"""``card-keys``: the keys for which storefronts encrypt cards; each store has its own."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -7,14 +7,17 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from app.commands.finding import find_installation
 from app.commands.opening import at_desk
-from app.commands.terminal import AsJson, moment, say, show, show_json, table
+from app.commands.terminal import AsJson, moment, plain, say, show, show_json, table
 from app.ledger.tables import CardKey
 from app.payments.cards.keys import GRACE, OFFERED_FOR, outdated_among
 from app.payments.cards.keys import rotate as rotated
 from app.payments.desk import Desk
 
 commands = typer.Typer(help="The keys for which storefronts encrypt cards.", no_args_is_help=True)
+
+Saleor = Annotated[str | None, typer.Option("--saleor", metavar="URL", help="Of which Saleor, if several.")]
 
 _NONE = (
     "There is no card key yet: the first is made when a storefront asks how to pay with an account that takes cards."
@@ -23,30 +26,38 @@ _NONE = (
 
 @commands.command("list")
 def show_keys(as_json: AsJson = False) -> None:
-    """Show the card keys, which of them is offered, and until when."""
+    """Show the card keys of all stores, which of them is offered, and until when."""
 
-    async def read(desk: Desk) -> tuple[Sequence[CardKey], datetime]:
-        return await desk.card_keys.all(), desk.now()
+    async def read(desk: Desk) -> tuple[list[tuple[str, Sequence[CardKey]]], datetime]:
+        stores = await desk.installations.all()
+        return [(each.saleor_api_url, await desk.card_keys.of(each.id).all()) for each in stores], desk.now()
 
-    keys, now = at_desk(read)
-    ends = _ends(keys)
-    outdated = outdated_among(keys, now)
-    words = ["offered" if key is keys[0] else "deleted soon" if key.kid in outdated else "opens" for key in keys]
+    stores, now = at_desk(read)
+    found = [(saleor, *row) for saleor, keys in stores for row in _states(keys, now)]
     if as_json:
-        shown = zip(keys, words, ends, strict=True)
-        show_json([_to_json(key, word, end) for key, word, end in shown])
+        show_json([_to_json(saleor, key, word, end) for saleor, key, word, end in found])
         return
-    if not keys:
+    if not found:
         say(_NONE)
         return
     rows = table("Key", "State", "Until (UTC)")
-    for key, word, end in zip(keys, words, ends, strict=True):
-        rows.add_row(key.kid, Text(word, "green" if word == "offered" else "dim"), f"{end:%Y-%m-%d %H:%M}")
+    for saleor, key, word, end in found:
+        state = Text(word, "green" if word == "offered" else "dim")
+        rows.add_row(Text.assemble(key.kid, ("\n" + plain(saleor), "dim")), state, f"{end:%Y-%m-%d %H:%M}")
     show(rows)
+
+
+def _states(newest_first: Sequence[CardKey], now: datetime) -> list[tuple[CardKey, str, datetime]]:
+    """Return each of a store's keys with its state and until when that lasts."""
+    outdated = outdated_among(newest_first, now)
+    words = ["deleted soon" if key.kid in outdated else "opens" for key in newest_first]
+    return list(zip(newest_first, ["offered", *words[1:]], _ends(newest_first), strict=True)) if newest_first else []
 
 
 @commands.command("rotate")
 def rotate(
+    *,
+    saleor: Saleor = None,
     forget_old: Annotated[
         bool,
         typer.Option(
@@ -57,16 +68,17 @@ def rotate(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a new card key and offer it from now on."""
+    """Make a new card key for a store and offer it from now on."""
 
-    async def work(desk: Desk) -> CardKey:
-        return await rotated(desk.card_keys, desk.now(), forget_old=forget_old)
+    async def work(desk: Desk) -> tuple[str, CardKey]:
+        store = await find_installation(desk, saleor)
+        return store.saleor_api_url, await rotated(desk.card_keys.of(store.id), desk.now(), forget_old=forget_old)
 
-    key = at_desk(work)
+    address, key = at_desk(work)
     if as_json:
-        show_json(_to_json(key, "offered", key.created_at + OFFERED_FOR))
+        show_json(_to_json(address, key, "offered", key.created_at + OFFERED_FOR))
         return
-    say(f"Storefronts are offered the key {key.kid} from now on.")
+    say(f"Storefronts of {address} are offered the key {key.kid} from now on.")
     say("Older keys are deleted." if forget_old else "Older keys open for one more day.")
 
 
@@ -76,5 +88,5 @@ def _ends(newest_first: Sequence[CardKey]) -> list[datetime]:
     return [each + (GRACE if number else OFFERED_FOR) for number, each in enumerate([*made[:1], *made[:-1]])]
 
 
-def _to_json(key: CardKey, state: str, until: datetime) -> dict[str, object]:
-    return {"kid": key.kid, "state": state, "made": moment(key.created_at), "until": moment(until)}
+def _to_json(saleor: str, key: CardKey, state: str, until: datetime) -> dict[str, object]:
+    return {"saleor": saleor, "kid": key.kid, "state": state, "made": moment(key.created_at), "until": moment(until)}

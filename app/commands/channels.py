@@ -14,6 +14,7 @@ from app.main import open_saleor
 from app.payments.accounts.channels import ChannelMap, ChannelStanding, is_slug, read_channels
 from app.payments.accounts.overview import views
 from app.payments.desk import Desk
+from app.settings import read_settings
 
 commands = typer.Typer(help="Which merchant account takes the money of which sales channel.", no_args_is_help=True)
 
@@ -95,7 +96,7 @@ def check_channels(saleor: flags.Saleor = None, as_json: AsJson = False) -> None
 
     async def look(desk: Desk) -> ChannelMap:
         installation = await find_installation(desk, saleor)
-        async with open_saleor() as client:
+        async with open_saleor(read_settings()) as client:
             return await read_channels(desk, client, installation)
 
     found = at_desk(look)

@@ -1,5 +1,6 @@
 """``installations``: the Saleors that have installed the app."""
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -8,9 +9,10 @@ from rich.text import Text
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_installation
 from app.commands.opening import at_desk
-from app.commands.terminal import AsJson, plain, say, show, show_json, table
+from app.commands.terminal import AsJson, moment, plain, say, show, show_json, table
 from app.dashboard.way_in import dashboard_of
 from app.ledger.installations import OpenInstallation
+from app.ledger.moves import Moved, MoveRefusedError, move
 from app.payments.accounts.overview import views
 from app.payments.desk import Desk
 from app.saleor.dashboard_address import read_dashboard_address
@@ -83,6 +85,40 @@ def set_installation(
     say(f"The Dashboard of {changed.saleor_api_url} is at {dashboard_of(changed) or 'an address that is not known'}.")
 
 
+@commands.command("move")
+def move_installation(
+    old: Annotated[str, typer.Argument(metavar="OLD", help="The address that the Saleor had.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The one that it has, where the app is installed anew.")],
+    as_json: AsJson = False,
+) -> None:
+    """Let everything of a Saleor follow it to its new address: payments, merchant accounts, channels.
+
+    Install the app at the new address first: its new token stays in force. Where anything would get lost, nothing is
+    changed.
+    """
+
+    async def do(desk: Desk) -> tuple[Moved, OpenInstallation]:
+        before, after = await find_installation(desk, old), await find_installation(desk, new)
+        try:
+            async with desk.database.transaction() as session:
+                moved = await move(
+                    session, before.id, after.id, emails=desk.emails, personal=desk.personal, now=desk.now()
+                )
+        except MoveRefusedError as exc:
+            raise CommandFailed(str(exc)) from exc
+        desk.installations.forget()
+        return moved, await desk.installations.get(before.id)
+
+    moved, where = at_desk(do)
+    if as_json:
+        show_json(asdict(moved) | {"saleor": where.saleor_api_url})
+        return
+    say(
+        f"{moved.payments} payments, {moved.accounts} merchant accounts and {moved.channels} channels belong to "
+        f"{where.saleor_api_url} now."
+    )
+
+
 def _to_json(each: OpenInstallation, accounts: int) -> dict[str, object]:
     return {
         "saleor": each.saleor_api_url,
@@ -91,12 +127,20 @@ def _to_json(each: OpenInstallation, accounts: int) -> dict[str, object]:
         "verified": each.verified,
         "dashboard_url": dashboard_of(each),
         "pending": each.pending_token is not None,
+        "unauthorised_since": moment(each.unauthorised_since),
         "accounts": accounts,
     }
 
 
 def _state(each: OpenInstallation) -> Text:
-    """Return whether Saleor takes the token that it gave us: it does not before staff have activated the app."""
+    """Return whether Saleor takes the token that it gave us: it does not before staff have activated the app.
+
+    Tokens that anybody may have brought say nothing of an installation that works.
+    """
+    if each.verified and each.unauthorised_since is None:
+        return Text("installed", "green")
+    if each.verified and each.pending_token is None:
+        return Text(f"removed or switched off\nsince {each.unauthorised_since:%Y-%m-%d %H:%M} UTC", "red")
     if each.pending_token is None:
-        return Text("installed", "green") if each.verified else Text("not finished", "yellow")
+        return Text("not finished", "yellow")
     return Text("installed again:\nactivate the app" if each.verified else "activate the app", "yellow")

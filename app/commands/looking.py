@@ -25,7 +25,7 @@ class Judged(StrEnum):
 def looked_at(payment: AnyName, as_json: AsJson = False) -> None:
     """Say that you have looked at a payment's problems. What the gateway merely repeats is no problem again.
 
-    Refused keys stay a problem until the gateway accepts them.
+    Refused keys stay a problem until the gateway accepts them; what is about an open outcome, until it is settled.
     """
 
     async def do(desk: Desk) -> tuple[str, tuple[str, ...]]:

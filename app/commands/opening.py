@@ -16,6 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from app.commands.failure import CommandFailed
 from app.ledger.accounts import AccountError
 from app.ledger.database import is_sqlite
+from app.ledger.errors import CommitUnknownError, DatabaseError
 from app.ledger.migrate import current_revision, migrate, newest_revision
 from app.ledger.vault import VaultError
 from app.main import open_desk
@@ -79,6 +80,10 @@ async def _at_desk(settings: Settings, work: Callable[[Desk], Awaitable[T]]) -> 
         raise CommandFailed(str(exc)) from exc
     except VaultError as exc:
         raise CommandFailed(f"{exc} ({settings.key_file.absolute()})") from exc
+    except CommitUnknownError as exc:
+        raise CommandFailed(f"{exc}: look whether it is done before you do it again") from exc
+    except DatabaseError as exc:
+        raise CommandFailed(f"{exc}: nothing was changed") from exc
     except DBAPIError as exc:
         # Its own words would quote the statement with all that it writes.
         raise CommandFailed(f"the database did not do it ({type(exc.orig).__name__}): nothing was changed") from exc

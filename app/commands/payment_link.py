@@ -21,6 +21,7 @@ from app.main import open_saleor
 from app.payments.begin.payment_link import payment_link
 from app.payments.desk import Desk
 from app.payments.refusal import Refusal
+from app.settings import read_settings
 
 
 def link(
@@ -49,7 +50,7 @@ def link(
 
     async def do(desk: Desk) -> tuple[Sheet, str]:
         installation = await find_installation(desk, saleor)
-        async with open_saleor() as client:
+        async with open_saleor(read_settings()) as client:
             try:
                 sheet = await payment_link(desk, client, installation, order_id, amount=wanted, attempt=request)
             except Refusal as refusal:

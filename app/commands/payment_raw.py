@@ -12,7 +12,6 @@ from app.commands.opening import at_desk
 from app.commands.payment_view import AnyName
 from app.commands.terminal import AsJson, moment, say, show, show_json
 from app.gateway.errors import GatewayError
-from app.ledger.sheets import former_orders
 from app.payments.desk import Desk
 from app.payments.learn.ask import records_now
 from app.payments.show.raw import Raw, raw, raw_records
@@ -46,8 +45,7 @@ def show_raw(
 async def _messages(desk: Desk, payment: str) -> list[Raw]:
     async with desk.database.transaction() as session:
         sheet = await find_payment(session, payment)
-        burnt = await former_orders(session, sheet.payment)
-    return raw(sheet, await desk.inbox.of_order(sheet.payment.account_id, sheet.payment.order_id, *burnt))
+    return raw(sheet, await desk.inbox.of_order(sheet.payment.account_id, sheet.payment.order_id))
 
 
 async def _records(desk: Desk, payment: str) -> str:

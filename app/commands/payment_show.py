@@ -13,7 +13,7 @@ from app.commands.payment_shares import share_table, shares_to_json
 from app.commands.payment_view import AnyName, listed, summary
 from app.commands.terminal import AsJson, fact, fact_sheet, moment, plain, say, show, show_json
 from app.ledger.inbox import Kept
-from app.ledger.sheets import Sheet, former_orders
+from app.ledger.sheets import Sheet
 from app.ledger.tables import MerchantAccount
 from app.payments.desk import Desk
 from app.payments.outcome.balance import balance
@@ -37,12 +37,11 @@ def show_payment(payment: AnyName, as_json: AsJson = False) -> None:
             sheets = await find_payments(session, payment)
             sheet = sheets[0]
             account = await session.get_one(MerchantAccount, sheet.payment.account_id)
-            burnt = list(await former_orders(session, sheet.payment))
         if len(sheets) > 1:
             return sheets
         saleor = (await desk.installations.get(sheet.payment.installation_id)).saleor_api_url
-        notifications = await desk.inbox.of_order(account.id, sheet.payment.order_id, *burnt)
-        return _Story(sheet, burnt, account, saleor, notifications)
+        notifications = await desk.inbox.of_order(account.id, sheet.payment.order_id)
+        return _Story(sheet, account, saleor, notifications)
 
     found = at_desk(read)
     if isinstance(found, list):
@@ -72,10 +71,9 @@ def show_payment(payment: AnyName, as_json: AsJson = False) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Story:
-    """Everything that there is to tell of a payment. ``burnt``: the order ids that it had before."""
+    """Everything that there is to tell of a payment."""
 
     sheet: Sheet
-    burnt: list[str]
     account: MerchantAccount
     saleor: str
     notifications: Sequence[Kept]
@@ -86,7 +84,6 @@ def _to_json(story: _Story, entries: Sequence[Entry], expected: Sequence[Expecte
     now = balance(sheet.payment.flow, sheet.operations)
     return {
         **summary(sheet),
-        "given_up_orders": story.burnt,
         "saleor": story.saleor,
         "account_name": story.account.name,
         "authorized": now.authorized,
@@ -112,8 +109,6 @@ def _facts(story: _Story) -> Table:
     facts = fact_sheet()
     fact(facts, "payment", f"{payment.amount} {payment.currency}: {standing(sheet)}", "bold")
     fact(facts, "gateway order", payment.order_id)
-    if story.burnt:
-        fact(facts, "given up before", ", ".join(story.burnt))
     fact(facts, "transaction", payment.transaction_id)
     number = f"order {payment.order_number}, " if payment.order_number else ""
     fact(facts, "Saleor", f"{story.saleor} ({number}channel {payment.channel})")

@@ -10,8 +10,10 @@ import structlog
 import uvicorn
 from starlette.types import ASGIApp
 
+from app.commands.connections import bounded_protocol
 from app.commands.opening import bring_up_to_date, require_newest
 from app.ledger.database import is_sqlite
+from app.ledger.private_files import make_private_folder
 from app.logs import configure_logs
 from app.main import create_app, open_worker
 from app.settings import Settings, read_settings
@@ -33,16 +35,22 @@ def serve(settings: Settings, app: ASGIApp) -> None:
     configure_logs(settings.log_format, settings.log_level)
     settings.open_vault()
     asyncio.run(_prepare_database(settings))
-    config = uvicorn.Config(
+    _Server(server_config(settings, app)).run()
+
+
+def server_config(settings: Settings, app: ASGIApp) -> uvicorn.Config:
+    """Return how ``app`` is served."""
+    return uvicorn.Config(
         app,
         host=settings.host,
         port=settings.port,
+        http=bounded_protocol(settings.max_connections),
+        ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=int(settings.gateway_budget) + _ANSWERING_TAKES_AT_MOST,
     )
-    _Server(config).run()
 
 
 def run_worker() -> None:
@@ -57,7 +65,7 @@ def migrate_database() -> None:
     """Bring the database to the newest shape."""
     settings = read_settings()
     if is_sqlite(settings.database):
-        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        make_private_folder(settings.data_dir)
     asyncio.run(bring_up_to_date(settings))
 
 

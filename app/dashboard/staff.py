@@ -17,7 +17,9 @@ MANAGE_APPS = "MANAGE_APPS"
 _BEARER = "Bearer "
 _REASONS = {
     "EXPIRED_TOKEN": marked("This page has been open for too long: reload it in the Saleor Dashboard."),
-    "NOT_INSTALLED": marked("This Saleor has not installed the app, or not completely. Install it again."),
+    "BAD_TOKEN": marked(
+        "The app does not know this Saleor. Reload the page; if that does not help, install the app again."
+    ),
 }
 _NOT_PERMITTED = {
     (HANDLE_PAYMENTS,): marked("To see payments you need the permission “Handle payments” in Saleor."),

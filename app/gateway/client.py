@@ -6,7 +6,8 @@ Reads raise the same errors and are safe to repeat.
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from dataclasses import replace
+from secrets import token_hex
 from typing import Any
 
 import httpx2
@@ -14,21 +15,32 @@ import httpx2
 from app.gateway import answers
 from app.gateway.balances import BalanceDesk
 from app.gateway.credentials import Credentials
-from app.gateway.errors import DuplicateOrder, InvalidRequest, NotFound, OutcomeUnknown
+from app.gateway.errors import (
+    DuplicateOrder,
+    InvalidRequest,
+    NotFound,
+    NotTheGateway,
+    OutcomeUnknown,
+    RateLimited,
+    Refused,
+)
 from app.gateway.models.base import Asked
 from app.gateway.models.checkout import Checkout
 from app.gateway.models.operations import Capture, Refund, Secondary, SplitRefund, Void
 from app.gateway.models.payments import DirectPayment, HostedPayment, Payment, Sector
 from app.gateway.models.payout import Payout
-from app.gateway.models.records import OperationRecord, PaymentRecord, Unreadable, read_record, read_records
+from app.gateway.models.records import OperationRecord, PaymentRecord, Records, Unreadable, read_record, read_records
 from app.gateway.models.values import Method
+from app.gateway.pages import payment_page
 from app.gateway.reports import Reports
 from app.gateway.statuses import Status
 from app.gateway.subscriptions import Subscriptions
 from app.gateway.transport import Answer, Call, Transport, Verb, path_step
 from app.gateway.wallets import Wallets
 
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+# "See other", and what older servers say for it. 301, 307 and 308 repeat the request elsewhere: it is the interface
+# that has moved then, and where it is now is no page (gateway interface, 1b).
+_LEADS_TO_THE_PAGE = frozenset({302, 303})
 _PAYMENT, _SPLIT_PURCHASE = "/api/v1/payment", "/api/v1/split/purchase"
 
 
@@ -53,6 +65,7 @@ class GatewayClient:
         sector: Sector = Sector.GENERAL,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
+        self._http = http
         self._transport = Transport(http, credentials)
         self._credentials = credentials
         self._sector = sector
@@ -80,8 +93,11 @@ class GatewayClient:
         payment.check_sector(self._sector)
         call = self._creation(payment, query=(("qr", "true"),) if qr else ())
         answer = await self._transport.exchange(call, timeout=timeout)
-        if answer.status in _REDIRECTS:
+        if answer.status in _LEADS_TO_THE_PAGE:
             return _checkout(call, answer, answer.headers.get("location"), is_qr=False)
+        if 300 <= answer.status < 400:
+            words = "sent elsewhere: this is not the address of the gateway's interface"
+            raise call.error(NotTheGateway, words, http_status=answer.status)
         data = answers.content(call, answer)
         if isinstance(data, dict):
             payment_id = data.get("payment_id")
@@ -135,19 +151,20 @@ class GatewayClient:
 
     # Looking up
 
-    async def order(self, order_id: str, *, timeout: float) -> tuple[PaymentRecord | OperationRecord, ...]:
-        """All operations of an order (gateway interface, 8); empty when the gateway knows no such order."""
+    async def order(self, order_id: str, *, timeout: float) -> Records:
+        """All operations of an order (gateway interface, 8); empty when the gateway knows no such order.
+
+        Some of them may be ``unreadable``: then what is not there may yet have happened.
+        """
         return await self._look_up(self._order_path(order_id), order_id, timeout)
 
-    async def operation(
-        self, order_id: str, method: Method, *, timeout: float
-    ) -> tuple[PaymentRecord | OperationRecord, ...]:
+    async def operation(self, order_id: str, method: Method, *, timeout: float) -> Records:
         """The operations of one kind of an order (gateway interface, 8); empty when there is none."""
         return await self._look_up(f"{self._order_path(order_id)}/{method}", order_id, timeout)
 
     async def resend(
         self, order_id: str, method: Method, *, transaction_id: str | None = None, timeout: float
-    ) -> tuple[PaymentRecord | OperationRecord, ...]:
+    ) -> Records:
         """Have the webhook of an operation sent again (gateway interface, 9).
 
         For a subscription ``transaction_id`` selects one of its payments, the latest otherwise.
@@ -157,15 +174,34 @@ class GatewayClient:
             query.append(("transactionId", transaction_id))
         return await self._look_up(f"{self._order_path(order_id)}/{method}", order_id, timeout, query=tuple(query))
 
-    async def check_credentials(self, *, timeout: float) -> None:
+    async def check_credentials(self, *, timeout: float) -> bool:
         """Ask for order "0" with the account's keys: raises ``BadCredentials`` if they are wrong.
 
-        Whether there is such an order does not matter, only that the gateway itself answers.
+        Whether there is such an order does not matter, only that the gateway itself answers. False when it says that
+        there is none, or shows nothing: where no such address exists it may say the same, to any keys (see
+        ``refuses_other_keys``).
         """
         call = self._call("GET", self._order_path("0"), "0")
         answer = await self._transport.exchange(call, timeout=timeout)
-        with suppress(NotFound):
-            answers.content(call, answer)
+        try:
+            return bool(_records(call, answer, answers.content(call, answer)))
+        except NotFound:
+            return False
+
+    async def refuses_other_keys(self, *, timeout: float) -> bool:
+        """Ask the same with keys that are made up: True when they are refused.
+
+        If they are not, the answer to ``check_credentials`` does not depend on the keys, and proves nothing of them.
+        """
+        made_up = {name: token_hex(16) for name in ("api_key", "api_secret", "endpoints_key")}
+        stranger = GatewayClient(self._http, replace(self._credentials, **made_up, previous_api_secrets=()))
+        try:
+            await stranger.check_credentials(timeout=timeout)
+        except RateLimited:
+            raise
+        except Refused:
+            return True
+        return False
 
     # How it is done
 
@@ -210,13 +246,13 @@ class GatewayClient:
 
     async def _look_up(
         self, path: str, order_id: str, timeout: float, *, query: tuple[tuple[str, str], ...] = ()
-    ) -> tuple[PaymentRecord | OperationRecord, ...]:
+    ) -> Records:
         call = self._call("GET", path, order_id, query=query)
         answer = await self._transport.exchange(call, timeout=timeout)
         try:
             data = answers.content(call, answer)
         except NotFound:
-            return ()
+            return Records(())
         return _records(call, answer, data)
 
 
@@ -233,7 +269,7 @@ def _one(call: Call, answer: Answer, data: object) -> PaymentRecord | OperationR
     return record
 
 
-def _records(call: Call, answer: Answer, data: object) -> tuple[PaymentRecord | OperationRecord, ...]:
+def _records(call: Call, answer: Answer, data: object) -> Records:
     try:
         return read_records(data)
     except Unreadable as exc:
@@ -243,7 +279,7 @@ def _records(call: Call, answer: Answer, data: object) -> tuple[PaymentRecord | 
 def _checkout(call: Call, answer: Answer, link: object, *, is_qr: bool, payment_id: str | None = None) -> Checkout:
     read = Checkout.from_qr if is_qr else Checkout.from_form
     try:
-        return read(str(link or ""), payment_id=payment_id)
+        return read(payment_page(str(link or ""), call.base_url), payment_id=payment_id)
     except ValueError:
-        message = "a checkout link that is not an absolute http(s) address"
-        raise call.error(OutcomeUnknown, message, http_status=answer.status) from None
+        message = "a checkout link that leads to no payment page"
+        raise call.error(NotTheGateway, message, http_status=answer.status) from None

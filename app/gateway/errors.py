@@ -5,12 +5,14 @@
     GatewayError
     |- InvalidRequest          the request breaks a limit of the interface; nothing was sent
     |- NotSent                 no connection: nothing was sent, safe to repeat
+    |- KeysNotOpened           the account's keys cannot be opened on this machine: nothing was sent
     |- Refused                 the gateway read the request and did not do it (4xx)
     |  |- DuplicateOrder       this order id was used before: perhaps by our own, lost attempt. Look it up
-    |  |- NotFound             the gateway has no such record, or no such endpoint
+    |  |- NotFound             the gateway has no such record, or no such endpoint; said in its own shape
     |  |- BadCredentials       the account's keys are wrong
     |  `- RateLimited          too many requests; ``pause`` says for how long to wait, when the gateway says it
     |- OutcomeUnknown          the request left, no readable answer came: it may have been done. Look it up
+    |  `- NotTheGateway        a 4xx not in the gateway's own shape, or a redirect to no page: a proxy, a wrong address
     |- ReportNotReady          the register is still being made
     `- NotificationError
        |- ForgedNotification   a webhook that none of the account's secrets signed
@@ -98,8 +100,15 @@ class NotSent(GatewayError):
     """The request did not leave this machine. Nothing happened; the same request may be repeated."""
 
 
+class KeysNotOpened(GatewayError):
+    """None of this machine's secret keys opens the account's keys. Nothing was sent, nor can it be."""
+
+
 class Refused(GatewayError):
-    """The gateway answered that it did not do it. ``violations`` names the fields, when the gateway does."""
+    """The gateway answered that it did not do it. ``violations`` names the fields, when the gateway does.
+
+    ``status_code`` is that of the table of status codes, when the gateway names one: ``code`` may be another.
+    """
 
     def __init__(
         self,
@@ -112,8 +121,10 @@ class Refused(GatewayError):
         code: str | None = None,
         http_status: int | None = None,
         pause: float | None = None,
+        status_code: str | None = None,
     ) -> None:
         super().__init__(message, method=method, path=path, order_id=order_id, code=code, http_status=http_status)
+        self.status_code = status_code
         self.violations = violations
         self.pause = pause
 
@@ -123,7 +134,7 @@ class DuplicateOrder(Refused):
 
 
 class NotFound(Refused):
-    """HTTP 404 in the gateway's own words. A 404 without them is a plain ``Refused``: it may be a proxy's."""
+    """HTTP 404 in the gateway's own shape. Any other is ``NotTheGateway``: it may be a proxy's."""
 
 
 class BadCredentials(Refused):
@@ -136,6 +147,18 @@ class RateLimited(Refused):
 
 class OutcomeUnknown(GatewayError):
     """The request left and may have been done. Never repeat it: look the order up."""
+
+
+class NotTheGateway(OutcomeUnknown):
+    """What the gateway did not say in its own shape: a 4xx of a proxy or another API, a redirect that leads to no page.
+
+    Redirects also say that the account's address is not, or no longer, that of the gateway's interface.
+    """
+
+    @property
+    def wrong_address(self) -> bool:
+        """Whether the answer leads elsewhere, and not to a payment page."""
+        return self.http_status is not None and self.http_status < 400
 
 
 class ReportNotReady(GatewayError):

@@ -3,7 +3,6 @@
 Presets are only a help for filling in a form: whatever is entered there wins.
 """
 
-import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -11,10 +10,10 @@ from urllib.parse import urlsplit
 
 from app.gateway.errors import InvalidRequest
 from app.gateway.models.values import absolute_url
+from app.outbound import is_private
 
 # Targets of webhooks without an arrangement with the provider (gateway interface, Limits).
 WEBHOOK_PORTS = frozenset({443, 8443})
-_PRIVATE_NAMES = (".localhost", ".internal", ".local", ".test")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ def safe_base_url(field: str, url: str) -> str:
         raise InvalidRequest(field, str(refusal), _plain(url)) from None
     if parts.query or parts.fragment or "?" in url or "#" in url or "@" in parts.netloc:
         raise InvalidRequest(field, "no query, fragment, user or password in it", _plain(url))
-    if parts.scheme == "http" and not _private(parts.hostname or ""):
+    if parts.scheme == "http" and not is_private(parts.hostname or ""):
         raise InvalidRequest(field, "https, unless it is this machine or a private network", _plain(url))
     return url.rstrip("/")
 
@@ -77,7 +76,7 @@ def reachable_by_webhook(url: str) -> bool:
         parts = urlsplit(absolute_url(url))
     except ValueError:
         return False
-    return parts.scheme == "https" and (parts.port or 443) in WEBHOOK_PORTS and not _private(parts.hostname or "")
+    return parts.scheme == "https" and (parts.port or 443) in WEBHOOK_PORTS and not is_private(parts.hostname or "")
 
 
 def on_private_network(url: str) -> bool:
@@ -86,17 +85,9 @@ def on_private_network(url: str) -> bool:
     What is no address at all counts as one.
     """
     try:
-        return _private(urlsplit(absolute_url(url)).hostname or "")
+        return is_private(urlsplit(absolute_url(url)).hostname or "")
     except ValueError:
         return True
-
-
-def _private(host: str) -> bool:
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return "." not in host or host.endswith(_PRIVATE_NAMES)
-    return address.is_private
 
 
 def _plain(url: str) -> str:

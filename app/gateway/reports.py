@@ -12,8 +12,15 @@ from typing import Any
 from app.gateway import answers
 from app.gateway.credentials import Credentials
 from app.gateway.errors import InvalidRequest, OutcomeUnknown, ReportNotReady
-from app.gateway.lines import json_lines
-from app.gateway.models.reports import RegisterLine, RegisterRequest, RegisterTicket, TransactionLine, check_period
+from app.gateway.lines import read_list
+from app.gateway.models.reports import (
+    RegisterLine,
+    RegisterRequest,
+    RegisterTicket,
+    TransactionLine,
+    UnreadableLine,
+    check_period,
+)
 from app.gateway.models.values import to_milliseconds
 from app.gateway.transport import Call, Transport, Verb, path_step
 
@@ -34,7 +41,9 @@ class Reports:
         self._credentials = credentials
         self._sleep = sleep
 
-    async def period(self, start: datetime, end: datetime, *, timeout: float) -> AsyncGenerator[TransactionLine, None]:
+    async def period(
+        self, start: datetime, end: datetime, *, timeout: float
+    ) -> AsyncGenerator[TransactionLine | UnreadableLine, None]:
         """All transactions between two moments (gateway interface, 8). ``timeout`` is the longest silence."""
         check_period("startDate", "enddate", start, end)
         call = Call(
@@ -44,9 +53,9 @@ class Reports:
             # Two spellings of "date": the interface's own.
             query=(("startDate", str(to_milliseconds(start))), ("enddate", str(to_milliseconds(end)))),
         )
-        async with aclosing(json_lines(self._transport, call, timeout=timeout)) as lines:
-            async for members in lines:
-                yield answers.read(call, TransactionLine, members)
+        async with aclosing(read_list(self._transport, call, TransactionLine, timeout=timeout)) as lines:
+            async for line in lines:
+                yield line
 
     async def start(self, request: RegisterRequest, *, timeout: float) -> RegisterTicket:
         """Have a register made (gateway interface, 10). Longer than 31 days: see ``periods``."""
@@ -59,21 +68,21 @@ class Reports:
 
     async def fetch(
         self, ticket: RegisterTicket, *, patience: float, timeout: float
-    ) -> AsyncGenerator[RegisterLine, None]:
+    ) -> AsyncGenerator[RegisterLine | UnreadableLine, None]:
         """The lines of a register. ``timeout`` is the longest silence, in seconds.
 
         While it is not ready, waits: a second at first, then twice as long each time, half a minute at most, and
-        ``patience`` seconds in all; then raises ``ReportNotReady``. A register that ends before the announced number
-        of records is ``OutcomeUnknown``: fetch it again.
+        ``patience`` seconds in all; then raises ``ReportNotReady``. At the end of a register with fewer or more records
+        than were announced comes ``OutcomeUnknown``: fetch it again.
         """
         call = self._call("GET", f"/streaming-report/fetch/{path_step(ticket.report_id)}", None)
         waited, pause, count = 0.0, FIRST_PAUSE, 0
         while True:
             try:
-                async with aclosing(json_lines(self._transport, call, timeout=timeout)) as lines:
-                    async for members in lines:
-                        count += 1
-                        yield answers.read(call, RegisterLine, members)
+                async with aclosing(read_list(self._transport, call, RegisterLine, timeout=timeout)) as lines:
+                    async for line in lines:
+                        count += not isinstance(line, UnreadableLine) or line.is_record
+                        yield line
                 break
             except ReportNotReady:
                 if count or waited + pause > patience:
@@ -82,6 +91,9 @@ class Reports:
             waited, pause = waited + pause, min(pause * 2, LONGEST_PAUSE)
         if ticket.count is not None and count < ticket.count:
             raise call.error(OutcomeUnknown, f"the register broke off: {count} of {ticket.count} records")
+        if ticket.count is not None and count > ticket.count:
+            words = f"the register has {count} records, and {ticket.count} were announced"
+            raise call.error(OutcomeUnknown, words)
 
     def _call(self, method: Verb, path: str, body: dict[str, Any] | None) -> Call:
         base_url = self._credentials.register_url or self._credentials.base_url

@@ -9,7 +9,7 @@ from typing import Literal
 from app.gateway import answers
 from app.gateway.credentials import Credentials
 from app.gateway.errors import InvalidRequest, OutcomeUnknown
-from app.gateway.models.records import OperationRecord, PaymentRecord, Unreadable, read_records
+from app.gateway.models.records import OperationRecord, Records, Unreadable, read_records
 from app.gateway.models.subscriptions import Subscription, SubscriptionRefund
 from app.gateway.models.values import Method
 from app.gateway.statuses import Status
@@ -30,7 +30,7 @@ class Subscriptions:
         method: Literal[Method.PURCHASE, Method.REFUND],
         status: Status,
         timeout: float,
-    ) -> tuple[PaymentRecord | OperationRecord, ...]:
+    ) -> Records:
         """The transactions of a subscription (gateway interface, 8).
 
         The interface requires ``method`` and ``status`` and does not say where they go: they are sent in the query.

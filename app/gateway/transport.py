@@ -6,9 +6,10 @@ was asked.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
+import zlib
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 from urllib.parse import quote
 
@@ -20,6 +21,7 @@ from app.gateway.errors import GatewayError, InvalidRequest, NotSent, OutcomeUnk
 from app.gateway.models.base import CARD_FIELDS
 
 _LARGEST_ANSWER = 4 * 1024 * 1024
+_UNPACKED_AT_ONCE = 64 * 1024
 _CONNECT_SECONDS = 5.0
 _SHORTEST_SECRET = 3  # a card's security code
 _NEVER_LEFT = (
@@ -45,6 +47,11 @@ class Call:
     order_id: str | None = None
     with_endpoints_key: bool = True
     creates: bool = False
+
+    @property
+    def moves_money(self) -> bool:
+        """Whether more than a question is asked: then only the gateway's own refusal says that nothing was done."""
+        return self.method != "GET" and not self.path.startswith("/streaming-report/")
 
     def hushed(self, text: str) -> str:
         """``text`` of the gateway without what it repeats of the request's card, token or cryptogram."""
@@ -81,6 +88,10 @@ class Answer:
     content: bytes = field(repr=False)
     keys: tuple[str, ...] = field(default=(), repr=False)
 
+    def holding(self, content: bytes) -> "Answer":
+        """The same answer with this ``content``."""
+        return replace(self, content=content)
+
     def hushed(self, text: str) -> str:
         """``text`` of the gateway without what it repeats of the keys that it was asked with."""
         for key in self.keys:
@@ -108,6 +119,11 @@ class Transport:
         self._http = http
         self._credentials = credentials
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Everything that is secret in what is sent."""
+        return self._credentials.keys
+
     async def exchange(self, call: Call, *, timeout: float) -> Answer:
         """Send ``call`` and read the whole answer within ``timeout`` seconds in all.
 
@@ -121,7 +137,7 @@ class Transport:
                     content = await read_whole(call, response)
                 finally:
                     await response.aclose()
-            return Answer(response.status_code, response.headers, content, self._credentials.keys)
+            return Answer(response.status_code, response.headers, content, self.keys)
         except (httpx2.RequestError, TimeoutError) as exc:
             failure = _failure(call, exc, progress)
         # Outside of the handler: the library's error holds the request, and the request holds the keys.
@@ -178,11 +194,45 @@ def _timeouts(seconds: float) -> dict[str, float]:
 async def read_whole(call: Call, response: httpx2.Response) -> bytes:
     """The body of an opened answer. One of more than 4 MiB is ``OutcomeUnknown``: nothing here is that large."""
     content = bytearray()
-    async for piece in response.aiter_bytes():
+    async for piece in body_pieces(call, response):
         content += piece
         if len(content) > _LARGEST_ANSWER:
             raise call.error(OutcomeUnknown, "the answer is too large", http_status=response.status_code)
     return bytes(content)
+
+
+async def body_pieces(call: Call, response: httpx2.Response) -> AsyncGenerator[bytes, None]:
+    """The body of an opened answer, piece by piece as it arrives.
+
+    We ask for no compression; if somebody on the way compresses, the body is unpacked here: the HTTP library takes one
+    that breaks off, or that has nothing in it, for a shorter one. ``OutcomeUnknown`` for such a body.
+    """
+    codings = [each.strip().lower() for each in response.headers.get("Content-Encoding", "").split(",")]
+    match [each for each in codings if each not in ("", "identity")]:
+        case []:
+            async for piece in response.aiter_raw():
+                yield piece
+            return
+        case ["gzip" | "x-gzip"]:
+            window = 16 + zlib.MAX_WBITS
+        case ["deflate"]:
+            window = zlib.MAX_WBITS
+        case _:
+            raise call.error(OutcomeUnknown, "an answer in a coding that was not asked for")
+    unpacking = zlib.decompressobj(window)
+    try:
+        async for piece in response.aiter_raw():
+            packed = piece
+            while packed:
+                if unpacking.eof:  # several compressed files, one after the other, are one body
+                    unpacking = zlib.decompressobj(window)
+                yield unpacking.decompress(packed, _UNPACKED_AT_ONCE)
+                packed = unpacking.unused_data if unpacking.eof else unpacking.unconsumed_tail
+        whole = unpacking.eof
+    except zlib.error:
+        whole = False
+    if not whole:
+        raise call.error(OutcomeUnknown, "a compressed answer that is not whole", http_status=response.status_code)
 
 
 def path_step(text: str) -> str:

@@ -39,10 +39,10 @@ class Undelivered:
     last_error: str | None
 
 
-async def accounts_of(session: AsyncSession, installation_id: int) -> dict[str, str]:
-    """Return the names of a store's merchant accounts by their ids."""
+async def accounts_of(session: AsyncSession, installation_id: int) -> Sequence[MerchantAccount]:
+    """Return a store's merchant accounts."""
     query = select(MerchantAccount).where(MerchantAccount.installation_id == installation_id)
-    return {each.id: each.name for each in (await session.exec(query)).all()}
+    return (await session.exec(query)).all()
 
 
 async def problems_counted(session: AsyncSession, installation_id: int) -> list[Counted]:

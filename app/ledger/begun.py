@@ -18,21 +18,57 @@ from app.ledger.columns import table_of
 from app.ledger.sheets import Sheet, sheets_of
 from app.ledger.tables import Operation, Payment, SaleorEvent, SplitShare
 
+_NOT_STORED = 0  # the row id of no payment
 _PAYMENT, _OPERATION, _EVENT = (table_of(each) for each in (Payment, Operation, SaleorEvent))
 
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """How to make the rows of a payment that is about to be asked for; each from the row to which it belongs."""
+    """How to make the rows of a payment that is about to be asked for; each from the row to which it belongs.
+
+    ``objection`` is asked before, with the other attempts to pay the same (``others``), which are locked: it may change
+    all of them, and returns why the payment must not be made.
+    """
 
     payment: Callable[[], Payment]
     operation: Callable[[Payment], Operation]
     shares: Callable[[Operation], Sequence[SplitShare]]
+    others: "Others | None" = None
+    objection: Callable[[Payment, Sequence[Sheet]], Exception | None] | None = None
 
 
-async def insert_intents(session: AsyncSession, intents: Sequence[Intent]) -> list[Sheet]:
-    """Insert the rows of intents and return their sheets. Raises IntegrityError for a payment that is there already."""
+async def insert_intents(session: AsyncSession, intents: Sequence[Intent]) -> list[Sheet | Exception]:
+    """Insert the rows of intents and return for each its sheet, or the objection to it.
+
+    Raises IntegrityError for a payment that is there already.
+    """
     payments = [each.payment() for each in intents]
+    objections = await _objections(session, intents, payments)
+    made = [index for index, objection in enumerate(objections) if objection is None]
+    sheets = await _insert(session, [intents[index] for index in made], [payments[index] for index in made])
+    found: list[Sheet | Exception] = [objection or sheets.pop(0) for objection in objections]
+    return found
+
+
+async def _objections(
+    session: AsyncSession, intents: Sequence[Intent], payments: Sequence[Payment]
+) -> list[Exception | None]:
+    # All locks before any row is inserted: whoever waits for somebody's row holds none that the other wants.
+    wanted = [
+        Begun(_NOT_STORED, payment.installation_id, None, intent.others)
+        for intent, payment in zip(intents, payments, strict=True)
+    ]
+    asked = any(each.others is not None for each in wanted)
+    groups = await load_begun(session, wanted) if asked else [[] for _ in wanted]
+    objections: list[Exception | None] = []
+    for intent, payment, group in zip(intents, payments, groups, strict=True):
+        recorded = any(each.payment.transaction_id == payment.transaction_id for each in group)
+        asks = intent.objection is not None and not recorded
+        objections.append(intent.objection(payment, group) if intent.objection and asks else None)
+    return objections
+
+
+async def _insert(session: AsyncSession, intents: Sequence[Intent], payments: Sequence[Payment]) -> list[Sheet]:
     # In one order everywhere, so that no two processes wait for each other's row of the same transaction.
     in_order: list[Payment] = sorted(payments, key=_transaction)
     session.add_all(in_order)

@@ -90,7 +90,7 @@ async def give_back(session: AsyncSession, work: Work, claims: Sequence[Claim], 
 
     One that has run out, and was taken over, is left alone.
     """
-    for each in claims:
+    for each in sorted(claims, key=lambda each: each.row_id):  # locked in the order in which everybody locks rows
         ours = (work.row_id == each.row_id, work.due == each.until)
         await session.exec(update(work.table).where(*ours).values(_moved(work, now, tries=-1)))
 

@@ -1,18 +1,109 @@
-"""Column types: money as integers, moments as aware UTC, closed vocabularies as words."""
+"""Column types: text that fits, money as integers, moments as aware UTC, closed vocabularies as words.
 
+Text comes from others: from the gateway, Saleor, shoppers, staff. What no column can hold (a NUL, half of a surrogate
+pair, more characters than there is room for) is made to fit here, for whatever is written and whatever is compared with
+what was written (``fitting``). An error in its place would lose what it stands in.
+"""
+
+import hashlib
+import json
+import re
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import BigInteger, DateTime, Dialect, Enum, String, Table
-from sqlalchemy.types import TypeDecorator
+from sqlalchemy import BigInteger, DateTime, Dialect, Enum, MetaData, String, Table, Text
+from sqlalchemy.types import TypeDecorator, TypeEngine
 from sqlmodel import SQLModel
+from sqlmodel.sql.sqltypes import AutoString
 
 HUNDREDTHS = Decimal("0.01")
 
-OrderId = String(32).with_variant(String(32, collation="C"), "postgresql")
-"""The type of an order id: compared byte by byte on both databases, so that its index finds beginnings as well."""
+LARGEST = Decimal("9999999999999.99")
+"""The largest amount that anybody takes for one: thousands of it still sum to what a column holds."""
+
+_IMPOSSIBLE = re.compile("[\x00\ud800-\udfff]")
+_IMPOSSIBLE_IN_JSON = re.compile(r"\\u(?:0000|d[89a-f])")
+_REPLACEMENT = "\ufffd"
+_DIGEST = 12
+
+
+def fitting(text: str, most: int | None = None) -> str:
+    """Return ``text`` as a column of ``most`` characters can hold it; mostly it is the same.
+
+    What no text can hold is replaced. What is too long is cut and ends with a digest of the whole, where there is room
+    for one: two texts that differ go on to differ, and no text that fits is like one that does not.
+    """
+    if not text.isascii() or "\x00" in text:
+        text = _IMPOSSIBLE.sub(_REPLACEMENT, text)
+    if most is None or len(text) <= most:
+        return text
+    room = most - _DIGEST - 1
+    if room < _DIGEST:
+        return f"{text[: most - 1]}…"
+    return f"{text[:room]}…{hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]}"
+
+
+class Words(TypeDecorator[str]):
+    """Text of at most ``length`` characters, of whatever others say (``fitting``).
+
+    ``bytewise``: compared byte by byte on both databases, so that its index finds beginnings as well. ``prose``: in a
+    column without a length, of which nobody needs more than ``length``.
+    """
+
+    impl = String
+    cache_ok = True
+
+    def __init__(self, length: int | None = None, *, bytewise: bool = False, prose: bool = False) -> None:
+        super().__init__(None if prose else length)
+        self.most = length
+        self.bytewise = bytewise
+        self.prose = prose
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[str]:
+        """Return the type of the column itself."""
+        if self.prose or self.most is None:
+            return dialect.type_descriptor(Text())
+        collation = "C" if self.bytewise and dialect.name == "postgresql" else None
+        return dialect.type_descriptor(String(self.most, collation=collation))
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - the signature is SQLAlchemy's
+        """Return what the column can hold."""
+        return None if value is None else fitting(value, self.most)
+
+
+OrderId = Words(32, bytewise=True)
+"""The type of an order id."""
+
+Prose = Words(4000, prose=True)
+"""The type of what is told to people: what is longer was not made for reading, and a table shows it on one page."""
+
+
+def take_any_text(tables: MetaData) -> None:
+    """Let every column of text take whatever others say."""
+    for table in tables.tables.values():
+        for column in table.c:
+            kind = column.type
+            plain = kind.impl if isinstance(kind, AutoString) else kind
+            if isinstance(plain, String) and not isinstance(plain, Enum):
+                column.type = Words(plain.length)
+
+
+def json_of(value: Any) -> str:
+    """Return JSON that both databases hold and give back: its strings hold nothing that text cannot (``fitting``)."""
+    written = json.dumps(value)
+    return json.dumps(_fitting(value)) if _IMPOSSIBLE_IN_JSON.search(written) else written
+
+
+def _fitting(value: Any) -> Any:
+    if isinstance(value, str):
+        return fitting(value)
+    if isinstance(value, list | tuple):
+        return [_fitting(each) for each in value]
+    if isinstance(value, dict):
+        return {_fitting(name): _fitting(each) for name, each in value.items()}
+    return value
 
 
 class Amount(TypeDecorator[Decimal]):

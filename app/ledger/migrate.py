@@ -45,7 +45,7 @@ async def migrate(database_url: str, to: str = "head") -> None:
         config.attributes["connection"] = connection
         command.upgrade(config, to)
 
-    engine = create_engine(database_url)
+    engine = create_engine(database_url, patience=None)
     try:
         async with engine.begin() as connection:
             await connection.run_sync(upgrade)

@@ -32,9 +32,18 @@ EVENTS = Work(
 
 
 async def event_with_payment(session: AsyncSession, event_id: int) -> tuple[SaleorEvent, Payment]:
-    """Return that event and the payment of which it tells, both locked."""
-    query = select(SaleorEvent, Payment).join(Payment, col(Payment.id) == col(SaleorEvent.payment_id))
-    return (await session.exec(query.where(SaleorEvent.id == event_id).with_for_update())).one()
+    """Return that event and the payment of which it tells, both locked: the payment first, as everywhere."""
+    owner = select(SaleorEvent.payment_id).where(SaleorEvent.id == event_id).scalar_subquery()
+    payment = (await session.exec(select(Payment).where(col(Payment.id) == owner).with_for_update())).one()
+    event = (await session.exec(select(SaleorEvent).where(SaleorEvent.id == event_id).with_for_update())).one()
+    return event, payment
+
+
+async def events_beside(session: AsyncSession, event: SaleorEvent) -> Sequence[SaleorEvent]:
+    """Return the other events of the same payment under the same reference, oldest first."""
+    same = (SaleorEvent.payment_id == event.payment_id, SaleorEvent.psp_reference == event.psp_reference)
+    query = select(SaleorEvent).where(*same, SaleorEvent.id != event.id)
+    return (await session.exec(query.order_by(col(SaleorEvent.id)))).all()
 
 
 async def later_events(session: AsyncSession, event: SaleorEvent) -> Sequence[SaleorEvent]:

@@ -17,7 +17,6 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.ledger.columns import Moment
 from app.ledger.tables import (
-    BurntOrder,
     EventState,
     Installation,
     Notification,
@@ -36,8 +35,8 @@ _NO_CREATION = text("operation.kind <> 'create'")
 class Names:
     """What somebody calls a payment.
 
-    ``exact`` are the gateway's order id (also one that was given up), Saleor's transaction, or a reference of an
-    operation, Saleor's or the gateway's; ``beginning`` is that of an order id, in ASCII.
+    ``exact`` are the gateway's order id, Saleor's transaction, or a reference of an operation, Saleor's or the
+    gateway's; ``beginning`` is that of an order id, in ASCII.
     """
 
     exact: Collection[str] = ()
@@ -163,7 +162,6 @@ def _called(names: Names, installation_id: int | None) -> CompoundSelect[Any]:
     if names.exact:
         ways += [
             select(Payment.id).where(col(Payment.order_id).in_(names.exact)),
-            select(BurntOrder.payment_id).where(col(BurntOrder.order_id).in_(names.exact)),
             select(Operation.payment_id).where(col(Operation.operation_id).in_(names.exact)),
             select(Operation.payment_id).where(col(Operation.psp_reference).in_(names.exact), _NO_CREATION),
             select(Payment.id).where(_of_store(installation_id), col(Payment.transaction_id).in_(names.exact)),
@@ -171,10 +169,7 @@ def _called(names: Names, installation_id: int | None) -> CompoundSelect[Any]:
     if names.beginning:
         # The last of all strings that begin so, for the order of bytes: nothing in ASCII is greater than DEL.
         first, last = names.beginning, f"{names.beginning}\x7f"
-        ways += [
-            select(Payment.id).where(col(Payment.order_id).between(first, last)),
-            select(BurntOrder.payment_id).where(col(BurntOrder.order_id).between(first, last)),
-        ]
+        ways.append(select(Payment.id).where(col(Payment.order_id).between(first, last)))
     if names.order_number:
         ways.append(select(Payment.id).where(col(Payment.order_number) == names.order_number))
     return union_all(*ways)

@@ -15,7 +15,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.ledger.claims import Work
-from app.ledger.tables import BurntOrder, Kind, Operation, Payment, SaleorEvent, SplitShare
+from app.ledger.tables import Kind, Operation, Payment, SaleorEvent, SplitShare
 
 LOOKS = Work(
     Operation,
@@ -42,13 +42,27 @@ class Sheet:
     def create(self) -> Operation:
         """The operation that made the payment at the gateway. Every payment has one from its first commit on.
 
-        If an attempt had to be given up and another one was made (``BurntOrder``), it is the last one.
+        Payments of long ago can have several, of which only the last counts.
         """
         return [operation for operation in self.operations if operation.kind is Kind.CREATE][-1]
 
     def by_key(self, idempotency_key: str) -> Operation | None:
         """Return the operation that answers to this question, or None."""
-        return next((each for each in self.operations if each.idempotency_key == idempotency_key), None)
+        return next(
+            (
+                each
+                for each in self.operations
+                if each.idempotency_key == idempotency_key
+                or any(asked["key"] == idempotency_key for asked in each.saleor_requests)
+            ),
+            None,
+        )
+
+    def by_digest(self, digest: str) -> Operation | None:
+        """Return the operation that was asked for by the webhook with this body, or None."""
+        return next(
+            (each for each in self.operations if any(asked["digest"] == digest for asked in each.saleor_requests)), None
+        )
 
     def shares_of(self, operation: Operation) -> dict[str, Decimal]:
         """Return the recorded shares of an operation, by sub-merchant; empty when none are known."""
@@ -79,11 +93,8 @@ async def load_by_transaction(session: AsyncSession, installation_id: int, trans
 async def load_by_order(
     session: AsyncSession, order_id: str, *, account_id: str | None = None, installation_id: int | None = None
 ) -> Sheet | None:
-    """Return the sheet of a gateway order (of that account or store only, if one is named), locked; or None.
-
-    The order can be one that the payment had before: compare ``payment.order_id``.
-    """
-    conditions = [_has_or_had(order_id)]
+    """Return the sheet of a gateway order (of that account or store only, if one is named), locked; or None."""
+    conditions = [col(Payment.order_id) == order_id]
     if account_id is not None:
         conditions.append(col(Payment.account_id) == account_id)
     if installation_id is not None:
@@ -120,24 +131,25 @@ async def payment_of(session: AsyncSession, payment_id: int) -> Payment:
     return (await session.exec(select(Payment).where(Payment.id == payment_id).with_for_update())).one()
 
 
-async def with_problem(session: AsyncSession, account_id: str, words: str) -> Sequence[int]:
-    """Return the row ids of an account's payments whose problem is told in these words, perhaps among others."""
-    query = select(Payment.id).where(Payment.account_id == account_id, col(Payment.problem).contains(words))
+async def with_problem(session: AsyncSession, account_id: str, *words: str) -> Sequence[int]:
+    """Return the row ids of an account's payments that have a problem in one of these words."""
+    told = or_(*(col(Payment.problem).contains(each) for each in words))
+    query = select(Payment.id).where(Payment.account_id == account_id, told)
     return [each for each in (await session.exec(query)).all() if each is not None]
 
 
 async def row_by_order(session: AsyncSession, order_id: str, *, installation_id: int) -> Payment | None:
-    """Return a store's payment of that gateway order, present or former, alone and for reading only; or None."""
-    query = select(Payment).where(_has_or_had(order_id), col(Payment.installation_id) == installation_id)
+    """Return a store's payment of that gateway order, alone and for reading only; or None."""
+    query = select(Payment).where(col(Payment.order_id) == order_id, col(Payment.installation_id) == installation_id)
     return (await session.exec(query)).first()
 
 
 async def find_by_order(session: AsyncSession, order_id: str, *, installation_id: int | None = None) -> Sheet | None:
-    """Return the sheet of a gateway order, present or former, for reading only; or None.
+    """Return the sheet of a gateway order, for reading only; or None.
 
     ``installation_id``: another store's is not found.
     """
-    conditions = [_has_or_had(order_id)]
+    conditions = [col(Payment.order_id) == order_id]
     if installation_id is not None:
         conditions.append(col(Payment.installation_id) == installation_id)
     return await _load(session, *conditions, lock=False)
@@ -170,22 +182,10 @@ async def outlines_of(session: AsyncSession, payments: Sequence[Payment]) -> lis
     """Return sheets for lists, in the same order: without events, shares, and what operations asked; one query."""
     sheets = {payment.id: Sheet(payment, [], []) for payment in payments}
     query = select(Operation).where(col(Operation.payment_id).in_(list(sheets))).order_by(col(Operation.id))
-    unread: Any = Operation.request
-    for operation in (await session.exec(query.options(defer(unread, raiseload=True)))).all():
+    unread: Sequence[Any] = (Operation.request, Operation.personal_sealed)
+    for operation in (await session.exec(query.options(*(defer(each, raiseload=True) for each in unread)))).all():
         sheets[operation.payment_id].operations.append(operation)
     return list(sheets.values())
-
-
-async def former_orders(session: AsyncSession, payment: Payment) -> Sequence[str]:
-    """Return the order ids that a payment had before, oldest first."""
-    query = select(BurntOrder).where(BurntOrder.payment_id == payment.id).order_by(col(BurntOrder.burnt_at))
-    return [each.order_id for each in (await session.exec(query)).all()]
-
-
-def _has_or_had(order_id: str) -> ColumnElement[bool]:
-    # The one payment that had it, not one of those that had: so both indexes are used, and not every payment compared.
-    former = select(BurntOrder.payment_id).where(BurntOrder.order_id == order_id).scalar_subquery()
-    return or_(col(Payment.order_id) == order_id, col(Payment.id) == former)
 
 
 async def _load(session: AsyncSession, *conditions: ColumnElement[bool], lock: bool = True) -> Sheet | None:

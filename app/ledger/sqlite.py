@@ -12,6 +12,8 @@ from typing import Any, TypeAlias, TypeVar
 import aiosqlite
 from aiosqlite.context import contextmanager
 
+from app.ledger.private_files import make_private_database
+
 _PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
 _ROWS_AT_ONCE = 64
 
@@ -26,6 +28,7 @@ def connect(database: str, **options: Any) -> "Connection":
 
 
 def _open(database: str, **options: Any) -> sqlite3.Connection:
+    make_private_database(database)
     connection: sqlite3.Connection = sqlite3.connect(database, isolation_level=None, **options)  # BEGIN is ours to say
     for pragma in _PRAGMAS:
         connection.execute(f"PRAGMA {pragma}")

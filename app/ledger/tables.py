@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from sqlalchemy import JSON, Index, Text, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
-from app.ledger.columns import Amount, Moment, OrderId, one_of
+from app.ledger.columns import Amount, Moment, OrderId, Prose, one_of, take_any_text
 
 
 class Flow(StrEnum):
@@ -30,6 +30,7 @@ class Kind(StrEnum):
     VOID = "void"
     REFUND = "refund"
     CANCEL = "cancel"
+    DISPUTE = "dispute"  # the payer's, at the bank: nobody here asks for one
 
 
 class Mode(StrEnum):
@@ -87,9 +88,15 @@ def _where(condition: str, name: str, *columns: str) -> Index:
 
 
 class Installation(SQLModel, table=True):
-    """A Saleor that installed us. One row for each GraphQL address; survives uninstall and re-install."""
+    """A Saleor that installed us. One row for each GraphQL address; survives uninstall and re-install.
+
+    ``away_since``: since when it has not taken what it was told; until then nothing waits because of it. What waits is
+    told at once when it is heard of, which was last so at ``revived_at``. ``unauthorised_since``: since when it has not
+    accepted the app's token: the app was removed there, or switched off.
+    """
 
     __tablename__: ClassVar[Any] = "installation"
+    __table_args__ = (_where("next_check_at IS NOT NULL", "ix_installation_next_check_at", "next_check_at"),)
 
     id: int | None = Field(default=None, primary_key=True)
     saleor_api_url: str = Field(unique=True, max_length=500)
@@ -99,11 +106,26 @@ class Installation(SQLModel, table=True):
     dashboard_url: str | None = Field(default=None, max_length=500)  # as the operator says; None: not said
     problems_due_at: datetime | None = Field(default=None, sa_type=Moment)  # when told problems are compared next
     token_sealed: str | None = Field(default=None, sa_type=Text)
-    pending_token_sealed: str | None = Field(default=None, sa_type=Text)
+    away_since: datetime | None = Field(default=None, sa_type=Moment)
+    revived_at: datetime | None = Field(default=None, sa_type=Moment)
+    unauthorised_since: datetime | None = Field(default=None, sa_type=Moment)
+    next_check_at: datetime | None = Field(default=None, sa_type=Moment)  # when it is asked whether the token is good
     jwks: dict[str, Any] | None = Field(default=None, sa_type=JSON)
     jwks_fetched_at: datetime | None = Field(default=None, sa_type=Moment)
     created_at: datetime = Field(sa_type=Moment)
     updated_at: datetime = Field(sa_type=Moment)
+
+
+class PendingToken(SQLModel, table=True):
+    """A token that somebody brought in the name of a Saleor, which that Saleor has not confirmed."""
+
+    __tablename__: ClassVar[Any] = "pending_token"
+
+    id: int | None = Field(default=None, primary_key=True)
+    installation_id: int = Field(foreign_key="installation.id", index=True)
+    schema_version: str | None = Field(default=None, max_length=20)
+    token_sealed: str = Field(sa_type=Text)
+    received_at: datetime = Field(sa_type=Moment)
 
 
 class ToldProblem(SQLModel, table=True):
@@ -192,6 +214,7 @@ class Payment(SQLModel, table=True):
         _where("email_digest IS NOT NULL", "ix_payment_of_shopper", "email_digest", "created_at", "id"),
         _where("order_number IS NOT NULL", "ix_payment_order_number", "order_number"),
         _where("next_order_look_at IS NOT NULL", "ix_payment_next_order_look_at", "next_order_look_at"),
+        _where("attempts_due_at IS NOT NULL", "ix_payment_attempts_due_at", "attempts_due_at"),
         _where("problem IS NOT NULL", "ix_payment_problem", "account_id"),
         _where("problem IS NOT NULL", "ix_payment_problem_of_store", "installation_id", "created_at", "id"),
         _where("problem IS NOT NULL", "ix_payment_problem_kinds", *_OF_PROBLEMS),
@@ -209,6 +232,9 @@ class Payment(SQLModel, table=True):
     currency: str = Field(max_length=3)
     channel: str = Field(max_length=255)
     source_id: str = Field(max_length=100)  # the checkout or order that is paid
+    to_pay: Decimal | None = Field(default=None, sa_type=Amount)  # of it in all, by us; None: Saleor did not say
+    has_rivals: bool = Field(default=False)  # there are other attempts to pay the same
+    attempts_due_at: datetime | None = Field(default=None, sa_type=Moment)  # when these are looked at; None: never
     order_number: str | None = Field(default=None, max_length=64)
     next_order_look_at: datetime | None = Field(
         default=None, sa_type=Moment
@@ -216,14 +242,14 @@ class Payment(SQLModel, table=True):
     order_looks: int = Field(default=0)
     email_digest: str | None = Field(default=None, max_length=32)
     language: str = Field(default="en", max_length=5)
-    return_url: str | None = Field(default=None, sa_type=Text)
+    return_url: str | None = Field(default=None, sa_type=Text)  # sealed (``personal``)
     checkout_url: str | None = Field(default=None, sa_type=Text)
     qr_url: str | None = Field(default=None, sa_type=Text)
     redirect_url: str | None = Field(default=None, sa_type=Text)  # where a shopper who pays directly must go (3DS)
     expires_at: datetime | None = Field(default=None, sa_type=Moment)
-    problem: str | None = Field(default=None, sa_type=Text)  # what staff must look at, in words
+    problem: str | None = Field(default=None, sa_type=Prose)  # what staff must look at, in words
     problems: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)  # the same by its causes (outcome.problems)
-    problem_kinds: str | None = Field(default=None, max_length=60)  # the kinds of those that are open, sorted, with +
+    problem_kinds: str | None = Field(default=None, max_length=200)  # the kinds of those that are open, sorted, with +
     problem_since: datetime | None = Field(default=None, sa_type=Moment)  # since when there has been any
     next_refund_split: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # whom staff chose to take it from
     created_at: datetime = Field(sa_type=Moment)
@@ -235,7 +261,14 @@ class Operation(SQLModel, table=True):
 
     ``idempotency_key`` identifies the question (laws of money, 4): for what Saleor asks it is Saleor's key, for what we
     ask by ourselves or merely see it is derived from the cause. ``psp_reference`` is set the first time Saleor is told
-    a reference, and never changes (laws of money, 9). ``operation_id`` is the gateway's own.
+    a reference; it changes only where Saleor's own request has another one (laws of money, 9). ``operation_id`` is the
+    gateway's own.
+
+    ``saleor_requests`` are the webhooks by which Saleor has asked for it, oldest first: the ``key`` of the request and
+    the ``digest`` of the body. Mostly there is one; a granted refund can be asked for again.
+    ``answer_awaited_until``: until then one of them is being answered, or Saleor is reading the answer. After it Saleor
+    is asked whether it has; None once it has, and for what no webhook of Saleor's asked for. Of a payment itself it is
+    only waited for: Saleor is reading that it has failed.
     """
 
     __tablename__: ClassVar[Any] = "operation"
@@ -256,32 +289,31 @@ class Operation(SQLModel, table=True):
     amount: Decimal = Field(sa_type=Amount)
     currency: str = Field(max_length=3)
     request: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)  # everything that the call says; no secrets
+    personal_sealed: str | None = Field(default=None, sa_type=Text)  # what it says of the shopper (``personal``)
     asked_by_saleor: bool = Field(default=True)
     asked_by: str | None = Field(default=None, max_length=200)  # who of the staff asked, if at our own door
     psp_reference: str | None = Field(default=None, max_length=512)
     operation_id: str | None = Field(default=None, max_length=100, index=True)
     status_code: str | None = Field(default=None, max_length=40)
-    message: str | None = Field(default=None, sa_type=Text)  # words for staff
-    shopper_message: str | None = Field(default=None, sa_type=Text)
+    message: str | None = Field(default=None, sa_type=Prose)  # words for staff
+    shopper_message: str | None = Field(default=None, sa_type=Prose)
     waits_for_shopper: bool = Field(default=False)  # pending, and it is the shopper who must act
     particulars: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)  # what else the gateway says: fee, receipt
     decision: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # who settled it by hand, how and why
+    saleor_requests: list[dict[str, Any]] = Field(
+        default_factory=list, sa_type=JSON
+    )  # Saleor's webhooks for it, by key
+    granted_refund_id: str | None = Field(default=None, max_length=100)  # Saleor's id of what staff granted
+    answer_awaited_until: datetime | None = Field(
+        default=None, sa_type=Moment
+    )  # None: Saleor's answer is read, or none
+    asked_anew: int = Field(default=0)  # how often we have let Saleor ask for the granted refund once more
     inferred: bool = Field(default=False)  # the state is our conclusion from silence, not the gateway's word
     next_look_at: datetime | None = Field(default=None, sa_type=Moment)  # when the worker looks it up; None: never
     looks: int = Field(default=0)
     looked_at: datetime | None = Field(default=None, sa_type=Moment)
     created_at: datetime = Field(sa_type=Moment)
     updated_at: datetime = Field(sa_type=Moment)
-
-
-class BurntOrder(SQLModel, table=True):
-    """An order id that a payment had before: its creation was unknown, it was closed, and a fresh one was tried."""
-
-    __tablename__: ClassVar[Any] = "burnt_order"
-
-    order_id: str = Field(primary_key=True, sa_type=OrderId)
-    payment_id: int = Field(foreign_key="payment.id", index=True)
-    burnt_at: datetime = Field(sa_type=Moment)
 
 
 class SplitShare(SQLModel, table=True):
@@ -300,11 +332,15 @@ class SplitShare(SQLModel, table=True):
 
 
 class CardKey(SQLModel, table=True):
-    """A key pair for which storefronts encrypt cards. The private half is sealed; ``kid`` is its thumbprint."""
+    """A key pair for which the storefronts of one store encrypt cards. ``kid`` is its thumbprint.
+
+    The private half is sealed.
+    """
 
     __tablename__: ClassVar[Any] = "card_key"
 
     kid: str = Field(primary_key=True, max_length=64)
+    installation_id: int = Field(foreign_key="installation.id", index=True)
     public_jwk: dict[str, Any] = Field(sa_type=JSON)
     private_sealed: str = Field(sa_type=Text)
     created_at: datetime = Field(sa_type=Moment)
@@ -351,6 +387,7 @@ class SaleorEvent(SQLModel, table=True):
     id: int | None = Field(default=None, primary_key=True)
     payment_id: int = Field(foreign_key="payment.id", index=True)
     installation_id: int | None = Field(default=None)  # the payment's; None: told before this was kept
+    operation_id: int | None = Field(default=None)  # the operation that a webhook of Saleor's asked for; None: another
     type: str = Field(max_length=40)
     psp_reference: str = Field(max_length=512)
     amount: Decimal = Field(sa_type=Amount)
@@ -362,6 +399,9 @@ class SaleorEvent(SQLModel, table=True):
     state: EventState = Field(default=EventState.WAITING, sa_type=one_of(EventState))
     attempts: int = Field(default=0)
     next_attempt_at: datetime | None = Field(default=None, sa_type=Moment)  # None: delivered, refused or superseded
-    last_error: str | None = Field(default=None, sa_type=Text)
+    last_error: str | None = Field(default=None, sa_type=Prose)
     created_at: datetime = Field(sa_type=Moment)
     delivered_at: datetime | None = Field(default=None, sa_type=Moment)
+
+
+take_any_text(SQLModel.metadata)

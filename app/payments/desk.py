@@ -12,6 +12,7 @@ from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
 from app.gateway.models import Sector
 from app.ledger.accounts import AccountBook
+from app.ledger.attempts import ATTEMPTS
 from app.ledger.card_keys import CardKeyBook
 from app.ledger.claims import Work
 from app.ledger.database import Database
@@ -19,6 +20,7 @@ from app.ledger.emails import EmailDigests
 from app.ledger.inbox import Inbox
 from app.ledger.installations import InstallationBook
 from app.ledger.outbox import EVENTS
+from app.ledger.personal import PersonalData
 from app.ledger.sheets import LOOKS, Sheet
 from app.ledger.tables import MerchantAccount
 from app.payments.schedule import Schedule
@@ -83,6 +85,10 @@ class Gateways:
             register_url=account.register_url,
         )
 
+    def trial(self, untried: Credentials) -> GatewayClient:
+        """Return a client for credentials that are not kept yet."""
+        return GatewayClient(self._http, untried)
+
     def client(self, account: MerchantAccount) -> GatewayClient:
         """Return the account's client; a changed account gets a new one. Raises VaultError."""
         known = self._clients.get(account.id)
@@ -118,6 +124,7 @@ class Desk:
     inbox: Inbox
     card_keys: CardKeyBook
     emails: EmailDigests
+    personal: PersonalData
     gateways: Gateways
     addresses: Addresses
     now: Callable[[], datetime]
@@ -129,6 +136,7 @@ class Desk:
         now, sheets = self.now(), list(sheets)
         looks = [each.next_look_at for sheet in sheets for each in sheet.operations]
         events = [each.next_attempt_at for sheet in sheets for each in sheet.events]
-        for work, moments in ((LOOKS, looks), (EVENTS, events)):
+        attempts = [each.payment.attempts_due_at for each in sheets]
+        for work, moments in ((LOOKS, looks), (EVENTS, events), (ATTEMPTS, attempts)):
             if any(due is not None and due <= now for due in moments):
                 self.wake(work)

@@ -26,16 +26,21 @@ async def index_emails(desk: Desk) -> AsyncIterator[int]:
                 .order_by(col(Payment.id))
                 .limit(_AT_ONCE)
             )
-            payments = {each.id or 0: each.installation_id for each in (await session.exec(without)).all()}
+            payments = {each.id or 0: each for each in (await session.exec(without)).all()}
             if not payments:
                 return
-            asked = select(Operation.payment_id, Operation.request).where(
+            asked = select(Operation).where(
                 col(Operation.payment_id).in_(list(payments)), Operation.kind == Kind.CREATE
             )
-            addresses = {row: request.get("customer_email") for row, request in (await session.exec(asked)).all()}
+            addresses = {
+                each.payment_id: desk.personal.opened(payments[each.payment_id].transaction_id, each).get(
+                    "customer_email"
+                )
+                for each in (await session.exec(asked)).all()
+            }
             found = {row: address for row, address in addresses.items() if isinstance(address, str) and address}
-            for row, address in found.items():
-                digest = desk.emails.kept(payments[row], address)
+            for row, address in sorted(found.items()):  # in the order in which everybody locks payments
+                digest = desk.emails.kept(payments[row].installation_id, address)
                 await session.exec(update(Payment).where(col(Payment.id) == row).values(email_digest=digest))
         yield len(found)
         last = max(payments)

@@ -1,11 +1,14 @@
 """Saleor's six webhooks, each tied to the function that answers it."""
 
 from app.ledger.installations import OpenInstallation
-from app.ledger.sheets import load_by_transaction
+from app.ledger.sheets import Sheet, load_by_transaction
+from app.ledger.tables import Operation
+from app.payments.begin.elsewhere import begun_elsewhere, not_ours
 from app.payments.begin.initialize import initialize
 from app.payments.begin.offer import offer
 from app.payments.begin.process import process
 from app.payments.begin.recorded import recorded_answer
+from app.payments.change.answering import answered
 from app.payments.change.requested import requested
 from app.payments.desk import Desk
 from app.payments.outcome.answers import action_answer
@@ -39,10 +42,12 @@ def define_webhooks(saleor: SaleorApp, desk: Desk) -> None:
         installation = _installation(context)
         async with desk.database.transaction() as session:
             sheet = await load_by_transaction(session, installation.id, event.transaction.id)
-            operation = sheet.by_key(event.request_key) if sheet and event.request_key else None
+            operation = None if sheet is None else _asked_for(sheet, event, context)
             if sheet is None or operation is None:
                 raise error
             keep_reference(sheet.payment, operation)
+            answered(sheet, operation, desk)
+            session.add_all(sheet.events)
         page = desk.addresses.payment_page(installation.saleor_api_url, sheet.payment.order_id)
         return action_answer(sheet, operation, event.kind, page)
 
@@ -56,25 +61,27 @@ def define_webhooks(saleor: SaleorApp, desk: Desk) -> None:
         otherwise=session_as_recorded,
     )
     async def initialized(event: TransactionInitializeSession, context: WebhookContext) -> SessionAnswer:
-        return await initialize(desk, event, _installation(context))
+        if await begun_elsewhere(desk, _installation(context), event.transaction.id):
+            return not_ours(event)
+        return await initialize(desk, event, _installation(context), context.deadline)
 
     @saleor.webhook(
         "TRANSACTION_PROCESS_SESSION", query="transaction_process_session.graphql", otherwise=session_as_recorded
     )
     async def processed(event: TransactionProcessSession, context: WebhookContext) -> SessionAnswer:
-        return await process(desk, event, _installation(context))
+        return await process(desk, event, _installation(context), context.deadline)
 
     @saleor.webhook(
         "TRANSACTION_CHARGE_REQUESTED", query="transaction_charge_requested.graphql", otherwise=action_as_recorded
     )
     async def charge_requested(event: TransactionChargeRequested, context: WebhookContext) -> ActionAnswer:
-        return await requested(desk, event, _installation(context))
+        return await requested(desk, event, _installation(context), context.deadline, digest=context.digest)
 
     @saleor.webhook(
         "TRANSACTION_REFUND_REQUESTED", query="transaction_refund_requested.graphql", otherwise=action_as_recorded
     )
     async def refund_requested(event: TransactionRefundRequested, context: WebhookContext) -> ActionAnswer:
-        return await requested(desk, event, _installation(context))
+        return await requested(desk, event, _installation(context), context.deadline, digest=context.digest)
 
     @saleor.webhook(
         "TRANSACTION_CANCELATION_REQUESTED",
@@ -82,7 +89,13 @@ def define_webhooks(saleor: SaleorApp, desk: Desk) -> None:
         otherwise=action_as_recorded,
     )
     async def cancelation_requested(event: TransactionCancelationRequested, context: WebhookContext) -> ActionAnswer:
-        return await requested(desk, event, _installation(context))
+        return await requested(desk, event, _installation(context), context.deadline, digest=context.digest)
+
+
+def _asked_for(sheet: Sheet, event: RequestedAction, context: WebhookContext) -> Operation | None:
+    """Return the operation that this webhook asked for, if it was recorded; None also where that is not certain."""
+    recorded = sheet.by_digest(context.digest) if context.digest else None
+    return sheet.by_key(event.request_keys[0]) if recorded is None and len(event.request_keys) == 1 else recorded
 
 
 def _installation(context: WebhookContext) -> OpenInstallation:

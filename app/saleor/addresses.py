@@ -56,7 +56,9 @@ class AllowList:
     """
 
     def __init__(self, entries: Iterable[str]) -> None:
-        self._patterns = tuple(_pattern(entry) for entry in entries)
+        listed = tuple(entries)
+        self._patterns = tuple(_pattern(entry) for entry in listed)
+        self._named = frozenset(urlsplit(entry).hostname for entry in listed if "*" not in entry)
 
     @property
     def only_loopback(self) -> bool:
@@ -70,6 +72,10 @@ class AllowList:
         if self.only_loopback:
             return _is_loopback(saleor_api_url)
         return any(pattern.fullmatch(saleor_api_url) for pattern in self._patterns)
+
+    def chosen_by_strangers(self, host: str) -> bool:
+        """Say whether not the operator but whoever installs the app has named this host: it is under a ``*``."""
+        return not self.only_loopback and host not in self._named
 
 
 def _pattern(entry: str) -> re.Pattern[str]:

@@ -1,5 +1,6 @@
 """A Saleor app: what it is, whom it serves, and the routes that Saleor calls."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,6 +14,7 @@ from fastapi.responses import JSONResponse
 from app.saleor.addresses import AllowList
 from app.saleor.bodies import read_at_most
 from app.saleor.dashboard_token import DashboardTokens
+from app.saleor.deadline import Deadline
 from app.saleor.documents import Documents
 from app.saleor.errors import RegistrationRefused
 from app.saleor.extension import Widget
@@ -25,7 +27,7 @@ from app.saleor.registration import Registrar
 from app.saleor.signature import MOST_BODY_BYTES
 from app.saleor.versions import read_version
 from app.saleor.webhook_definition import Handler, Otherwise, WebhookContext, WebhookDefinition, define
-from app.saleor.webhooks import OLDEST, WebhookReceiver
+from app.saleor.webhooks import BUDGET, OLDEST, WebhookReceiver
 
 __all__ = ["AppInfo", "SaleorApp", "WebhookContext"]
 
@@ -46,7 +48,8 @@ class SaleorApp:
     ``manifest_folder`` holds ``subscriptions/`` and ``operations/``; ``info`` is usually ``AppInfo.read`` of the same
     folder. ``api_base_url`` is where Saleor's servers reach the app, ``iframe_base_url`` where browsers do (the same
     when None). ``allowed`` are allow-list entries (``AllowList``); without any, only loopback addresses may install.
-    ``http`` is shared, long-lived and closed by whoever made it. ``oldest`` is how old an event may be.
+    ``http`` is shared, long-lived and closed by whoever made it. ``oldest`` is how old an event may be, ``budget`` how
+    long an answer to one may take.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class SaleorApp:
         client: SaleorClient | None = None,
         now: Callable[[], datetime] = _utc_now,
         oldest: timedelta = OLDEST,
+        budget: timedelta = BUDGET,
     ) -> None:
         self.info = info
         self.client = client or SaleorClient(http, Documents(manifest_folder / "operations"))
@@ -87,6 +91,7 @@ class SaleorApp:
             now=now,
             oldest=oldest,
         )
+        self._budget = budget.total_seconds()
 
     def webhook(
         self,
@@ -160,8 +165,13 @@ class SaleorApp:
 
     def _route(self, webhook: WebhookDefinition) -> Callable[[Request], Awaitable[Response]]:
         async def receive(request: Request) -> Response:
-            body = await read_at_most(MOST_BODY_BYTES, request)
-            reply = await self._receiver.receive(webhook, request.headers, body)
+            deadline = Deadline(self._budget)
+            try:
+                async with asyncio.timeout(deadline.left):
+                    body = await read_at_most(MOST_BODY_BYTES, request)
+            except TimeoutError:
+                return Response(status_code=408)  # nobody knows who it is that takes so long
+            reply = await self._receiver.receive(webhook, request.headers, body, deadline)
             return Response(reply.body, reply.status, media_type="application/json")
 
         return receive

@@ -22,6 +22,7 @@ from app.saleor.wire import read_json
 # How far our clock and Saleor's may differ.
 LEEWAY = timedelta(seconds=5)
 MOST_TOKEN_CHARACTERS = 16 * 1024
+_NOT_SIGNED = "This token was not signed by a Saleor that has installed the app."
 _RS256_ONLY = jws.JWSRegistry(algorithms=["RS256"])
 
 
@@ -55,8 +56,8 @@ class DashboardTokens:
         if not token or len(token) > MOST_TOKEN_CHARACTERS:
             raise NotVerified("MISSING_TOKEN", "Open this page in the Saleor Dashboard.")
         installation = await self._store.find(saleor_api_url)
-        if installation is None:
-            raise NotVerified("NOT_INSTALLED", "This Saleor has not installed the app.")
+        if installation is None:  # said as of any other token that is not good: strangers learn not who uses the app
+            raise NotVerified("BAD_TOKEN", _NOT_SIGNED)
         user = self._read(installation, await self._claims(installation, token))
         lacking = [each for each in permissions if each not in user.permissions]
         if lacking:
@@ -68,11 +69,11 @@ class DashboardTokens:
         try:
             kid = jws.extract_compact(token.encode()).headers().get("kid")
             if not isinstance(kid, str):
-                raise NotVerified("BAD_TOKEN", "This token does not name the key that signed it.")
+                raise NotVerified("BAD_TOKEN", _NOT_SIGNED)
             key = await self._keyring.key(installation, kid)
             claims = read_json(jws.deserialize_compact(token, key, registry=_RS256_ONLY).payload or b"")
         except (BadSignature, JoseError, ValueError) as exc:
-            raise NotVerified("BAD_TOKEN", "This token was not signed by that Saleor.") from exc
+            raise NotVerified("BAD_TOKEN", _NOT_SIGNED) from exc
         if not isinstance(claims, Mapping):
             raise NotVerified("BAD_TOKEN", "This token says nothing that can be read.")
         return claims

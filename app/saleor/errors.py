@@ -13,6 +13,8 @@
         ├── NotVerified             a webhook, or a Dashboard's token, of which nobody knows whose it is: 401
         ├── NotUsable               Saleor's own webhook, but nothing to act on: always 4xx
         └── NotPermitted            a person whom Saleor vouches for, but who may not do this: always 403
+    StillUnderway               what was asked is recorded as begun, and its outcome is told later
+    └── TooLate                 a handler has used up the time in which Saleor reads an answer; it goes on even so
 
 No message holds a token, a signature or a body.
 """
@@ -77,3 +79,11 @@ class NotPermitted(RequestRefused):
     def __init__(self, lacking: Iterable[str]) -> None:
         names = ", ".join(sorted(lacking))
         super().__init__(403, "NOT_PERMITTED", f"This needs the permission {names} in Saleor.")
+
+
+class StillUnderway(SaleorError):
+    """Raised by a handler: what was asked may have been done, and its outcome is told later. It has not failed."""
+
+
+class TooLate(StillUnderway):
+    """A webhook's handler is not over in the time in which Saleor reads an answer. What it does goes on."""

@@ -183,23 +183,31 @@ class RequestedAction(Event):
         return self.transaction.order or self.transaction.checkout
 
     @property
-    def request_event(self) -> TransactionEvent | None:
-        """The entry that this webhook is about.
+    def request_events(self) -> tuple[TransactionEvent, ...]:
+        """The entries that this webhook can be about, newest first.
 
-        The webhook has no id of its own; the newest ``*_REQUEST`` of this kind that nobody has answered with a
-        reference yet is the one (Saleor contract, A.2).
+        The webhook has no id of its own. It is about a ``*_REQUEST`` of this kind that nobody has answered with a
+        reference yet, over the amount that is asked. Of actions that are requested at the same moment each webhook may
+        list all of them (Saleor contract, A.2 and A.10). Where no amount agrees, it can be any that is unanswered.
         """
-        unanswered = (
+        unanswered = [
             event
             for event in self.transaction.events
             if event.type == f"{self.kind}_REQUEST" and not event.psp_reference
-        )
-        return max(unanswered, key=lambda event: event.created_at or _BEFORE_EVERYTHING, default=None)
+        ]
+        unanswered.sort(key=lambda event: event.created_at or _BEFORE_EVERYTHING, reverse=True)
+        asked = self.action.amount
+        return tuple([each for each in unanswered if each.amount and each.amount.amount == asked] or unanswered)
+
+    @property
+    def request_keys(self) -> tuple[str, ...]:
+        """The keys of ``request_events``: each tells one request from every other one."""
+        return tuple(each.idempotency_key for each in self.request_events if each.idempotency_key)
 
     @property
     def request_key(self) -> str | None:
-        """What tells this request from every other one, and makes a repeated delivery recognisable."""
-        return self.request_event.idempotency_key if self.request_event else None
+        """The newest of ``request_keys``; None when Saleor does not say which request this is."""
+        return next(iter(self.request_keys), None)
 
 
 class TransactionChargeRequested(RequestedAction):

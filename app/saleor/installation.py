@@ -1,6 +1,6 @@
 """What the SDK needs remembered about a Saleor that installed the app, and of whom it asks that."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -21,8 +21,11 @@ class Installed(Protocol):
         """The proven token; empty while there is none."""
 
     @property
-    def pending_token(self) -> str | None:
-        """A token received but refused so far, because the app is not active yet, or because it is forged."""
+    def pending_tokens(self) -> Sequence[str]:
+        """Tokens received but refused so far, because the app is not active yet, or because they are forged.
+
+        The newest first, and only so many.
+        """
 
     @property
     def jwks(self) -> Mapping[str, Any] | None:
@@ -57,7 +60,7 @@ class InstallationStore(Protocol):
         token: str,
         jwks: Mapping[str, Any] | None,
     ) -> None:
-        """Keep a proven token: overwrites app id, token and keys, forgets a pending token, keeps all the rest."""
+        """Keep a proven token: overwrites app id, token and keys, forgets pending tokens, keeps all the rest."""
 
     async def save_pending(
         self,
@@ -66,9 +69,17 @@ class InstallationStore(Protocol):
         saleor_domain: str,
         schema_version: str | None,
         token: str,
-        jwks: Mapping[str, Any] | None,
-    ) -> None:
-        """Keep a token that cannot be proven yet, beside the proven one if there is one."""
+    ) -> bool:
+        """Keep a token that cannot be proven yet beside everything else that is kept, and change nothing of that.
+
+        Return False when there are too many of them: none gives way to another.
+        """
+
+    async def forget_pending(self, saleor_api_url: str, token: str) -> None:
+        """Forget a token that Saleor does not take though it takes the app's."""
+
+    async def heard_from(self, installed: Installed) -> None:
+        """A verified request has come from that Saleor: it is there, and the app is installed and active."""
 
     async def save_jwks(self, saleor_api_url: str, jwks: Mapping[str, Any], fetched_at: datetime) -> None:
         """Keep the keys with which that Saleor signs, and when they were fetched (aware, UTC)."""

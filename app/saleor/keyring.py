@@ -20,6 +20,14 @@ FETCH_WITHIN = timedelta(seconds=5)
 logger = structlog.get_logger(__name__)
 
 
+def not_signed() -> NotVerified:
+    """Return the one answer to all that is not signed as it should be.
+
+    A stranger learns from it neither who uses the app nor which keys are known.
+    """
+    return NotVerified("BAD_SIGNATURE", "This request is not signed by a Saleor that has installed the app.")
+
+
 class Keyring:
     """Verifies signatures with the stored keys of an installation.
 
@@ -41,8 +49,8 @@ class Keyring:
         try:
             verify(signature, body, await self.key(installation, key_name(signature)))
         except BadSignature as exc:
-            code = "BAD_SIGNATURE"
-            raise NotVerified(code, f"This request is not signed by that Saleor: {exc}.") from exc
+            logger.warning("saleor_bad_signature", saleor_api_url=installation.saleor_api_url, reason=str(exc))
+            raise not_signed() from exc
 
     async def key(self, installation: Installed, kid: str) -> RSAKey:
         """Return the key of that name, if that Saleor publishes one; raise BadSignature if not."""

@@ -1,16 +1,19 @@
 """Is this webhook for us? And, if we were just re-installed, whose token do we hold?
 
 An app that was installed without being activated could not have its token checked at the handshake. Its first signed
-webhook names the new app id; then Saleor is asked once more whose the pending token is, and only its answer puts the
-token in force. Until then the proven one stays.
+webhook names the new app id; then Saleor is asked once more whose the pending tokens are, and only its answer puts one
+of them in force. Until then the proven one stays. An app that gets webhooks is active: a token that Saleor refuses even
+then is a stranger's, or an earlier installation's, and is forgotten.
 """
 
+import asyncio
+from collections import defaultdict
 from datetime import timedelta
 
 import structlog
 
 from app.saleor.addresses import host_of
-from app.saleor.errors import NotUsable, SaleorError
+from app.saleor.errors import NotUsable, SaleorError, SaleorNotAuthorised
 from app.saleor.events import Recipient
 from app.saleor.graphql import SaleorClient
 from app.saleor.installation import InstallationStore, Installed
@@ -28,43 +31,67 @@ class RecipientCheck:
         self._identifier = identifier
         self._store = store
         self._client = client
+        # Of installed Saleors only, so there are never more of these than installations.
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def check(self, installation: Installed, recipient: Recipient, saleor_version: str | None) -> Installed:
         """Return the installation that the webhook is for, its token in force. Raises NotUsable if it is not us."""
         if installation.verified and recipient.id == installation.app_id:
             return installation
-        if recipient.identifier == self._identifier and installation.pending_token:
-            return await self._prove(installation, installation.pending_token, recipient, saleor_version)
+        if recipient.identifier == self._identifier and installation.pending_tokens:
+            async with self._locks[installation.saleor_api_url]:
+                # Another webhook may have proven one while this one waited.
+                known = await self._store.find(installation.saleor_api_url) or installation
+                if known.verified and recipient.id == known.app_id:
+                    return known
+                return await self._prove(known, recipient, saleor_version)
         raise NotUsable(403, "WRONG_RECIPIENT", "This event is for another app, or for an earlier installation.")
 
-    async def _prove(
-        self,
-        installation: Installed,
-        token: str,
-        recipient: Recipient,
-        saleor_version: str | None,
-    ) -> Installed:
-        address = installation.saleor_api_url
+    async def _prove(self, installation: Installed, recipient: Recipient, saleor_version: str | None) -> Installed:
+        """Return the installation with the token in force that Saleor says is the recipient's. Raises NotUsable."""
+        address, token = installation.saleor_api_url, None
         try:
-            identity = await self._client.who_am_i(address, token, within=PROVE_WITHIN)
-        except SaleorError as exc:
+            async with asyncio.timeout(PROVE_WITHIN.total_seconds()):
+                token = await self._token_of(installation, recipient)
+        except (SaleorError, TimeoutError) as exc:
             logger.warning("saleor_pending_token_not_proven", saleor_api_url=address, reason=type(exc).__name__)
             raise NotUsable(
                 403, "NOT_PROVEN", "The app's installation could not be confirmed. Try again, or install the app again."
             ) from exc
-        if identity.id != recipient.id or identity.identifier != self._identifier:
+        if token is None:
             raise NotUsable(403, "NOT_PROVEN", "The app holds a token of another app. Install the app again.")
         major, minor = read_version(saleor_version or installation.schema_version)
         await self._store.save(
             saleor_api_url=address,
             saleor_domain=host_of(address),
             schema_version=f"{major}.{minor}",
-            app_id=identity.id,
+            app_id=recipient.id,
             token=token,
             jwks=installation.jwks,
         )
-        logger.info("saleor_installation_proven", saleor_api_url=address, app_id=identity.id)
+        logger.info("saleor_installation_proven", saleor_api_url=address, app_id=recipient.id)
         proven = await self._store.find(address)
         if proven is None:
             raise NotUsable(403, "NOT_PROVEN", "The app's installation has just been removed.")
         return proven
+
+    async def _token_of(self, installation: Installed, recipient: Recipient) -> str | None:
+        """Return the pending token that is the recipient's, the newest first; None when none is.
+
+        Raises SaleorError when Saleor takes none of them, or does not say.
+        """
+        refused: SaleorNotAuthorised | None = None
+        of_others = False
+        for token in installation.pending_tokens:
+            try:
+                identity = await self._client.who_am_i(installation.saleor_api_url, token, within=PROVE_WITHIN)
+            except SaleorNotAuthorised as exc:
+                refused = exc
+                await self._store.forget_pending(installation.saleor_api_url, token)
+                continue
+            if identity.id == recipient.id and identity.identifier == self._identifier:
+                return token
+            of_others = True
+        if refused is not None and not of_others:
+            raise refused
+        return None

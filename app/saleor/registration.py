@@ -1,9 +1,10 @@
 """The install handshake: a Saleor brings us a token, and we find out whether it is what it says (Saleor contract, A.1).
 
-The request is not signed and anybody can send it. So: no address is called that the operator did not allow; the token
-counts only after Saleor itself said that it belongs to our app; and a token that Saleor does not take *yet* (the app
-was installed without being activated, which looks exactly like a forgery) is kept aside, where it replaces nothing.
-The first signed webhook for a new app id proves it (``app.saleor.recipient``).
+The request is not signed and anybody can send it. So: no address is called that the operator did not allow, and none
+more often than so; the token counts only after Saleor itself said that it belongs to our app; and a token that Saleor
+does not take *yet* (the app was installed without being activated, which looks exactly like a forgery) is kept aside,
+where it replaces nothing, not even another such token. The first signed webhook for a new app id proves it
+(``app.saleor.recipient``).
 """
 
 from collections.abc import Callable, Mapping
@@ -14,6 +15,7 @@ import httpx2
 import structlog
 
 from app.saleor.addresses import AllowList, host_of, is_api_url
+from app.saleor.attempts import Attempts
 from app.saleor.errors import (
     KeysUnusable,
     RegistrationRefused,
@@ -29,6 +31,10 @@ from app.saleor.wire import read_json
 
 # Saleor waits 18 s for the whole handshake, and a token that arrives after it gave up is dead.
 ASK_WITHIN = timedelta(seconds=7)
+
+# In a minute. Somebody who installs the app needs one; the rest is for those who try again.
+MOST_OF_ONE_SALEOR = 10
+MOST_OF_ALL = 60
 
 logger = structlog.get_logger(__name__)
 
@@ -51,28 +57,35 @@ class Registrar:
         self._store = store
         self._client = client
         self._http = http
-        self._now = now
+        self._attempts = Attempts(of_one=MOST_OF_ONE_SALEOR, of_all=MOST_OF_ALL, now=now)
 
     async def register(self, headers: Mapping[str, str], body: bytes) -> None:
         """Keep the token if it is ours. Raises RegistrationRefused with a message for the person who installs."""
         saleor_api_url = self._allowed_address(headers.get("saleor-api-url"))
         token = _token(body)
+        if not self._attempts.allowed(saleor_api_url):
+            raise RegistrationRefused(
+                429, "TOO_MANY_REQUESTS", "The app was installed there too often just now. Try again in a minute."
+            )
         identity = await self._whose(saleor_api_url, token)
-        version = _version(headers.get("saleor-schema-version"))
         said: dict[str, Any] = {
             "saleor_api_url": saleor_api_url,
             "saleor_domain": host_of(saleor_api_url),
             "token": token,
-            "jwks": await self._keys(saleor_api_url),
+            "schema_version": _version(headers.get("saleor-schema-version")),
         }
         if identity is None:
-            # Perhaps a stranger: what is known of a proven installation does not change on such a word.
-            known = await self._store.find(saleor_api_url)
-            kept = known.schema_version if known and known.verified else version
-            await self._store.save_pending(**said, schema_version=kept)
+            # Perhaps a stranger: that Saleor is asked nothing more. Its keys are fetched for its first webhook.
+            if not await self._store.save_pending(**said):
+                raise RegistrationRefused(
+                    429,
+                    "TOO_MANY_UNPROVEN",
+                    "The app holds too many tokens that this Saleor does not take. Install the app so that it is "
+                    "activated at once.",
+                )
             logger.info("saleor_installed_not_active_yet", saleor_api_url=saleor_api_url)
         else:
-            await self._store.save(**said, schema_version=version, app_id=identity.id)
+            await self._store.save(**said, jwks=await self._keys(saleor_api_url), app_id=identity.id)
             logger.info("saleor_installed", saleor_api_url=saleor_api_url, app_id=identity.id)
 
     def _allowed_address(self, saleor_api_url: str | None) -> str:

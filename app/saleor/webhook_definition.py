@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any, get_type_hints
 
 from app.saleor.answers import ActionAnswer, Answer, GatewayConfigAnswer, SessionAnswer, unique_reference
+from app.saleor.deadline import Deadline
 from app.saleor.events import Event, PaymentGatewayInitializeSession, RequestedAction, SessionEvent
 from app.saleor.installation import Installed
 from app.saleor.versions import Version, read_version
@@ -20,11 +21,18 @@ SORRY = (
 
 @dataclass(frozen=True, slots=True)
 class WebhookContext:
-    """What is known about a verified webhook apart from the event. ``received_at`` is aware and in UTC."""
+    """What is known about a verified webhook apart from the event. ``received_at`` is aware and in UTC.
+
+    ``deadline`` is when the answer must be there; it counts from the arrival of the request.
+    ``digest`` is the sha-256 of the verified body, in hexadecimal: the same delivery, repeated or played back by
+    somebody who recorded it, has the same.
+    """
 
     installation: Installed
     received_at: datetime
     saleor_version: str | None
+    deadline: Deadline
+    digest: str = ""
 
     @property
     def schema_version(self) -> Version:
@@ -115,13 +123,17 @@ def failure_of(event: Event, message: str) -> Answer:
     return GatewayConfigAnswer(data={"errors": [{"code": "APP_ERROR", "message": message}]})
 
 
-def uncertain_of(event: Event, message: str) -> Answer:
+def uncertain_of(event: Event, message: str, *, goes_on: bool = False) -> Answer:
     """Return the well-formed answer when nobody can tell any more what was done.
 
     A payment that may exist must not be called failed: that is final for Saleor, and invites the shopper to pay twice.
     "Action required" is not final and does not count as paid; Saleor asks again when the shopper comes back. Anything
     else fails, as an action's own event can still be reported afterwards.
+
+    ``goes_on``: it is still being done. An action is pending then: who is told that it failed asks for it again.
     """
+    if goes_on and isinstance(event, RequestedAction):
+        return ActionAnswer.pending(event.kind, psp_reference=unique_reference())
     if not isinstance(event, SessionEvent) or event.action.amount == 0:
         return failure_of(event, message)
     return SessionAnswer.action_required(

@@ -2,17 +2,24 @@
 
 Nothing of a body is parsed before its signature holds. What is answered when something is wrong:
 
-- **Nobody knows whose it is** (unknown Saleor, bad signature): 401 and an error, nothing else.
+- **Nobody knows whose it is** (unknown Saleor, bad signature): 401 and an error, nothing else. Both hear the same, so
+  that nobody who tries addresses out learns who uses the app.
 - **Signed, but not to be acted upon** (empty, unreadable, another event, another app, too old): a 4xx. In a session
   that is what Saleor calls an undelivered request: its failure is not final and the shopper can try again, whereas a
   200 with a failure in it would end the transaction. On a requested action Saleor does not look at a status below 500
   but reads the body, so there the same 4xx carries a well-formed failure too; a bare error would reach staff as
   "Missing value for field". Never a 5xx: Saleor would repeat the request five times, with an empty body (Saleor
   contract, A.4 and A.5).
-- **Signed, understood, and then something broke in here**: 200 and the event's well-formed failure, or what the
-  definition's ``otherwise`` says instead.
+- **Signed, understood, and then something broke in here, or took too long**: 200 and the event's well-formed failure,
+  or what the definition's ``otherwise`` says instead.
+
+Saleor reads an answer for 18 seconds from its request on (Saleor contract, A.2), so the time is counted from there, and
+everything has to fit into it: keys, the proof of a token, the database, the handler. A handler that takes longer is
+answered for; it goes on, because what it has asked others must be recorded.
 """
 
+import asyncio
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -23,10 +30,11 @@ from pydantic import ValidationError
 
 from app.saleor.addresses import is_api_url
 from app.saleor.answers import Answer, SessionAnswer
-from app.saleor.errors import NotUsable, NotVerified, RequestRefused
+from app.saleor.deadline import Deadline
+from app.saleor.errors import NotUsable, NotVerified, RequestRefused, StillUnderway, TooLate
 from app.saleor.events import Event, RequestedAction
 from app.saleor.installation import InstallationStore, Installed
-from app.saleor.keyring import Keyring
+from app.saleor.keyring import Keyring, not_signed
 from app.saleor.recipient import RecipientCheck
 from app.saleor.signature import MOST_BODY_BYTES
 from app.saleor.versions import WITH_PAYMENT_METHODS
@@ -42,8 +50,14 @@ from app.saleor.whereabouts import whereabouts
 from app.saleor.wire import read_json, write_json
 
 OLDEST = timedelta(hours=1)
+# From the arrival of a request on; Saleor waits 18 seconds (Saleor contract, A.2).
+BUDGET = timedelta(seconds=12)
 # How far Saleor's clock may be ahead of ours.
 LEEWAY = timedelta(minutes=5)
+# What a handler may take beyond the budget to record what came of its calls, and `otherwise` after it.
+BEYOND = timedelta(seconds=2)
+
+_NOT_IN_TIME = "The payment app could not check this request in time, and did nothing. Try again."
 
 logger = structlog.get_logger(__name__)
 
@@ -73,21 +87,32 @@ class WebhookReceiver:
         self._recipients = recipients
         self._now = now
         self._oldest = oldest
+        self._beyond = BEYOND.total_seconds()
+        self._late: set[asyncio.Task[Answer]] = set()
 
-    async def receive(self, webhook: WebhookDefinition, headers: Mapping[str, str], body: bytes | None) -> Reply:
-        """Answer one request. ``headers`` have lower-case names; ``body`` is None when it was too long to be read."""
+    async def receive(
+        self, webhook: WebhookDefinition, headers: Mapping[str, str], body: bytes | None, deadline: Deadline
+    ) -> Reply:
+        """Answer one request, which has arrived when ``deadline`` was made.
+
+        ``headers`` have lower-case names; ``body`` is None when it was too long to be read.
+        """
         try:
-            installation = await self._verified(headers, body)
-            event, context = await self._understood(webhook, headers, body or b"", installation)
+            installation = await self._verified(headers, body, deadline)
+            async with asyncio.timeout(deadline.left):
+                event, context = await self._understood(webhook, headers, body or b"", installation, deadline)
         except RequestRefused as refusal:
             logger.warning("saleor_webhook_refused", webhook=webhook.header, code=refusal.code, reason=refusal.message)
             return _refused(webhook, refusal)
+        except TimeoutError:
+            logger.warning("saleor_webhook_not_checked_in_time", webhook=webhook.header)
+            return _refused(webhook, NotUsable(400, "TOO_LATE", _NOT_IN_TIME))
         except Exception:  # an error of ours must not become a 5xx, which Saleor repeats with an empty body
             logger.exception("saleor_webhook_not_checked", webhook=webhook.header)
             return _refused(webhook, NotUsable(400, "APP_ERROR", SORRY))
         return Reply(200, await self._answered(webhook, event, context))
 
-    async def _verified(self, headers: Mapping[str, str], body: bytes | None) -> Installed:
+    async def _verified(self, headers: Mapping[str, str], body: bytes | None, deadline: Deadline) -> Installed:
         saleor_api_url = headers.get("saleor-api-url", "")
         signature = headers.get("saleor-signature", "")
         if body is None:
@@ -96,14 +121,24 @@ class WebhookReceiver:
             raise NotVerified("MISSING_SALEOR_API_URL", "The request does not say which Saleor it is from.")
         if not signature:
             raise NotVerified("MISSING_SIGNATURE", "The request is not signed.")
-        installation = await self._store.find(saleor_api_url)
-        if installation is None:
-            raise NotVerified("NOT_INSTALLED", "This Saleor has not installed the app.")
-        await self._keyring.verify(installation, signature, body)
+        try:
+            async with asyncio.timeout(deadline.left):
+                installation = await self._store.find(saleor_api_url)
+                if installation is None:
+                    logger.warning("saleor_not_installed", saleor_api_url=saleor_api_url)
+                    raise not_signed()
+                await self._keyring.verify(installation, signature, body)
+        except TimeoutError as exc:
+            raise NotVerified("TOO_LATE", "The signature could not be checked in time.") from exc
         return installation
 
     async def _understood(
-        self, webhook: WebhookDefinition, headers: Mapping[str, str], body: bytes, installation: Installed
+        self,
+        webhook: WebhookDefinition,
+        headers: Mapping[str, str],
+        body: bytes,
+        installation: Installed,
+        deadline: Deadline,
     ) -> tuple[Event, WebhookContext]:
         if not body:
             # Saleor's own retry after a 5xx, its signature valid over nothing.
@@ -116,7 +151,9 @@ class WebhookReceiver:
         received_at = self._now()
         self._check_age(event.issued_at, received_at)
         installation = await self._recipients.check(installation, event.recipient, event.version)
-        return event, WebhookContext(installation, received_at, event.version)
+        await self._store.heard_from(installation)
+        digest = hashlib.sha256(body).hexdigest()
+        return event, WebhookContext(installation, received_at, event.version, deadline, digest)
 
     def _check_age(self, issued_at: datetime, now: datetime) -> None:
         # A signature says nothing about when, so without this an old request could be played again for ever.
@@ -129,21 +166,35 @@ class WebhookReceiver:
 
     async def _answered(self, webhook: WebhookDefinition, event: Event, context: WebhookContext) -> bytes:
         try:
-            return _rendered(webhook, await webhook.handler(event, context), context)
+            return _rendered(webhook, await self._handled(webhook, event, context), context)
         except Exception as error:  # noqa: BLE001 - an error of ours must not become a 5xx that Saleor repeats
             _log(error, "saleor_webhook_failed", webhook)
             return await self._answered_otherwise(webhook, event, context, error)
+
+    async def _handled(self, webhook: WebhookDefinition, event: Event, context: WebhookContext) -> Answer:
+        """Return what the handler says. Raises TooLate; the handler then goes on behind our back."""
+        handling = asyncio.ensure_future(webhook.handler(event, context))
+        self._late.add(handling)  # the loop alone does not keep it
+        handling.add_done_callback(self._late.discard)
+        await asyncio.wait({handling}, timeout=context.deadline.left + self._beyond)
+        if not handling.done():
+            handling.add_done_callback(lambda ended: _log_late(ended, webhook))
+            raise TooLate
+        return handling.result()
 
     async def _answered_otherwise(
         self, webhook: WebhookDefinition, event: Event, context: WebhookContext, error: Exception
     ) -> bytes:
         if webhook.otherwise is not None:
             try:
-                return _rendered(webhook, await webhook.otherwise(event, context, error), context)
+                async with asyncio.timeout(self._beyond):
+                    return _rendered(webhook, await webhook.otherwise(event, context, error), context)
             except Exception as second:  # noqa: BLE001 - as above
                 if second is not error:
                     _log(second, "saleor_webhook_failed_twice", webhook)
-                    return write_json(uncertain_of(event, SORRY).dump())
+                    return write_json(uncertain_of(event, SORRY, goes_on=isinstance(error, StillUnderway)).dump())
+        if isinstance(error, StillUnderway):
+            return write_json(uncertain_of(event, SORRY, goes_on=True).dump())
         return write_json(failure_of(event, SORRY).dump())
 
 
@@ -181,6 +232,14 @@ def _rendered(webhook: WebhookDefinition, answer: Answer, context: WebhookContex
 
 def _log(error: Exception, what: str, webhook: WebhookDefinition) -> None:
     logger.error(what, webhook=webhook.header, error=type(error).__name__, at=whereabouts(error))
+
+
+def _log_late(handling: asyncio.Task[Answer], webhook: WebhookDefinition) -> None:
+    error = None if handling.cancelled() else handling.exception()
+    if error is None:
+        logger.info("saleor_webhook_handled_late", webhook=webhook.header)
+    elif isinstance(error, Exception):
+        _log(error, "saleor_webhook_failed_late", webhook)
 
 
 def _refused(webhook: WebhookDefinition, refusal: RequestRefused) -> Reply:

@@ -5,16 +5,16 @@ Source: gateway interface, Events. The retry schedule is not shown there; ours i
 """
 
 import asyncio
-import ipaddress
 from collections.abc import Callable
 from datetime import datetime
 from typing import Literal
-from urllib.parse import urlsplit
 from uuid import UUID
 
 import httpx2
 import structlog
 from pydantic import BaseModel, Field
+
+from app.sandbox.book.fields import is_loopback
 
 DeliveryState = Literal["waiting", "held", "delivered", "failed", "refused", "dropped"]
 
@@ -47,20 +47,6 @@ class Delivery(BaseModel):
     delay: float = 0.0
     state: DeliveryState = "waiting"
     tries: list[Try] = Field(default_factory=list)
-
-
-def is_loopback(url: str) -> bool:
-    """Whether an address is on this machine, by its own words (no name is looked up)."""
-    try:
-        host = urlsplit(url).hostname or ""
-    except ValueError:
-        return False
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class Postman:

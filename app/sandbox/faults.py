@@ -6,12 +6,14 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.gateway.wire import NotJson, loads
+from app.gateway.wire import NotJson, dumps, loads
 from app.sandbox.connections import Connections
 from app.sandbox.sandbox import Sandbox
 from app.sandbox.scripting import FaultRule
 
 _ORDER_IN_PATH = re.compile(r"/orders?/([^/]+)")
+_HTML = b"<html><head><title>Forbidden</title></head><body><h1>Forbidden</h1></body></html>"
+MOVED_TO = "https://moved.gateway.test"
 _GARBAGE = b'{"payment_id": "0b5e'
 
 
@@ -60,8 +62,7 @@ class Faults:
                 for message in answer:
                     await send(message)
             case "status":
-                body = rule.body if rule.body is not None else '{"message": "Scripted answer", "args": {}}'
-                await _answer(send, rule.status, headers, body.encode())
+                await self._answer_by(rule, scope, headers, send, answer)
             case "garbage":
                 await _answer(send, 200, headers, (rule.body or "").encode() or _GARBAGE)
             case "truncate":
@@ -70,6 +71,17 @@ class Faults:
             case "drop":
                 await self._hang_up(scope, receive)
 
+    async def _answer_by(
+        self, rule: FaultRule, scope: Scope, headers: dict[str, str], send: Send, answer: list[Message]
+    ) -> None:
+        body, media_type = _worded(rule, answer)
+        if rule.body is None:
+            headers = {"content-type": media_type} | {k.lower(): v for k, v in rule.headers.items()}
+        if 300 <= rule.status < 400:  # the host has moved
+            query = scope.get("query_string", b"").decode("latin-1")
+            headers.setdefault("location", f"{MOVED_TO}{scope['path']}" + (f"?{query}" if query else ""))
+        await _answer(send, rule.status, headers, body)
+
     async def _hang_up(self, scope: Scope, receive: Receive) -> None:
         caller = scope.get("client")
         if caller is None or not self._connections.hang_up((caller[0], caller[1])):
@@ -77,6 +89,22 @@ class Faults:
         # The server answers 500 for an application that returns silently, unless it knows that the caller is gone.
         while (await receive())["type"] != "http.disconnect":
             pass
+
+
+def _worded(rule: FaultRule, answer: list[Message]) -> tuple[bytes, str]:
+    """The body of a scripted answer, and its media type."""
+    if rule.body is not None:
+        return rule.body.encode(), "application/json"
+    match rule.wording:
+        case "html":
+            return _HTML, "text/html"
+        case "empty":
+            return b"", "text/plain"
+        case "other":
+            return dumps({"message": "no Route matched with those values"}).encode(), "application/json"
+        case "record":
+            return b"".join(message.get("body", b"") for message in answer), "application/json"
+    return dumps({"message": "Scripted answer", "args": {"code": f"P-{rule.status}"}}).encode(), "application/json"
 
 
 async def _answer(send: Send, status: int, headers: dict[str, str], body: bytes, *, more: bool = False) -> None:

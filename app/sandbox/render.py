@@ -5,6 +5,7 @@ Source: gateway interface, Resources and Events. Amounts stay Decimal; times are
 
 import base64
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any, Literal
 
 from app.gateway.wire import dumps
@@ -13,6 +14,7 @@ from app.sandbox.book.codes import Status
 from app.sandbox.book.records import CardOnFile, Entry, Operation, Payment
 
 TimeName = Literal["processed_at", "processing_time"]
+Place = Literal["records", "lists", "registers"]
 
 _WEBHOOK_FIELDS = (
     *("payment_id", "order_id", "pos_id", "mode", "method", "amount", "currency", "status", "created_at"),
@@ -20,6 +22,14 @@ _WEBHOOK_FIELDS = (
     *("status_description", "cc_mask", "cc_token", "cc_token_expiration", "customer_id", "customer_phone"),
     *("fee", "fixed_fee", "percent_fee", "processed_at", "payload", "receipt_url"),
     *("processed_amount", "processed_currency", "operation_id", "recurring"),
+)
+# What the interface lists for the webhooks of payments only.
+_OF_PAYMENTS = frozenset(
+    {
+        *("gateway_order_id", "billing_order_id", "payway", "eci", "cc_mask", "cc_token", "cc_token_expiration"),
+        *("customer_id", "customer_phone", "fixed_fee", "percent_fee", "payload", "processed_amount"),
+        *("processed_currency", "recurring"),
+    }
 )
 
 
@@ -47,7 +57,7 @@ def payment_record(book: Book, payment: Payment, time_name: TimeName = "processe
         "pos_id": str(payment.pos_id),
         "mode": payment.mode,
         "method": payment.method,
-        "amount": payment.amount,
+        "amount": _amount(book, payment, "records"),
         "currency": payment.currency,
         "description": payment.description,
         **_status_fields(payment),
@@ -126,7 +136,20 @@ def webhook_fields(book: Book, entry: Payment | Operation) -> dict[str, Any]:
     record = (
         payment_record(book, entry) if isinstance(entry, Payment) else operation_record(entry, time_name="processed_at")
     )
+    if book.behaviour(entry.pos_id).webhook_nulls:
+        left_out = _OF_PAYMENTS if isinstance(entry, Operation) else {"operation_id"}
+        return {name: record.get(name) for name in _WEBHOOK_FIELDS if name not in left_out}
     return {name: record[name] for name in _WEBHOOK_FIELDS if record.get(name) is not None}
+
+
+def _amount(book: Book, entry: Payment | Operation, place: Place) -> Decimal:
+    """`amount` as it is written in one place: with what the payer paid on top, or without."""
+    with_fee = place in book.behaviour(entry.pos_id).customer_fee_in
+    return entry.amount + _customer_fee(entry) if with_fee else entry.amount
+
+
+def _customer_fee(entry: Payment | Operation) -> Decimal:
+    return entry.customer_fee if isinstance(entry, Payment) else Decimal(0)
 
 
 def encode_data(fields: dict[str, Any], *, padded: bool) -> str:
@@ -135,7 +158,7 @@ def encode_data(fields: dict[str, Any], *, padded: bool) -> str:
     return data if padded else data.rstrip("=")
 
 
-def period_row(book: Book, entry: Payment | Operation) -> dict[str, Any]:
+def period_row(book: Book, entry: Payment | Operation, place: Place = "lists") -> dict[str, Any]:
     """One line of the by-period look-up."""
     payment = book.payments[entry.payment_id]
     fee = entry.fee
@@ -143,7 +166,7 @@ def period_row(book: Book, entry: Payment | Operation) -> dict[str, Any]:
         "projectId": str(entry.pos_id),
         "orderId": entry.order_id,
         "paymentId": str(entry.payment_id),
-        "amount": f"{entry.amount:.2f}",
+        "amount": f"{_amount(book, entry, place):.2f}",
         "currency": entry.currency,
         "method": entry.method,
         "status": entry.status.value,
@@ -152,7 +175,7 @@ def period_row(book: Book, entry: Payment | Operation) -> dict[str, Any]:
         "rrnCode": str(entry.payment_id.int)[:12] if entry.status is Status.SUCCESS else "",
         "description": payment.description,
         "payload": payment.payload or "",
-        "customerFee": "0.00",
+        "customerFee": f"{_customer_fee(entry):.2f}",
         "merchantFee": "0.00" if fee is None else f"{fee.total:.2f}",
         "paymentSystem": _system(payment.card),
         "recipientCardMask": payment.card.mask if payment.card and payment.method == "credit" else "",

@@ -4,7 +4,8 @@ import contextlib
 import os
 import secrets
 import tempfile
-from datetime import datetime
+from collections import deque
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -15,13 +16,14 @@ from app.gateway.signature import sign
 from app.sandbox.book.book import Book
 from app.sandbox.book.passing_time import tick
 from app.sandbox.book.records import Operation, Payment
-from app.sandbox.book.refusals import UnknownRecord
+from app.sandbox.book.refusals import TooManyCalls, UnknownRecord
 from app.sandbox.calls import CallBook
 from app.sandbox.deliveries import Delivery, Postman
 from app.sandbox.render import encode_data, webhook_fields
 from app.sandbox.scripting import Rules
 from app.sandbox.settings import PointOfSale, SandboxSettings
 
+_MINUTE = timedelta(minutes=1)
 _FORGER = "not the secret of this point of sale"
 
 
@@ -40,6 +42,7 @@ class Sandbox:
         self.points_of_sale = {pos.pos_id: pos for pos in settings.points_of_sale}
         self.rules = Rules()
         self.calls = CallBook()
+        self._called_at: dict[UUID, deque[datetime]] = {}
         self.postman: Postman | None = None
         state = _load(settings.state) or self._fresh()
         self.book = state.book
@@ -58,6 +61,7 @@ class Sandbox:
         state = self._fresh()
         self.book, self.deliveries, self.rules = state.book, state.deliveries, Rules()
         self.calls.calls.clear()
+        self._called_at.clear()
 
     def now(self) -> datetime:
         """The sandbox's time: the clock's, and what it was moved forward by."""
@@ -70,6 +74,18 @@ class Sandbox:
         except KeyError:
             raise UnknownRecord("Point of sale not found") from None
 
+    def count_call(self, pos_id: UUID) -> None:
+        """Count a call of a point of sale. Raises TooManyCalls when it has called too often in the last minute."""
+        most = self.book.behaviour(pos_id).calls_per_minute
+        if most is None:
+            return
+        now, called = self.now(), self._called_at.setdefault(pos_id, deque())
+        while called and called[0] <= now - _MINUTE:
+            called.popleft()
+        if len(called) >= most:
+            raise TooManyCalls
+        called.append(now)
+
     # What follows a change -----------------------------------------------------------------------------------
 
     def catch_up(self) -> None:
@@ -81,6 +97,11 @@ class Sandbox:
         """Tell the merchants what happened and keep the state. Called after every change."""
         for entry in self.book.take_news():
             self._tell(entry)
+        self.save()
+
+    def hush(self) -> None:
+        """Keep the state, and tell nobody what has just happened."""
+        self.book.take_news()
         self.save()
 
     def save(self) -> None:

@@ -6,16 +6,21 @@ A rule is used up after `times` matches. Outcomes of payments are ordered in the
 from fnmatch import fnmatchcase
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from app.sandbox.book.records import Operation, Payment
+
+Wording = Literal["gateway", "html", "empty", "other", "record"]
+"""Who words an answer: the gateway itself (its shape of a refusal), a proxy before it (`html`, `empty`), some other API
+(`other`: a message without `args`), or whoever did the work and answered with its record (`record`)."""
 
 
 class FaultRule(BaseModel):
     """What shall happen to the next matching calls, before or after their work is done.
 
     `drop` closes the connection without an answer, `truncate` in the middle of one, `garbage` answers 200 with no
-    JSON, `status` answers with that HTTP status, `latency` only waits.
+    JSON, `status` answers with that HTTP status, `latency` only waits. What a `status` is answered with: `body` where
+    it is given, else what `wording` says.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -26,11 +31,18 @@ class FaultRule(BaseModel):
     order_id: str | None = None
     moment: Literal["before", "after"] = "before"
     effect: Literal["drop", "truncate", "garbage", "status", "latency"]
-    status: int = Field(default=500, ge=400, le=599)
+    status: int = Field(default=500, ge=200, le=599)
+    wording: Wording = "gateway"
     body: str | None = None
     headers: dict[str, str] = Field(default_factory=dict)
     seconds: float = Field(default=0.0, ge=0, le=600, description="how long to wait as well")
     times: int = Field(default=1, ge=1)
+
+    @model_validator(mode="after")
+    def _somebody_did_it(self) -> "FaultRule":
+        if self.wording == "record" and self.moment == "before":
+            raise ValueError("there is no record before the work is done")
+        return self
 
     def fits(self, http_method: str, path: str, order_id: str | None) -> bool:
         """Whether a call is meant. The payer's pages are meant only by a rule that names their path."""

@@ -24,6 +24,8 @@ class Behaviour(BaseModel):
     hosted_answer: Literal["redirect", "json"] = "redirect"
     """Hosted create: HTTP 303 with `location` (the interface), or HTTP 200 with `redirect_url` (seen in plugins)."""
     one_operation_answer: Literal["object", "array"] = "object"
+    calls_per_minute: int | None = Field(default=None, ge=1)
+    """After so many calls the next ones are answered 429, until a minute has passed."""
     unknown_order: Literal["not_found", "empty"] = "not_found"
     refusal: Literal["message", "record"] = "message"
     """A capture, void or refund in the wrong state: HTTP 400 with a message, or a record with status `failure`."""
@@ -45,13 +47,26 @@ class Behaviour(BaseModel):
     """Lifetime of a payment without `order_timeout`."""
     automatic_capture_after: timedelta | None = None
     automatic_void_after: timedelta | None = None
+    hold_lapses_after: timedelta | None = None
+    """When a hold unlocks by itself: nobody is told, no record says so, and nothing can be done about it any more."""
     capture_excess_percent: Decimal = Field(default=Decimal(0), ge=0, le=25)
 
     split_must_sum: bool = True
     """Whether split amounts must make up the whole; else what is missing stays with the merchant."""
+    split_reservations: bool = True
+    """Whether `/api/v1/payment` takes a `split` with method `auth` (a public sample), or none at all (interface, 2)."""
+    sub_merchants: frozenset[UUID] | None = None
+    """The sub-merchants that the provider's support has set up; None takes any."""
+
+    webhook_ports: frozenset[int] = frozenset({443, 8443})
+    """The ports that a `server_url` may have (gateway interface, Delivery); others are arranged with the provider."""
+    webhook_ports_on_this_machine: bool = True
+    """Whether a `server_url` on this machine may have any port."""
 
     pending_webhook: bool = True
     pad_webhook_data: bool = True
+    webhook_nulls: bool = False
+    """Whether a webhook says `null` for what there is not, instead of leaving it out."""
 
     sector: Literal["general", "microfinance", "gambling"] = "general"
     currencies: frozenset[str] | None = None
@@ -60,6 +75,12 @@ class Behaviour(BaseModel):
     maximum_amount: Decimal = Decimal("1000000.00")
     fee_percent: Decimal = Decimal("1.50")
     fee_fixed: Decimal = Decimal("0.00")
+    customer_fee_percent: Decimal = Field(default=Decimal(0), ge=0, le=100)
+    """What the payer pays on top of the amount that was asked for."""
+    customer_fee_in: frozenset[Literal["records", "lists", "registers"]] = frozenset({"registers"})
+    """Where `amount` is with that fee. The interface says so of registers (10); records are webhooks too."""
+    reserve_percent: Decimal = Field(default=Decimal(0), ge=0, le=100)
+    """What of the money taken is kept back as rolling reserve. The sandbox never gives it back."""
     opening_balance: Decimal = Decimal("10000.00")
     """What each currency's account holds at first, so that a first refund does not fail for want of balance."""
 

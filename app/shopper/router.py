@@ -11,9 +11,10 @@ from pathlib import Path
 
 import jinja2
 import structlog
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 
+from app.shopper.limits import PageLimits
 from app.shopper.page import Page, missing_page, return_page, web_address
 from app.shopper.pay import pay_page
 from app.shopper.qr import qr_png, qr_svg
@@ -46,14 +47,15 @@ _IMAGE_HEADERS = {
 _log = structlog.stdlib.get_logger(__name__)
 
 
-def create_shopper_router(find: FindPayment, on_return: OnReturn) -> APIRouter:
+def create_shopper_router(find: FindPayment, on_return: OnReturn, limits: PageLimits) -> APIRouter:
     """The pages of shoppers.
 
     `find` tells what is known of an order, or None. `on_return` is told of every look at a payment whose outcome is
     still open (up to one every two seconds and page, so it should be quick and limit itself): a good moment to ask
-    the gateway. What it learns is shown at once; what it raises is logged and changes nothing for the shopper.
+    the gateway. What it learns is shown at once; what it raises is logged and changes nothing for the shopper. `limits`
+    lets requests in.
     """
-    router = APIRouter(include_in_schema=False)
+    router = APIRouter(include_in_schema=False, dependencies=[Depends(limits)])
     template = _template("page.html")
 
     async def known(order_id: str) -> PaymentView | None:

@@ -4,19 +4,22 @@ from datetime import timedelta
 
 import structlog
 from pydantic import ValidationError
+from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.ledger.outbox import event_with_payment, later_events
+from app.ledger.outbox import event_with_payment, events_beside, later_events
 from app.ledger.tables import EventState, Payment, SaleorEvent
 from app.payments.desk import Desk
-from app.payments.learn.placed_order import look_for_order
 from app.payments.outcome.notes import is_note, says_what_is_possible
 from app.payments.outcome.paid_with import from_kept
-from app.payments.outcome.problems import clear, of_event, raise_on
+from app.payments.outcome.precedence import has_succeeded, is_failure, is_overtaken, supersede
+from app.payments.outcome.problems import of_event, raise_on
 from app.payments.said import Money, Said
 from app.saleor.answers import AvailableAction, EventType
 from app.saleor.errors import SaleorError, SaleorNotAuthorised, SaleorRefused
 from app.saleor.graphql import SaleorClient
 from app.saleor.reports import EventReport
+from app.worker.presence import note_presence
+from app.worker.read_answers import may_be_told, note_delivered
 
 log = structlog.get_logger(__name__)
 
@@ -31,17 +34,32 @@ async def deliver(desk: Desk, saleor: SaleorClient, event_id: int) -> None:
         event, payment = await event_with_payment(session, event_id)
         if event.state is not EventState.WAITING:
             return
-        stale = is_note(event) and any(says_what_is_possible(each) for each in await later_events(session, event))
-        if stale:
-            event.state = EventState.SUPERSEDED
-            event.next_attempt_at = None
-    if not stale:
+        needless = await _is_needless(session, event)
+        if needless:
+            supersede(payment, event)
+        held = event.operation_id is not None and not needless
+    if held:
+        if not await may_be_told(desk, saleor, event_id):
+            return
+        async with desk.database.transaction() as session:  # by then it can have another reference
+            event, payment = await event_with_payment(session, event_id)
+    if not needless:
         error = await _tell(desk, saleor, payment, event)
+        await note_presence(desk, payment.installation_id, error)
         async with desk.database.transaction() as session:
             event, payment = await event_with_payment(session, event_id)
             # It can have taken so long that another worker has delivered it meanwhile.
             if event.state is EventState.WAITING:
                 _post(event, payment, error, desk)
+            if event.state is EventState.REFUSED and has_succeeded(event, await events_beside(session, event)):
+                supersede(payment, event)
+
+
+async def _is_needless(session: AsyncSession, event: SaleorEvent) -> bool:
+    """Return True for what must not be told any more, because something newer is told instead."""
+    if is_note(event):
+        return any(says_what_is_possible(each) for each in await later_events(session, event))
+    return is_failure(event) and is_overtaken(event, await events_beside(session, event))
 
 
 async def _tell(desk: Desk, saleor: SaleorClient, payment: Payment, event: SaleorEvent) -> SaleorError | None:
@@ -73,12 +91,7 @@ def _report(payment: Payment, event: SaleorEvent, page: str | None) -> EventRepo
 
 def _post(event: SaleorEvent, payment: Payment, error: SaleorError | None, desk: Desk) -> None:
     if error is None:
-        event.state = EventState.DELIVERED
-        event.delivered_at = desk.now()
-        event.next_attempt_at = None
-        event.last_error = None
-        clear(payment, of_event(event))
-        look_for_order(payment, EventType(event.type), desk.now())
+        note_delivered(event, payment, desk.now())
         return
     event.last_error = str(error)
     if isinstance(error, SaleorRefused):

@@ -5,20 +5,24 @@ from datetime import timedelta
 
 import structlog
 
+from app.ledger.attempts import ATTEMPTS
 from app.ledger.claims import Work
 from app.ledger.inbox import NOTIFICATIONS
 from app.ledger.outbox import EVENTS
 from app.ledger.placed_orders import ORDERS
+from app.ledger.presence import CHECKS
 from app.ledger.sheets import LOOKS
 from app.ledger.told_problems import PROBLEMS
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
+from app.payments.learn.attempts import compare_attempts
 from app.payments.learn.notify import digest
 from app.payments.learn.settle import look
 from app.saleor.graphql import SaleorClient
 from app.worker.deliver import deliver
 from app.worker.find_order import find_order
 from app.worker.lane import Lane, Trade
+from app.worker.presence import check_presence
 from app.worker.problems import compare_problems
 
 log = structlog.get_logger(__name__)
@@ -43,12 +47,17 @@ class Worker:
         async def find(desk: Desk, payment_id: int) -> None:
             await find_order(desk, saleor, payment_id)
 
+        async def check(desk: Desk, installation_id: int) -> None:
+            await check_presence(desk, saleor, installation_id)
+
         self._lanes = (
             Lane(Trade(NOTIFICATIONS, digest, most=10, share=5)),
+            Lane(Trade(ATTEMPTS, compare_attempts, most=10, share=5)),
             Lane(Trade(LOOKS, _look, most=40, share=10)),
             Lane(Trade(EVENTS, tell, most=40, share=10)),
             Lane(Trade(PROBLEMS, compare, most=5, share=1)),
             Lane(Trade(ORDERS, find, most=8, share=2)),
+            Lane(Trade(CHECKS, check, most=5, share=1)),
         )
         self._stopping = asyncio.Event()
 

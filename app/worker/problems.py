@@ -23,7 +23,7 @@ BETWEEN_COMPARISONS = timedelta(minutes=1)
 _UNREACHABLE = timedelta(minutes=5)
 _REFUSED = timedelta(hours=1)  # uninstalled, switched off, or a 3.22 from before there were problems
 _AT_ONCE = 20  # are told by one job, so that it is over within its claim; the others a minute later
-_CRITICAL = {What.INSTALLATION, What.KEYS}
+_CRITICAL = {What.INSTALLATION, What.UNOPENED, What.KEYS, What.ADDRESS}
 
 
 async def compare_problems(desk: Desk, saleor: SaleorClient, installation_id: int) -> None:
@@ -35,6 +35,8 @@ async def compare_problems(desk: Desk, saleor: SaleorClient, installation_id: in
     pause: timedelta | None = BETWEEN_COMPARISONS
     if not installation.verified or installation.app_id is None or not knows_problems(installation):
         pause = None  # until it is installed anew, which is when a store tells its version
+    elif installation.unauthorised_since is not None:
+        pause = _REFUSED  # or until it lets the app in again
     else:
         try:
             await _compare(desk, saleor, installation, installation.app_id)

@@ -1,7 +1,9 @@
 """``make chaos``: made-up stories, as many as one likes, each run others, until one breaks a law.
 
 python -m tests.chaos --examples 20000
-python -m tests.chaos --split              of a marketplace
+python -m tests.chaos --split              of a marketplace that divides by percentages
+python -m tests.chaos --lines              of a marketplace that divides by what is in the basket
+python -m tests.chaos --grants             of orders that are paid, and of refunds that staff grant
 python -m tests.chaos --seed 4711          the stories of an earlier run again
 python -m tests.chaos --database postgresql://...   an empty database, instead of SQLite
 """
@@ -13,11 +15,12 @@ from typing import Annotated
 
 import typer
 from hypothesis import HealthCheck, given, seed, settings
+from hypothesis.strategies import SearchStrategy
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from tests.chaos.chance import stories
-from tests.chaos.shares import MARKET
+from tests.chaos.chance import granted, stories
+from tests.chaos.shares import BY_LINES, MARKET
 from tests.chaos.story import Story
 from tests.chaos.theatre import Theatre, open_theatre
 
@@ -31,20 +34,23 @@ def main(
     first: Annotated[int | None, typer.Option("--seed", help="Where chance begins.")] = None,
     database: Annotated[str | None, typer.Option(help="An empty PostgreSQL database.")] = None,
     *,
-    split: Annotated[bool, typer.Option("--split", help="Of a marketplace, whose payments are split.")] = False,
+    split: Annotated[bool, typer.Option("--split", help="Of a marketplace: everybody has a percentage.")] = False,
+    lines: Annotated[bool, typer.Option("--lines", help="Of a marketplace: each line is somebody's.")] = False,
+    grants: Annotated[bool, typer.Option("--grants", help="Of orders that are paid, and of granted refunds.")] = False,
 ) -> None:
     """Make up stories and tell them. The first that breaks a law is made as short as it gets, and told in full."""
     start = secrets.randbelow(1_000_000) if first is None else first
+    told = granted(longest) if grants else stories(longest)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with (
-        open_theatre(database, MARKET if split else None) as theatre,
+        open_theatre(database, BY_LINES if lines else MARKET if split else None) as theatre,
         Progress(*columns, TimeRemainingColumn(), console=console) as progress,
     ):
         bar = progress.add_task("stories", total=examples)
         for number in range(-(-examples // _AT_ONCE)):
             progress.update(bar, description=f"seed {start + number}")
             most = min(_AT_ONCE, examples - number * _AT_ONCE)
-            broken = _tell(theatre, start + number, most, longest, lambda: progress.advance(bar))
+            broken = _tell(theatre, start + number, most, told, lambda: progress.advance(bar))
             if broken is not None:
                 progress.stop()
                 _show(theatre, start + number, *broken)
@@ -53,14 +59,14 @@ def main(
 
 
 def _tell(
-    theatre: Theatre, first: int, examples: int, longest: int, tick: Callable[[], None]
+    theatre: Theatre, first: int, examples: int, told: SearchStrategy[Story], tick: Callable[[], None]
 ) -> tuple[Story, Exception] | None:
     """Tell stories; return the shortest that breaks a law, and how."""
     broken: tuple[Story, Exception] | None = None
 
     @seed(first)
     @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
-    @given(stories(longest))
+    @given(told)
     def the_laws_hold(story: Story) -> None:
         nonlocal broken
         try:

@@ -4,12 +4,18 @@ from decimal import Decimal
 
 from tests.chaos.story import (
     TOTAL,
+    AppIs,
+    AskAtOnce,
     Asks,
+    AsksAgain,
     Begins,
+    CatchesUp,
     ComesBack,
     Confirms,
     Decides,
+    Disputes,
     Ending,
+    Keys,
     Letter,
     NextCall,
     NextWebhook,
@@ -31,10 +37,112 @@ from tests.chaos.story import (
 TEN, SOME = Decimal("10.00"), Decimal("400.00")
 PAID: tuple[Step, ...] = (Begins(), Pays(), Works())
 RESERVED: tuple[Step, ...] = (Begins("AUTHORIZATION"), Pays(), Works())
+GRANTED = Asks("REFUND", TEN, granted=True)
 TAKEN: tuple[Step, ...] = (*RESERVED, Asks("CHARGE"), Works())
 
 ALWAYS: dict[str, Story] = {
     "paid, ordered, and refunded by a granted refund": Story((*PAID, Asks("REFUND", TEN, granted=True))),
+    "a proxy swallows the answer to a granted refund, and staff ask again": Story(
+        (*PAID, NextWebhook("swallowed"), GRANTED, Works(), Passes(1), AsksAgain(), Works(), Passes(6), AsksAgain())
+    ),
+    "a proxy swallows the answer to a granted refund, and nobody asks again": Story(
+        (*PAID, NextWebhook("swallowed"), GRANTED, Works(), Passes(1), Works())
+    ),
+    "the answer to a granted refund is lost with its connection, and staff ask again": Story(
+        (*PAID, NextWebhook("unheard"), GRANTED, AsksAgain(), Works())
+    ),
+    "the answer to a granted refund is lost with its connection, and nobody asks again": Story(
+        (*PAID, NextWebhook("unheard"), GRANTED, Works())
+    ),
+    "a granted refund does not arrive, and staff ask again": Story((*PAID, NextWebhook("lost"), GRANTED, AsksAgain())),
+    "we die over a granted refund that was made, and staff ask again": Story(
+        (*PAID, NextCall(Trouble.WE_DIE_AFTER), GRANTED, AsksAgain(), Works())
+    ),
+    "we die before a granted refund is made, and staff ask again": Story(
+        (*PAID, NextCall(Trouble.WE_DIE_BEFORE), GRANTED, AsksAgain(), Works())
+    ),
+    "the answer of a granted refund at the gateway is lost, and staff ask again": Story(
+        (*PAID, NextCall(Trouble.ANSWER_LOST), GRANTED, AsksAgain(), Works(), AsksAgain())
+    ),
+    "the notification of a granted refund comes before our answer": Story(
+        (*PAID, NextCall(meanwhile=CatchesUp(), late=True), GRANTED, Works())
+    ),
+    "Saleor reads the answer to a granted refund late": Story(
+        (*PAID, NextWebhook("read late", CatchesUp()), GRANTED, Works())
+    ),
+    "Saleor reads the answer to a slow granted refund late, and it ends meanwhile": Story(
+        (*PAID, WillEnd("refund", "2001"), NextWebhook("read late", Passes(3)), GRANTED, CatchesUp(), Works())
+    ),
+    "a granted refund is refused by the bank, and asked for again": Story(
+        (*PAID, WillEnd("refund", "4009"), GRANTED, Works(), AsksAgain(), Works())
+    ),
+    "a slow granted refund is asked for again and again": Story(
+        (*PAID, WillEnd("refund", "2001"), GRANTED, AsksAgain(), NextWebhook("twice"), GRANTED, Decides(), AsksAgain())
+    ),
+    "a granted refund waits for its turn, and is asked for again": Story(
+        (*PAID, NextCall(Trouble.LOST), Asks("REFUND", SOME), NextWebhook("unheard"), GRANTED, AsksAgain(), Works())
+    ),
+    "two refunds of one moment": Story((*PAID, AskAtOnce(Asks("REFUND", SOME), Asks("REFUND", TEN)), Works())),
+    "two refunds of one moment and of one amount": Story((*PAID, AskAtOnce(Asks("REFUND", TEN), Asks("REFUND", TEN)))),
+    "two granted refunds of one moment": Story(
+        (*PAID, AskAtOnce(Asks("REFUND", SOME, granted=True), GRANTED), Works())
+    ),
+    "two granted refunds of one moment and of one amount": Story((*PAID, AskAtOnce(GRANTED, GRANTED), Works())),
+    "a granted refund and another one of one moment and of one amount": Story(
+        (*PAID, AskAtOnce(GRANTED, Asks("REFUND", TEN)), Works())
+    ),
+    "one granted refund is asked for twice in one moment": Story(
+        (*PAID, AskAtOnce(GRANTED, GRANTED, same=True), Works())
+    ),
+    "a charge and a release of one moment": Story(
+        (*RESERVED, AskAtOnce(Asks("CHARGE", SOME), Asks("CANCEL")), Works())
+    ),
+    "two of one moment, and Saleor reads one answer late": Story(
+        (*PAID, NextWebhook("read late", CatchesUp()), AskAtOnce(GRANTED, Asks("REFUND", SOME, granted=True)), Works())
+    ),
+    "two of one moment, both answers swallowed": Story(
+        (
+            *PAID,
+            NextWebhook("swallowed"),
+            NextWebhook("swallowed"),
+            AskAtOnce(GRANTED, Asks("REFUND", SOME, granted=True)),
+            Works(),
+            AsksAgain(),
+        )
+    ),
+    "a proxy swallows the answers to a charge and to a refund": Story(
+        (
+            *RESERVED,
+            NextWebhook("swallowed"),
+            Asks("CHARGE", SOME),
+            NextWebhook("swallowed"),
+            Asks("REFUND", TEN),
+            Works(),
+        )
+    ),
+    "a proxy swallows the answer to a release": Story((*RESERVED, NextWebhook("swallowed"), Asks("CANCEL"), Works())),
+    "the app is inactive, and staff ask for a granted refund": Story(
+        (*PAID, AppIs("inactive"), GRANTED, AppIs("active"), AsksAgain(), Works())
+    ),
+    "the app is made inactive while a refund is under way": Story(
+        (*PAID, WillEnd("refund", "2001"), GRANTED, AppIs("inactive"), Decides(), Works(), AppIs("active"), Works())
+    ),
+    "the app is deleted while a granted refund is under way, and installed again": Story(
+        (
+            *PAID,
+            WillEnd("refund", "2001"),
+            GRANTED,
+            AppIs("deleted"),
+            Decides(),
+            Works(),
+            AppIs("installed"),
+            Works(),
+            AsksAgain(),
+        )
+    ),
+    "the app is deleted while somebody pays, and never comes back by itself": Story(
+        (Begins(), AppIs("deleted"), Pays(), Works())
+    ),
     "we die over the first call, and it was done": Story((NextCall(Trouble.WE_DIE_AFTER), Begins())),
     "the link is lost, and somebody pays all the same": Story((NextCall(Trouble.ANSWER_LOST), Begins(), Pays())),
     "the link is lost, and the shopper asks meanwhile": Story(
@@ -134,4 +242,55 @@ ALWAYS: dict[str, Story] = {
     "started anew between all that happens": Story(
         (Begins(), Restarts(), Pays("2119"), Restarts(), Decides(), Asks("REFUND", TEN), Restarts(), Works(1))
     ),
+    "a proxy refuses a refund that was made": Story((*PAID, NextCall(Trouble.DONE_AND_PROXY), Asks("REFUND", TEN))),
+    "an empty refusal of a refund that was made, and staff ask again": Story(
+        (*PAID, NextCall(Trouble.DONE_AND_EMPTY), Asks("REFUND", TEN), Asks("REFUND", TEN))
+    ),
+    "another API has no such order, and the reservation was taken": Story(
+        (*RESERVED, NextCall(Trouble.DONE_AND_OTHER), Asks("CHARGE", SOME), Works())
+    ),
+    "a reservation is released under 400": Story(
+        (*RESERVED, NextCall(Trouble.DONE_UNDER_400), Asks("CANCEL"), Works())
+    ),
+    "a look-up finds another API": Story(
+        (*PAID, NextCall(Trouble.LOST), NextCall(Trouble.DONE_AND_OTHER, look=True), Asks("REFUND", TEN), Works())
+    ),
+    "the gateway has moved": Story(
+        (NextCall(Trouble.MOVED), Begins(), Begins(), NextCall(Trouble.PROXY), Asks("CANCEL"))
+    ),
+    "the portal refunds in silence, and so do we": Story(
+        (*PAID, Portal("refund", TEN, silent=True), NextCall(Trouble.LOST), Asks("REFUND", TEN), Works())
+    ),
+    "the portal takes a part in silence, and we release": Story(
+        (*RESERVED, Portal("capture", SOME, silent=True), Asks("CANCEL"))
+    ),
+    "the keys do not open while the shopper pays": Story(
+        (Begins(), Keys(open=False), Pays(), Works(), Passes(20), Works(), ComesBack(), Keys(open=True))
+    ),
+    "the keys do not open while a refund is looked up": Story(
+        (
+            *PAID,
+            NextCall(Trouble.LOST),
+            Asks("REFUND", TEN),
+            Keys(open=False),
+            Passes(20),
+            Works(),
+            Asks("REFUND", TEN),
+            Wants("refund", TEN),
+            Keys(open=True),
+        )
+    ),
+    "nothing is begun while the keys do not open": Story(
+        (Keys(open=False), Begins(), Works(), Keys(open=True), Begins(), Pays())
+    ),
+    "the payer's bank takes a part back, and staff give another one back": Story(
+        (*PAID, Disputes(SOME), Works(), Asks("REFUND", TEN))
+    ),
+    "all is disputed while staff give a part back": Story(
+        (*PAID, NextCall(meanwhile=Disputes(SOME)), Asks("REFUND", SOME), Works(), Disputes(TEN))
+    ),
+    "a dispute is open, and the store wins": Story(
+        (*TAKEN, Disputes(SOME, "2201"), Works(), Asks("REFUND", SOME), Decides(success=False), Works())
+    ),
+    "a dispute is open, and the store loses": Story((*PAID, Disputes(TEN, "2201"), Works(), Passes(70), Decides())),
 }

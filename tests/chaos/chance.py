@@ -6,13 +6,19 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.chaos.story import (
+    AppIs,
+    AskAtOnce,
     Asks,
+    AsksAgain,
     Begins,
+    CatchesUp,
     ComesBack,
     Confirms,
     Decides,
+    Disputes,
     Ending,
     Flow,
+    Keys,
     Letter,
     NextCall,
     NextWebhook,
@@ -34,8 +40,20 @@ from tests.chaos.story import (
 _which = st.sampled_from([0, 0, 0, 1])
 _parts = st.sampled_from([Decimal(part) for part in ("10.00", "169.50", "400.00", "569.50")])
 _flows: st.SearchStrategy[Flow] = st.sampled_from(["CHARGE", "AUTHORIZATION"])
-_asks: st.SearchStrategy[Step] = st.builds(
-    Asks, st.sampled_from(["REFUND", "CHARGE", "CANCEL"]), _parts, st.sampled_from([False, False, True]), _which
+_asks: st.SearchStrategy[Asks] = st.builds(
+    Asks,
+    st.sampled_from(["REFUND", "CHARGE", "CANCEL"]),
+    _parts,
+    st.sampled_from([False, False, True]),
+    _which,
+    st.sampled_from([0, 0, 1, 3]),
+)
+_grants: st.SearchStrategy[Asks] = st.builds(
+    Asks, st.just("REFUND"), _parts, st.just(value=True), st.just(0), st.sampled_from([0, 0, 1, 3])
+)
+_asks_again: st.SearchStrategy[Step] = st.builds(AsksAgain, _which)
+_at_once: st.SearchStrategy[Step] = st.builds(
+    AskAtOnce, st.one_of(_grants, _asks), st.one_of(_grants, _asks), st.sampled_from([False, False, True])
 )
 _wants: st.SearchStrategy[Step] = st.builds(
     Wants,
@@ -59,8 +77,17 @@ _quiet: st.SearchStrategy[Step] = st.one_of(
     _pays,
     st.builds(ComesBack, _which, st.booleans()),
     _clicks_twice,
-    st.builds(Portal, _methods, _parts, _which),
+    st.builds(Portal, _methods, _parts, _which, st.sampled_from([False, False, True])),
+    _asks_again,
+    _at_once,
+    st.just(CatchesUp()),
 )
+_fates: st.SearchStrategy[Step] = st.builds(
+    NextWebhook,
+    st.sampled_from(["lost", "unheard", "swallowed", "twice", "read late"]),
+    st.one_of(st.none(), _quiet, st.just(CatchesUp())),
+)
+_app_is: st.SearchStrategy[Step] = st.builds(AppIs, st.sampled_from(["inactive", "active", "deleted", "installed"]))
 _calls: st.SearchStrategy[Step] = st.builds(
     NextCall,
     trouble=st.one_of(st.none(), st.sampled_from(list(Trouble))),
@@ -73,11 +100,17 @@ _rest: st.SearchStrategy[Step] = st.one_of(
     st.builds(Passes, st.sampled_from([1, 3, 20, 70, 60 * 24, 60 * 24 * 8])),
     st.builds(WillEnd, _methods, st.sampled_from(["2001", "2201", "4009"])),
     st.builds(Decides, st.booleans()),
+    st.builds(Disputes, _parts, st.sampled_from(["1000", "2201"]), _which),
     st.builds(Post, st.booleans()),
     st.builds(SaleorIs, st.sampled_from(["down", "broken", "mute"]), st.integers(1, 4)),
-    st.builds(NextWebhook, st.sampled_from(["lost", "unheard", "twice"])),
+    _fates,
+    _app_is,
     st.builds(Begins, _flows, st.booleans()),
     st.just(Restarts()),
+    st.builds(Keys, st.booleans()),
+)
+_endings = st.builds(
+    Ending, st.sampled_from([True, True, False, None]), st.sampled_from(["lost", "late", "newest first"])
 )
 _steps = st.one_of(_asks, _calls, _quiet, _rest)
 
@@ -105,6 +138,21 @@ def _gateways() -> st.SearchStrategy[tuple[tuple[str, Any], ...]]:
     return st.lists(options, max_size=2, unique_by=lambda option: option[0]).map(tuple)
 
 
+def granted(longest: int = 10) -> st.SearchStrategy[Story]:
+    """Return stories of an order that is paid: of refunds that staff grant, ask for, and ask for again."""
+    paid = st.sampled_from([(Begins(), Pays(), Works()), (Begins("AUTHORIZATION"), Pays(), Works(), Asks("CHARGE"))])
+    refund = st.one_of(_grants, _at_once, _asks_again)
+    time = st.builds(Passes, st.sampled_from([1, 3, 20, 70]))
+    steps = st.one_of(refund, refund, _fates, _calls, st.just(CatchesUp()), time, _rest)
+    return st.builds(
+        lambda beginning, rest, ending, gateway: Story((*beginning, *rest), ending, gateway),
+        paid,
+        st.lists(steps, min_size=2, max_size=longest),
+        _endings,
+        _gateways(),
+    )
+
+
 def stories(longest: int = 10) -> st.SearchStrategy[Story]:
     """Return stories of at most so many steps after their beginning."""
     steps = st.one_of(
@@ -116,8 +164,6 @@ def stories(longest: int = 10) -> st.SearchStrategy[Story]:
         lambda beginning, rest, ending, gateway: Story((*beginning, *rest), ending, gateway),
         steps,
         st.lists(_steps, min_size=1, max_size=longest),
-        st.builds(
-            Ending, st.sampled_from([True, True, False, None]), st.sampled_from(["lost", "late", "newest first"])
-        ),
+        _endings,
         _gateways(),
     )

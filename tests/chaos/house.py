@@ -2,11 +2,13 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
+from contextvars import Context, ContextVar, copy_context
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 import httpx2
 from fastapi import FastAPI
@@ -19,10 +21,20 @@ from app.payments.schedule import Schedule
 from app.settings import Settings
 from app.worker.loop import Worker
 from tests.chaos.roads import serve
-from tests.chaos.story import NextWebhook
+from tests.chaos.story import NextWebhook, Step
 from tests.conftest import Clock
 
 T = TypeVar("T")
+_LIFE: ContextVar["WeakSet[asyncio.Task[Any]] | None"] = ContextVar("life", default=None)
+
+
+def _begin(loop: asyncio.AbstractEventLoop, work: Any, *, context: Context | None = None, **more: Any) -> Any:
+    """Begin a task, as a loop does; what begins in a process is remembered until that dies."""
+    task: asyncio.Task[Any] = asyncio.Task(work, loop=loop, context=context, **more)
+    life = (copy_context() if context is None else context).get(_LIFE)
+    if life is not None:
+        life.add(task)
+    return task
 
 
 class HouseSettings(Settings):
@@ -39,13 +51,15 @@ class House:
 
     def __init__(self, settings: Settings, clock: Clock, connect: Callable[[], httpx2.AsyncClient]) -> None:
         self.fates: deque[NextWebhook] = deque()
+        self.meanwhile: Callable[[Step], Awaitable[None]] | None = None
         self._settings = settings
         self._clock = clock
         self._connect = connect
         self._app: FastAPI | None = None
         self._worker: Worker | None = None
         self._running = AsyncExitStack()
-        self._at_work: set[asyncio.Task[Any]] = set()
+        self._life = WeakSet[asyncio.Task[Any]]()
+        self._dying: list[asyncio.Task[Any]] = []
 
     @property
     def dead(self) -> bool:
@@ -55,10 +69,12 @@ class House:
     async def start(self) -> Desk:
         """Start it, anew if it has died or still runs; return the worker's desk."""
         await self.stop()
-        app = create_app(self._settings, self._clock, self._connect)
+        asyncio.get_running_loop().set_task_factory(_begin)
+        self._life = WeakSet()
+        app = create_app(self._settings, self._clock, lambda _guard: self._connect())
         await self._running.enter_async_context(app.router.lifespan_context(app))
         # A worker of its own, with a desk of its own: so it would be in a second process.
-        opening = open_worker(self._settings, self._clock, self._connect)
+        opening = open_worker(self._settings, self._clock, lambda _guard: self._connect())
         self._worker, self.desk = await self._running.enter_async_context(opening)
         self._app = app
         return self.desk
@@ -66,6 +82,7 @@ class House:
     async def stop(self) -> None:
         """End it."""
         self.die()
+        await asyncio.gather(*self._dying, return_exceptions=True)
         if self._worker is not None:
             for lane in self._worker._lanes:
                 await lane.finish()
@@ -74,7 +91,9 @@ class House:
     def die(self) -> None:
         """End everything that is being done, at once, as a power cut would."""
         self._app = None
-        for task in self._at_work:
+        # Also what goes on by itself: a handler whose webhook has been answered, a commit for several.
+        self._dying = [each for each in self._life if not each.done()]
+        for task in self._dying:
             task.cancel()
         if self._worker is not None:
             for lane in self._worker._lanes:
@@ -94,14 +113,20 @@ class House:
     async def answer(self, request: httpx2.Request) -> httpx2.Response:
         """Somebody calls. Raises as a broken connection would."""
         webhook = "saleor-event" in request.headers
-        fate = self.fates.popleft().fate if webhook and self.fates else None
-        if fate == "lost":
+        fate = self.fates.popleft() if webhook and self.fates else None
+        if fate is None:
+            return await self._answer_once(request)
+        if fate.fate == "lost":
             raise httpx2.ConnectTimeout("lost on the way")
         response = await self._answer_once(request)
-        if fate == "twice":
+        if fate.fate == "twice":
             response = await self._answer_once(request)
-        if fate == "unheard":
+        if fate.fate == "read late" and fate.meanwhile is not None and self.meanwhile is not None:
+            await self.meanwhile(fate.meanwhile)
+        if fate.fate == "unheard":
             raise httpx2.ReadTimeout("Saleor waits no longer")
+        if fate.fate == "swallowed":
+            return httpx2.Response(502, content=b"<html>502 Bad Gateway</html>", request=request)
         return response
 
     async def ask_for(self, order_id: str, wish: Wish) -> Operation | None:
@@ -119,10 +144,8 @@ class House:
 
     async def _mortal(self, job: Coroutine[Any, Any, T]) -> T | None:
         """Do something in this process. None: it died over it."""
-        task = asyncio.ensure_future(job)
-        self._at_work.add(task)
-        try:
-            await asyncio.wait([task])
-        finally:
-            self._at_work.discard(task)
+        context = copy_context()
+        context.run(_LIFE.set, self._life)
+        task = asyncio.create_task(job, context=context)
+        await asyncio.wait([task])
         return None if task.cancelled() else task.result()

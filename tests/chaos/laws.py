@@ -1,6 +1,7 @@
 """What must be true: after each step, and when a story is over (docs/laws-of-money.md)."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -12,23 +13,25 @@ from app.ledger.sheets import Sheet, load_by_transaction
 from app.ledger.tables import EventState, Kind, Notification, SaleorEvent, State
 from app.ledger.tables import Payment as OurPayment
 from app.payments.outcome.balance import balance
+from app.payments.outcome.problems import PAID_TWICE, open_problems
 from app.saleor.testing.state import Transaction
-from app.saleor.testing.vocabulary import GrantedRefundStatus
 from app.saleor.testing.world import Delivery
 from app.sandbox.book.codes import CANCELLED, Status
 from app.sandbox.book.records import Operation as Entry
 from app.sandbox.book.records import Payment
+from tests.chaos.grants import granted_refunds_are_settled
 from tests.chaos.shares import everybody_has_their_share
 from tests.chaos.stage import Stage
+from tests.chaos.story import TOTAL
 
 ZERO = Decimal(0)
 _REFERENCES = text("SELECT id, psp_reference FROM operation WHERE psp_reference IS NOT NULL")
-_SECONDARY = {Kind.CAPTURE, Kind.VOID, Kind.REFUND}
+_SECONDARY = {Kind.CAPTURE, Kind.VOID, Kind.REFUND, Kind.DISPUTE}
 
 
 @dataclass
 class Memory:
-    """What was seen after earlier steps and must never change: the references of operations."""
+    """What was seen after earlier steps: the references of operations, which only Saleor's own word changes (law 9)."""
 
     references: dict[int, str] = field(default_factory=dict)
 
@@ -43,8 +46,16 @@ async def after_each_step(stage: Stage, memory: Memory) -> None:
         assert not transaction.poisoned, "an asynchronous answer named actions"
     async with stage.house.desk.database.engine.connect() as connection:
         rows = (await connection.execute(_REFERENCES)).all()
+    given = {
+        event.psp_reference
+        for transaction in stage.saleor.world.transactions.values()
+        for event in transaction.events
+        if event.type.outcome == "REQUEST"
+    }
     for row_id, reference in rows:
-        assert memory.references.setdefault(row_id, reference) == reference, "a reference has changed"
+        before = memory.references.get(row_id, reference)
+        assert before == reference or reference in given, "a reference has changed that Saleor's request does not have"
+        memory.references[row_id] = reference
 
 
 async def at_the_end(stage: Stage) -> None:
@@ -58,11 +69,11 @@ async def at_the_end(stage: Stage) -> None:
                   for each in payments}  # fmt: skip
     assert not unread, f"a notification is not processed: {unread[0].outcome}"
     assert not unsaid, f"Saleor has not heard of {unsaid[0].type}: {unsaid[0].last_error}"
+    granted_refunds_are_settled(stage, sheets)
+    _staff_know_what_is_paid_twice(stage, {name: each for name, each in sheets.items() if each is not None})
     for transaction in stage.saleor.world.transactions.values():
         _ledgers_agree(stage, transaction, sheets.pop(transaction.id, None))
     assert not sheets, "a payment of no transaction"
-    for order in stage.saleor.world.orders.values():
-        assert all(each.status is not GrantedRefundStatus.PENDING for each in order.granted_refunds) or _pending(stage)
 
 
 def _ledgers_agree(stage: Stage, transaction: Transaction, sheet: Sheet | None) -> None:
@@ -76,7 +87,7 @@ def _ledgers_agree(stage: Stage, transaction: Transaction, sheet: Sheet | None) 
     paid = [payment for payment in payments if payment.status is Status.SUCCESS]
     assert len(paid) <= 1, "paid twice"
     reserved = sum((each.amount for each in paid if each.method == "auth"), ZERO)
-    captured, voided, refunded = (_done(entries, method) for method in ("capture", "void", "refund"))
+    captured, voided, refunded, disputed = (_done(entries, each) for each in ("capture", "void", "refund", "dispute"))
     released = reserved - captured if captured else ZERO
     charged = sum((each.paid_amount for each in paid if each.method == "purchase"), ZERO) + captured
     ours = balance(sheet.payment.flow, sheet.operations)
@@ -85,7 +96,7 @@ def _ledgers_agree(stage: Stage, transaction: Transaction, sheet: Sheet | None) 
     # What is pending is taken from where it comes from (Saleor contract, A.7).
     held = theirs.authorized + theirs.cancel_pending + (theirs.charge_pending if reserved else ZERO)
     assert held == reserved - captured - released - voided, f"Saleor believes {theirs}"
-    assert theirs.charged + theirs.refund_pending == charged - refunded, f"Saleor believes {theirs}"
+    assert theirs.charged + theirs.refund_pending == charged - refunded - disputed, f"Saleor believes {theirs}"
     assert theirs.refunded == refunded, f"Saleor believes {theirs}"
     assert theirs.canceled == voided + released, f"Saleor believes {theirs}"
     open_there = [entry for entry in (*payments, *entries) if not entry.final]
@@ -95,11 +106,29 @@ def _ledgers_agree(stage: Stage, transaction: Transaction, sheet: Sheet | None) 
         assert all(each.state.final for each in sheet.operations), "an operation is open for ever"
         offered = sorted(action.value for action in ours.actions)
         assert transaction.actions == offered, f"staff are offered {transaction.actions} instead of {offered}"
-        assert sheet.payment.problem is None, sheet.payment.problem
+        # That another attempt has paid the same is no matter of this payment alone (laws of money, 12).
+        problems = {cause: words for cause, words in open_problems(sheet.payment).items() if cause != PAID_TWICE}
+        if disputed:
+            assert problems, "nobody is told of what the payer's bank has taken"
+        elif not any(entry.method == "dispute" for entry in entries):  # one that was won is told of too
+            assert not problems, problems
     assert all(each.state is not EventState.REFUSED for each in sheet.events)
     _operations_are_the_gateways(stage, sheet, entries)
     _cancellations_are_told_as_they_went(sheet, payments)
     everybody_has_their_share(stage, sheet, payments, entries)
+
+
+def _staff_know_what_is_paid_twice(stage: Stage, sheets: Mapping[str, Sheet]) -> None:
+    """Law 12: if two attempts to pay the same are paid, staff are told on both; and on none if not."""
+    if any(not each.state.final for sheet in sheets.values() for each in sheet.operations):
+        return
+    known = [each for each in stage.saleor.world.transactions.values() if each.id in sheets]
+    # A story has one checkout or order: all its attempts are to pay the same.
+    paid = {each.id for each in known if each.amounts.authorized + each.amounts.charged > ZERO}
+    total = sum((each.amounts.authorized + each.amounts.charged for each in known), ZERO)
+    twice = paid if len(paid) > 1 and total > TOTAL else set()
+    told = {each.id for each in known if PAID_TWICE in open_problems(sheets[each.id].payment)}
+    assert told == twice, f"paid twice are {twice}, and staff are told of {told}"
 
 
 def _one_reference_is_told(stage: Stage, transaction: Transaction) -> None:
@@ -175,11 +204,6 @@ def reference_in(answer: str) -> str | None:
     except (ValueError, AttributeError):
         return None
     return reference
-
-
-def _pending(stage: Stage) -> bool:
-    book = stage.sandbox.book
-    return any(not entry.final for entry in (*book.payments.values(), *book.operations.values()))
 
 
 def _done(entries: list[Entry], method: str) -> Decimal:

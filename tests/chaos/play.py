@@ -21,16 +21,22 @@ from app.sandbox.book.records import Operation, Payment
 from app.sandbox.book.refusals import Refusal
 from app.sandbox.deliveries import Delivery
 from tests.chaos import laws
-from tests.chaos.shares import in_the_portal
+from tests.chaos.shares import BASKET, in_the_portal
 from tests.chaos.staff import Staff
-from tests.chaos.stage import Stage
+from tests.chaos.stage import MANIFEST, Stage
 from tests.chaos.story import (
+    AppIs,
+    AskAtOnce,
     Asks,
+    AsksAgain,
     Begins,
+    CatchesUp,
     ComesBack,
     Confirms,
     Decides,
+    Disputes,
     Ending,
+    Keys,
     Letter,
     NextCall,
     NextWebhook,
@@ -60,7 +66,7 @@ async def play(stage: Stage, story: Story) -> None:
     """Tell a whole story. Raises AssertionError where a law is broken."""
     await stage.clear(dict(story.gateway))
     run = _Run(stage)
-    stage.gate.meanwhile = run.perform
+    stage.gate.meanwhile = stage.house.meanwhile = run.perform
     for step in story.steps:
         await run.perform(step)
         await run.breathe()
@@ -74,6 +80,7 @@ class _Run:
     held: bool = False
     keys: list[tuple[str, str, Flow]] = field(default_factory=list)
     memory: laws.Memory = field(default_factory=laws.Memory)
+    in_silence: set[str] = field(default_factory=set)
     staff: Staff = field(init=False)
 
     def __post_init__(self) -> None:
@@ -106,12 +113,21 @@ class _Run:
                 return await self._come_back(step)
             case Asks():
                 return await self.staff.ask(step, self._transaction(step.on))
+            case AsksAgain():
+                return await self.staff.ask_again(self._transaction(step.on))
+            case AskAtOnce():
+                both = [self._transaction(each.on) for each in (step.first, step.second)]
+                return await self.staff.ask_at_once(step, *both)
+            case AppIs():
+                return await self._make_of_the_app(step.what)
             case Wants():
                 return await self.staff.want(step, self._transaction(step.on))
             case PlaysBack():
                 return await self._play_back(step.number)
             case Portal():
                 return self._portal(step)
+            case Disputes():
+                return self._dispute(step)
             case WillEnd():
                 stage.sandbox.book.scripts.append(Script(status_code=step.code, method=step.method))
             case Decides():
@@ -124,8 +140,11 @@ class _Run:
             case Passes():
                 stage.clock.forward(minutes=step.minutes)
                 stage.sandbox.catch_up()
+                return f"Saleor tries {again} again" if (again := await stage.retries.wake()) else None
             case Works():
                 return f"{await stage.house.work(step.rounds)} jobs"
+            case CatchesUp():
+                return await self._catch_up()
             case SaleorIs():
                 trouble = {**_TROUBLES[step.what], "graphql_times": step.times}
                 stage.saleor.world.nuisances = Nuisances.model_validate(trouble)
@@ -134,8 +153,24 @@ class _Run:
             case Restarts():
                 if not stage.house.dead:  # while a call is under way that would be a death: NextCall has that
                     stage.house.die()
+            case Keys():
+                await stage.keys(opening=step.open)
             case NextCall():
                 (stage.gate.looks if step.look else stage.gate.calls).append(step)
+        return None
+
+    async def _catch_up(self) -> str:
+        if not self.held:
+            await self._deliver(lambda delivery: delivery.state == "waiting")
+        return f"{await self.stage.house.work(5)} jobs"
+
+    async def _make_of_the_app(self, what: str) -> str | None:
+        apps, there = self.stage.saleor.apps, bool(self.stage.saleor.world.apps)
+        if what == "installed":
+            return "it is there" if there else (await apps.install(MANIFEST)).status
+        if not there:
+            return "it is not there"
+        {"inactive": apps.deactivate, "active": apps.activate, "deleted": apps.uninstall}[what]()
         return None
 
     # The shopper -------------------------------------------------------------------------------------------------
@@ -156,7 +191,7 @@ class _Run:
     def _source(self) -> str:
         world = self.stage.saleor.world
         sources = [*world.checkouts, *world.orders]
-        return sources[0] if sources else self.stage.saleor.storefront.new_checkout().id
+        return sources[0] if sources else self.stage.saleor.storefront.new_checkout(BASKET).id
 
     def _pay(self, step: Pays | Confirms) -> str:
         sandbox, payment = self.stage.sandbox, self._payment(step.on)
@@ -219,12 +254,31 @@ class _Run:
         order = secondary.Order(
             amount=step.amount, split=split, through_split=bool(split), server_url=payment.server_url
         )
+        sandbox.settle_up()  # what was done before is told
         try:
             operation = secondary.operate(sandbox.book, payment, step.method, order, sandbox.now())
         except Refusal as refusal:
             return refusal.message
         finally:
+            if step.silent:
+                self.in_silence.add(payment.order_id)
+                sandbox.hush()
             sandbox.settle_up()
+        return f"{operation.status} {operation.status_code}"
+
+    def _dispute(self, step: Disputes) -> str:
+        sandbox, payment = self.stage.sandbox, self._payment(step.on)
+        sandbox.catch_up()
+        if payment is None:
+            return "there is no payment"
+        order = secondary.Order(amount=step.amount, server_url=payment.server_url)
+        sandbox.book.scripts.insert(0, Script(status_code=step.code, method="dispute"))
+        try:
+            operation = secondary.operate(sandbox.book, payment, "dispute", order, sandbox.now())
+        except Refusal as refusal:
+            sandbox.book.scripts.pop(0)
+            return refusal.message
+        sandbox.settle_up()
         return f"{operation.status} {operation.status_code}"
 
     def _pending(self) -> list[Payment | Operation]:
@@ -282,13 +336,16 @@ class _Run:
         stage.told.append(repr(ending))
         stage.gate.calls.clear()
         stage.gate.looks.clear()
-        stage.gate.meanwhile = None
+        stage.gate.meanwhile = stage.house.meanwhile = None
         stage.house.fates.clear()
+        await stage.app_is_back()
         stage.saleor.world.nuisances = Nuisances()
         stage.sandbox.book.scripts.clear()
         self._settle(ending)
         if ending.letters != "lost":
             await self._deliver(lambda letter: letter.state == "waiting", newest_first=ending.letters == "newest first")
+        for order_id in sorted(self.in_silence):  # nobody tells the app; staff have it look
+            stage.told.append(f"staff look {order_id} up: {await self.staff.look(order_id)}")
         await self._pass_the_time(ending)
 
     def _settle(self, ending: Ending) -> None:
@@ -305,7 +362,10 @@ class _Run:
             due = await stage.next_due()
             if due is not None and due <= stage.clock.now and await stage.house.work(1):
                 continue
-            moments = [moment for moment in (due, laws.gateway_moves_at(stage)) if moment is not None]
+            if await stage.retries.wake():
+                continue
+            ahead = (due, stage.retries.next_due, laws.gateway_moves_at(stage))
+            moments = [moment for moment in ahead if moment is not None]
             if not moments or stage.clock.now >= end:
                 break
             stage.clock.now = min(max(min(moments), stage.clock.now + pause), end)

@@ -1,11 +1,14 @@
 """The ways between the three: HTTP requests to ASGI applications in this process, and what becomes of them."""
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextvars import Context
+from typing import Any
 
 import httpx2
 from starlette.types import ASGIApp, Message
 
-Place = Callable[[httpx2.Request], Awaitable[httpx2.Response]]
+Place = Callable[[httpx2.Request], Coroutine[Any, Any, httpx2.Response]]
 
 
 class Roads(httpx2.AsyncBaseTransport):
@@ -16,7 +19,20 @@ class Roads(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Return the answer of the place, or raise as a broken connection would."""
-        return await self._places[request.url.port or 80](request)
+        # Each place is a process of its own: what it begins does not end with whoever called.
+        work = self._places[request.url.port or 80](request)
+        answered = await asyncio.create_task(work, context=Context())
+        # What was made with its content counts as read already; whoever called may want to read it piece by piece.
+        body = b"".join(answered.stream) if isinstance(answered.stream, httpx2.SyncByteStream) else b""
+        return httpx2.Response(answered.status_code, headers=answered.headers, stream=_Body(body))
+
+
+class _Body(httpx2.AsyncByteStream):
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self._content
 
 
 async def serve(app: ASGIApp, request: httpx2.Request) -> httpx2.Response:

@@ -7,13 +7,15 @@ from typing import Any
 from app.ledger.sheets import Sheet
 from app.ledger.tables import Kind, State
 from app.payments.split.distribute import total_of
-from app.payments.split.rules import read_rules
+from app.payments.split.rules import METADATA_KEY, read_rules
 from app.payments.split.standing import is_split, standing_of
+from app.saleor.testing.views import NewCheckout, NewLine
 from app.sandbox.book import secondary, shares
 from app.sandbox.book.book import Book
 from app.sandbox.book.codes import Status
 from app.sandbox.book.records import Operation, Payment, Share
 from tests.chaos.stage import Stage
+from tests.payments.split.people import MARKET as OURS
 from tests.payments.split.people import NAMES, POTTER, SMITH, WEAVER
 
 # Thirds, so that there is always something to round.
@@ -25,6 +27,23 @@ MARKET: dict[str, Any] = {
         )
     }
 }
+
+# The same money by what is in the basket: everybody gets what their things cost, the market gets the shipping.
+BY_LINES: dict[str, Any] = {
+    "options": {
+        "split_rules": read_rules({"mode": "metadata", "default": OURS, "names": NAMES}).model_dump(mode="json")
+    }
+}
+BASKET = NewCheckout(
+    lines=[
+        NewLine(product_name=name, unit_price=Decimal(price), quantity=count, variant_metadata={METADATA_KEY: who})
+        for name, price, count, who in (
+            ("Jug", "199.50", 1, POTTER),
+            ("Knife", "66.67", 3, SMITH),
+            ("Towel", "99.99", 1, WEAVER),
+        )
+    ]
+)
 
 
 def in_the_portal(book: Book, payment: Payment, method: str, amount: Decimal) -> list[Share]:

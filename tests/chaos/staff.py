@@ -1,17 +1,19 @@
 """Staff of the store, at the two doors at which they ask: Saleor's, and our own."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.ledger.tables import Kind, Operation
 from app.payments.change.by_staff import Wish
+from app.payments.learn.ask import ask_now
 from app.payments.outcome.references import order_id_of
 from app.payments.refusal import Refusal
+from app.saleor.testing.ids import global_id
 from app.saleor.testing.state import Checkout, Transaction
+from app.saleor.testing.views import ActionView, AskedAction, GrantedLine
 from app.saleor.testing.vocabulary import Action
-from tests.chaos.stage import Stage
-from tests.chaos.story import Asks, Wants
+from tests.chaos.stage import SALEOR, Stage
+from tests.chaos.story import AskAtOnce, Asks, Wants
 
 
 @dataclass
@@ -33,18 +35,68 @@ class Staff:
                 self.stage.saleor.storefront.complete(transaction.source.id)
             if transaction.order is None:
                 return "it is no order yet"
-            granted = staff.grant_refund(transaction.order.id, step.amount, transaction_id=transaction.id)
-            refund_id = granted.granted_refund.id if granted.granted_refund else ""
+            refund_id = self._grant(step, transaction)
             await self._until_heard(lambda: staff.refund_granted(refund_id))
+        return self._newest(transaction)
+
+    async def ask_again(self, transaction: Transaction | None) -> str:
+        """Ask for the refund that was granted last."""
+        grants = transaction.order.granted_refunds if transaction and transaction.order else []
+        if not grants or transaction is None:
+            return "nothing was granted"
+        answers: list[ActionView] = []
+        await self._until_heard(lambda: answers.append(self.stage.saleor.staff.refund_granted(grants[-1].id)))
+        refused = [error.code for answer in answers for error in answer.errors]
+        return ", ".join(refused) or self._newest(transaction)
+
+    async def ask_at_once(self, step: AskAtOnce, transaction: Transaction | None, other: Transaction | None) -> str:
+        """Ask for two things in the same moment."""
+        if transaction is None or other is None:
+            return "there is no payment"
+        first = self._asked(step.first, transaction)
+        second = first if step.same and first.granted_refund_id else self._asked(step.second, other)
+        await self._until_heard(lambda: self.stage.saleor.staff.request_at_once([first, second]))
+        return f"{self._newest(transaction)}, {self._newest(other)}"
+
+    def _asked(self, step: Asks, transaction: Transaction) -> AskedAction:
+        action = Action(step.action)
+        if step.granted and action is Action.REFUND:
+            if isinstance(transaction.source, Checkout):
+                self.stage.saleor.storefront.complete(transaction.source.id)
+            if transaction.order is not None:
+                return AskedAction(granted_refund_id=self._grant(step, transaction))
+        return AskedAction(transaction_id=transaction.id, action=action, amount=step.amount)
+
+    def _grant(self, step: Asks, transaction: Transaction) -> str:
+        order = transaction.order
+        assert order is not None
+        lines = [GrantedLine(line_id=global_id("OrderLine", each.key)) for each in order.basket.lines[: step.lines]]
+        granted = self.stage.saleor.staff.grant_refund(
+            order.id, step.amount, transaction_id=transaction.id, lines=lines
+        ).granted_refund
+        return granted.id if granted else ""
+
+    @staticmethod
+    def _newest(transaction: Transaction) -> str:
         event = transaction.events[-1]
         return f"{event.type} {event.amount}: {event.message}"
 
     async def _until_heard(self, act: Callable[[], object]) -> None:
-        """Do something that Saleor tells the app of in the background, and wait for that and nothing else."""
+        """Do something that Saleor tells the app of in the background, and wait for that and nothing else.
+
+        Saleor may be between two retries then.
+        """
         background = self.stage.saleor.world._background
         before = set(background)
         act()
-        await asyncio.gather(*(background - before))
+        await self.stage.retries.settle(background - before)
+
+    async def look(self, order_id: str) -> str:
+        """Have the app ask the gateway how a payment stands; return why it cannot, if so."""
+        try:
+            return str(await ask_now(self.stage.house.desk, order_id) or "done")
+        except Refusal as refusal:
+            return str(refusal.message)
 
     async def want(self, step: Wants, transaction: Transaction | None) -> str:
         """Ask at our own door; return what has come of it. A refusal in words is a proper answer."""
@@ -59,7 +111,7 @@ class Staff:
             if again and self.stage.house.dead:
                 await self.stage.house.start()
             try:
-                operation = await self.stage.house.ask_for(order_id_of(transaction.id), wish)
+                operation = await self.stage.house.ask_for(order_id_of(transaction.id, f"{SALEOR}/graphql/"), wish)
             except Refusal as refusal:
                 if done:
                     self._law_4_is_broken(f"{step} was taken, and refused when it was sent again: {refusal.message}")

@@ -21,10 +21,12 @@ from app.sandbox.sandbox import Sandbox
 from app.sandbox.settings import Behaviour, PointOfSale, SandboxSettings
 from tests.chaos.gate import Gate
 from tests.chaos.house import House, HouseSettings
+from tests.chaos.retries import Retries
 from tests.chaos.roads import Place, Roads, serve
 from tests.conftest import Clock
 
 SALEOR, GATEWAY, APP = (f"http://127.0.0.1:{port}" for port in (8000, 8077, 8100))
+MANIFEST = f"{APP}/api/manifest"
 _STAY = {"installation", "merchant_account", "channel_route", "card_key"}  # tables that a story does not write
 _NEXT_DUE = text(
     "SELECT min(due) AS due FROM (SELECT min(next_look_at) AS due FROM operation"
@@ -44,11 +46,14 @@ class Stage:
     gate: Gate
     http: httpx2.AsyncClient
     point: PointOfSale
+    retries: Retries
     told: list[str] = field(default_factory=list)
+    keys_open: bool = True
 
     async def clear(self, gateway: Mapping[str, Any]) -> None:
         """Forget the last story. ``gateway`` are options of the point of sale for the next one."""
-        await self.house.start() if self.house.dead else None
+        await self.saleor.world.stop()
+        await self.app_is_back()
         async with self.house.desk.database.transaction() as session:
             connection = await session.connection()
             for table in reversed(SQLModel.metadata.sorted_tables):
@@ -65,6 +70,32 @@ class Stage:
         self.house.fates.clear()
         self.gate.forget()
         self.told.clear()
+
+    async def keys(self, *, opening: bool) -> None:
+        """Let nothing open the account's keys from now on, or let them open again. The app is started anew.
+
+        A key's name is in what it has sealed: another name is a key that nobody has.
+        """
+        if opening is self.keys_open:
+            return
+        before, after = ("v1.lost-", "v1.") if opening else ("v1.", "v1.lost-")
+        async with self.house.desk.database.transaction() as session:
+            for column in ("api_key_sealed", "api_secret_sealed", "endpoints_key_sealed"):
+                changed = text(f"UPDATE merchant_account SET {column} = replace({column}, :before, :after)")  # noqa: S608
+                await (await session.connection()).execute(changed, {"before": before, "after": after})
+        self.keys_open = opening
+        self.house.die()
+
+    async def app_is_back(self) -> None:
+        """Whatever has become of it: the app runs, is installed and active."""
+        await self.keys(opening=True)
+        self.saleor.world.nuisances = Nuisances()
+        self.house.fates.clear()
+        await self.house.start() if self.house.dead else None
+        if not self.saleor.world.apps:
+            installed = await self.saleor.apps.install(MANIFEST)
+            assert installed.status == "INSTALLED", installed.message
+        self.saleor.apps.activate()
 
     async def next_due(self) -> datetime | None:
         """Return when the next job in the ledger becomes due."""
@@ -86,7 +117,8 @@ async def open_stage(database_url: str, folder: Path, account: Mapping[str, Any]
     house = House(settings, clock, connect)
     async with connect() as http:
         saleor_application = create_saleor()
-        saleor = Saleor(SaleorSettings(public_url=SALEOR, delay_factor=0), http, clock)
+        retries = Retries(clock)
+        saleor = Saleor(SaleorSettings(public_url=SALEOR), http, clock, retries.sleep)
         saleor_application.state.saleor = saleor
         point = PointOfSale()
         sandbox_application = create_sandbox(SandboxSettings(clock=clock, seed="chaos", public_url=GATEWAY))
@@ -100,13 +132,13 @@ async def open_stage(database_url: str, folder: Path, account: Mapping[str, Any]
             places[httpx2.URL(address).port or 80] = place
         try:
             desk = await house.start()
-            installed = await saleor.apps.install(f"{APP}/api/manifest")
+            installed = await saleor.apps.install(MANIFEST)
             assert installed.status == "INSTALLED", installed.message
             installation = await desk.installations.find(f"{SALEOR}/graphql/")
             assert installation is not None
             opened = await desk.accounts.add(_account(installation.id, point, account or {}))
             await desk.accounts.map_channel("uah", opened.id)
-            yield Stage(clock, saleor, sandbox, house, gate, http, point, told)
+            yield Stage(clock, saleor, sandbox, house, gate, http, point, retries, told)
         finally:
             await house.stop()
 

@@ -19,6 +19,12 @@ class Trouble(Enum):
     DONE_AND_FAILED = "500, though it is done"
     GARBLED = "it is done, and its answer cannot be read"
     REFUSED = "429, and nothing is done"
+    PROXY = "a proxy answers 403 with a page, and nothing is done"
+    DONE_AND_PROXY = "it is done, and a proxy answers 403 with a page"
+    DONE_AND_EMPTY = "it is done, and the answer is an empty 400"
+    DONE_AND_OTHER = "it is done, and another API answers 404"
+    DONE_UNDER_400 = "it is done, and its record comes under 400"
+    MOVED = "307: the host has moved, and nothing is done"
     WE_DIE_BEFORE = "we die, and it does not arrive"
     WE_DIE_AFTER = "it is done, and we die before we hear of it"
 
@@ -60,12 +66,39 @@ class ComesBack:
 
 @dataclass(frozen=True)
 class Asks:
-    """Staff ask for something. ``granted``: by a granted refund, for which the checkout becomes an order."""
+    """Staff ask for something. ``granted``: by a granted refund, for which the checkout becomes an order.
+
+    ``lines``: one piece of each of so many lines of the order is granted; the amount is what staff typed all the same.
+    """
 
     action: Literal["CHARGE", "REFUND", "CANCEL"]
     amount: Decimal = TOTAL
     granted: bool = False
     on: int = 0
+    lines: int = 0
+
+
+@dataclass(frozen=True)
+class AsksAgain:
+    """Staff ask once more for the refund that was granted last, as the Dashboard offers while it is not refunded."""
+
+    on: int = 0
+
+
+@dataclass(frozen=True)
+class AskAtOnce:
+    """Two people of the staff ask for something in the same moment. ``same``: both for one granted refund."""
+
+    first: Asks
+    second: Asks
+    same: bool = False
+
+
+@dataclass(frozen=True)
+class AppIs:
+    """What staff make of the app in Saleor; each counts only where it is not so already."""
+
+    what: Literal["inactive", "active", "deleted", "installed"]
 
 
 @dataclass(frozen=True)
@@ -87,10 +120,20 @@ class PlaysBack:
 
 @dataclass(frozen=True)
 class Portal:
-    """Somebody acts in the merchant portal."""
+    """Somebody acts in the merchant portal. ``silent``: no notification tells of it, ever."""
 
     method: Literal["capture", "void", "refund"]
     amount: Decimal = TOTAL
+    on: int = 0
+    silent: bool = False
+
+
+@dataclass(frozen=True)
+class Disputes:
+    """The payer's bank takes money back: at once (``1000``), or it is open (``2201``) until the bank decides."""
+
+    amount: Decimal = TOTAL
+    code: str = "1000"
     on: int = 0
 
 
@@ -138,6 +181,11 @@ class Works:
 
 
 @dataclass(frozen=True)
+class CatchesUp:
+    """The gateway's notifications arrive, and the worker does what follows from them."""
+
+
+@dataclass(frozen=True)
 class SaleorIs:
     """What is wrong with Saleor's API, and for how many requests."""
 
@@ -147,14 +195,27 @@ class SaleorIs:
 
 @dataclass(frozen=True)
 class NextWebhook:
-    """What becomes of the next webhook of Saleor: lost, answered in vain, or delivered twice."""
+    """What becomes of the next webhook of Saleor.
 
-    fate: Literal["lost", "unheard", "twice"]
+    lost: it does not arrive; unheard: Saleor waits no longer for the answer; swallowed: a proxy says 502 in place of
+    the answer, and Saleor tries again with an empty body; twice: it arrives twice; read late: ``meanwhile`` happens
+    between the answer and Saleor's reading of it.
+    """
+
+    fate: Literal["lost", "unheard", "swallowed", "twice", "read late"]
+    meanwhile: "Step | None" = None
 
 
 @dataclass(frozen=True)
 class Restarts:
     """The app is started anew over the same database."""
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The app is started anew over an encryption key that does not open the account's keys, or does again."""
+
+    open: bool
 
 
 @dataclass(frozen=True)
@@ -177,18 +238,24 @@ Step = (
     | Confirms
     | ComesBack
     | Asks
+    | AsksAgain
+    | AskAtOnce
+    | AppIs
     | Wants
     | PlaysBack
     | Portal
+    | Disputes
     | WillEnd
     | Decides
     | Post
     | Letter
     | Passes
     | Works
+    | CatchesUp
     | SaleorIs
     | NextWebhook
     | Restarts
+    | Keys
     | NextCall
 )
 

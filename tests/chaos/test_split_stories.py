@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.chaos.always import ALWAYS
-from tests.chaos.shares import MARKET
+from tests.chaos.chance import granted
+from tests.chaos.shares import BY_LINES, MARKET
 from tests.chaos.story import Story
 from tests.chaos.test_stories import tell
 from tests.chaos.theatre import Theatre, open_theatre
 
-SHARE, ON_SQLITE, ON_POSTGRESQL = 100, 200, 60
+SHARE, ON_SQLITE, BY_WHAT_IS_BOUGHT, ON_POSTGRESQL = 100, 60, 40, 20
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +28,12 @@ def test_a_story_that_is_always_told(theatre: Theatre, story: Story) -> None:
 @pytest.mark.timeout(900)
 def test_everybody_has_their_share(theatre: Theatre) -> None:
     tell(theatre, ON_SQLITE, SHARE)
+
+
+@pytest.mark.timeout(900)
+def test_everybody_has_what_their_things_cost() -> None:
+    with open_theatre(account=BY_LINES) as theatre:
+        tell(theatre, BY_WHAT_IS_BOUGHT, SHARE + 2, granted())
 
 
 @pytest.mark.timeout(900)

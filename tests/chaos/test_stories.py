@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
+from hypothesis.strategies import SearchStrategy
 
 from tests.chaos.always import ALWAYS
-from tests.chaos.chance import stories
+from tests.chaos.chance import granted, stories
 from tests.chaos.story import Story
 from tests.chaos.theatre import Theatre, open_theatre
 
-SHARES, OF_EACH, ON_POSTGRESQL = 5, 340, 300
+SHARES, OF_EACH, GRANTED, ON_POSTGRESQL = 5, 100, 60, 40
 
 
 @pytest.fixture(scope="module")
@@ -32,11 +33,11 @@ def big_theatre(new_postgresql: Callable[[], str]) -> Iterator[Theatre]:
         yield theatre
 
 
-def tell(theatre: Theatre, number: int, share: int) -> None:
+def tell(theatre: Theatre, number: int, share: int, made_up: SearchStrategy[Story] | None = None) -> None:
     """Make up ``number`` stories and tell them: in CI always the same, and each ``share`` others."""
 
     @settings(max_examples=number, database=None, suppress_health_check=[HealthCheck.too_slow])
-    @given(stories())
+    @given(stories() if made_up is None else made_up)  # a strategy has no truth value
     def the_laws_hold(story: Story) -> None:
         theatre.tell(story)
 
@@ -53,6 +54,11 @@ def test_a_story_that_is_always_told(theatre: Theatre, story: Story) -> None:
 @pytest.mark.parametrize("share", range(SHARES))
 def test_three_ledgers_tell_one_story(theatre: Theatre, share: int) -> None:
     tell(theatre, OF_EACH, share)
+
+
+@pytest.mark.timeout(900)
+def test_each_granted_refund_is_paid_out_once(theatre: Theatre) -> None:
+    tell(theatre, GRANTED, SHARES + 1, granted())
 
 
 @pytest.mark.timeout(900)

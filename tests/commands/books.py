@@ -20,11 +20,11 @@ from app.ledger.tables import (
 )
 from app.payments.desk import Desk
 from app.payments.outcome.references import order_id_of
-from tests.commands.conftest import POS_ID
+from tests.commands.conftest import POS_ID, SALEOR
 
 BEGUN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 TRANSACTION = "VHJhbnNhY3Rpb25JdGVtOjczZWY4MzM5LTk5YjktNDZiMy04NDYxLWE4OTc2ZjYzNTliYg=="
-ORDER = order_id_of(TRANSACTION)
+ORDER = order_id_of(TRANSACTION, SALEOR)
 
 
 def after(**span: float) -> datetime:
@@ -44,7 +44,7 @@ def payment(**different: Any) -> Payment:
         "amount": Decimal("100.00"),
         "currency": "UAH",
         "channel": "default-channel",
-        "source_id": "Q2hlY2tvdXQ6MQ==",
+        "source_id": "Q2hlY2tvdXQ6Mg==",
         "created_at": BEGUN,
         "updated_at": BEGUN,
     }

@@ -52,17 +52,21 @@ async def test_an_account_of_a_known_gateway_has_its_addresses(shell: Shell, des
 
 async def test_a_new_gateway_brings_its_own_addresses(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
     move = ("accounts", "set", "Shop", "--no-check")
-    assert (await shell(*move, "--gateway", "tranzzo", "--register-url", "https://register.example")).status == 0
+    assert (
+        await shell(*move, "--gateway", "tranzzo", "--register-url", "https://register.example", **KEYS)
+    ).status == 0
     row = await found(desk, account.id)
     assert (row.balances_url, row.register_url) == ("https://api.tranzzo.com", "https://register.example")
 
-    assert (await shell(*move, "--base-url", account.base_url)).status == 0
+    assert (await shell(*move, "--base-url", account.base_url, **KEYS)).status == 0
     row = await found(desk, account.id)
     assert (row.balances_url, row.register_url) == (None, None)
 
 
 async def test_an_address_alone_can_be_changed(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
-    assert (await shell("accounts", "set", "Shop", "--balances-url", "https://balances.example/")).status == 0
+    change = ("accounts", "set", "Shop", "--balances-url", "https://balances.example/")
+    (await shell(*change)).failed("nobody can be asked here", status=2)
+    assert (await shell(*change, **KEYS)).status == 0
     row = await found(desk, account.id)
     assert (row.base_url, row.balances_url) == (account.base_url, "https://balances.example")
     assert (await shell("accounts", "set", "Shop", "--balances-url", "")).status == 0
@@ -70,7 +74,7 @@ async def test_an_address_alone_can_be_changed(shell: Shell, desk: Desk, account
 
 
 async def test_everything_chosen_is_shown(shell: Shell, account: MerchantAccount) -> None:
-    assert (await shell("accounts", "set", "Shop", *CHOSEN)).status == 0
+    assert (await shell("accounts", "set", "Shop", *CHOSEN, **KEYS)).status == 0
     said = await shell("accounts", "show", "shop")
     words = " ".join(said.out.split())
     for told in ("gambling, category 7995", "Bet {order}", "for fiscal receipts", "by email", "always", "stay open"):

@@ -26,7 +26,7 @@ async def test_an_account_is_added_and_tried_out(shell: Shell, desk: Desk, insta
 
     (account,) = await desk.accounts.all()
     assert said.status == 0, said.err
-    assert gateway.asked == [f"/api/v1/pos/{POS_ID}/orders/0"]
+    assert gateway.asked == [f"/api/v1/pos/{POS_ID}/orders/0"] * 2  # with these keys, and with others
     assert "The gateway takes its keys." in said.out
     assert f"saleor-gateway channels map YOUR-CHANNEL {account.id}" in said.out
     assert "/api/webhooks/gateway/" in said.out
@@ -111,12 +111,19 @@ async def test_an_account_whose_keys_are_refused_stays_and_it_is_said(
 
 async def test_an_app_that_the_gateway_cannot_call_is_warned_of(shell: Shell, installed: int, gateway: Gateway) -> None:
     said = await shell(
-        *ADD, "--base-url", gateway.url, "--storefront", STOREFRONT, APP_BASE_URL="http://127.0.0.1:8100", **KEYS
+        *ADD, "--base-url", gateway.url, "--storefront", STOREFRONT, APP_BASE_URL="http://shop.example.com:8100", **KEYS
     )
 
     assert said.status == 0
-    assert "warning: the gateway cannot notify http://127.0.0.1:8100/api/webhooks/gateway/" in said.err
+    assert "warning: the gateway cannot notify http://shop.example.com:8100/api/webhooks/gateway/" in said.err
     assert "APP_BASE_URL" in said.err
+
+
+async def test_a_gateway_beside_the_app_can_call_it(shell: Shell, installed: int, gateway: Gateway) -> None:
+    said = await shell(
+        *ADD, "--base-url", gateway.url, "--storefront", STOREFRONT, **KEYS, APP_BASE_URL="http://app:8100"
+    )
+    assert (said.status, said.err) == (0, "")
 
 
 @one_database

@@ -2,7 +2,7 @@
 
 from app.payments.cards.keys import offered_key
 from app.payments.desk import Desk
-from tests.commands.conftest import Shell
+from tests.commands.conftest import SALEOR, Shell, install
 
 
 async def test_before_a_key_is_needed_there_is_none(desk: Desk, shell: Shell) -> None:
@@ -12,12 +12,14 @@ async def test_before_a_key_is_needed_there_is_none(desk: Desk, shell: Shell) ->
     assert (await shell("card-keys", "list", "--json")).json == []
 
 
-async def test_a_rotated_key_is_offered_and_the_old_one_opens_for_a_day(desk: Desk, shell: Shell) -> None:
-    old = await offered_key(desk.card_keys, desk.now())
+async def test_a_rotated_key_is_offered_and_the_old_one_opens_for_a_day(
+    desk: Desk, shell: Shell, installed: int
+) -> None:
+    old = await offered_key(desk.card_keys.of(installed), desk.now())
     said = await shell("card-keys", "rotate")
     assert said.status == 0
     assert "one more day" in said.out
-    new = await offered_key(desk.card_keys, desk.now())
+    new = await offered_key(desk.card_keys.of(installed), desk.now())
     assert new.kid in said.out
     listed = (await shell("card-keys", "list", "--json")).json
     assert [(each["kid"], each["state"]) for each in listed] == [(new.kid, "offered"), (old.kid, "opens")]
@@ -26,15 +28,29 @@ async def test_a_rotated_key_is_offered_and_the_old_one_opens_for_a_day(desk: De
     assert old.kid in (await shell("card-keys", "list")).out
 
 
-async def test_a_key_that_leaked_is_forgotten_at_once(desk: Desk, shell: Shell) -> None:
-    await offered_key(desk.card_keys, desk.now())
+async def test_a_key_that_leaked_is_forgotten_at_once(desk: Desk, shell: Shell, installed: int) -> None:
+    await offered_key(desk.card_keys.of(installed), desk.now())
     said = await shell("card-keys", "rotate", "--forget-old", "--json")
     listed = (await shell("card-keys", "list", "--json")).json
     assert [each["kid"] for each in listed] == [said.json["kid"]]
 
 
-async def test_nothing_private_is_shown(desk: Desk, shell: Shell) -> None:
-    key = await offered_key(desk.card_keys, desk.now())
+async def test_nothing_private_is_shown(desk: Desk, shell: Shell, installed: int) -> None:
+    key = await offered_key(desk.card_keys.of(installed), desk.now())
     for said in (await shell("card-keys", "list"), await shell("card-keys", "list", "--json")):
         assert key.private_sealed not in said.out
         assert '"d"' not in said.out
+
+
+async def test_each_store_has_keys_of_its_own(desk: Desk, shell: Shell, installed: int) -> None:
+    other = await install(desk, "https://other.example.com/graphql/")
+    first = await offered_key(desk.card_keys.of(installed), desk.now())
+    second = await offered_key(desk.card_keys.of(other), desk.now())
+    (await shell("card-keys", "rotate", "--forget-old")).failed("several Saleors")
+    new = (await shell("card-keys", "rotate", "--forget-old", "--saleor", SALEOR, "--json")).json
+    listed = (await shell("card-keys", "list", "--json")).json
+    assert {(each["saleor"], each["kid"]) for each in listed} == {
+        (SALEOR, new["kid"]),
+        ("https://other.example.com/graphql/", second.kid),
+    }
+    assert first.kid not in {each["kid"] for each in listed}

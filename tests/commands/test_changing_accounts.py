@@ -104,19 +104,22 @@ async def test_a_new_address_is_tried_out_before_it_is_kept(
     shell: Shell, desk: Desk, account: MerchantAccount, gateway: Gateway
 ) -> None:
     elsewhere = ("accounts", "set", "Shop", "--base-url", "http://127.0.0.1:9")
-    (await shell(*elsewhere, "--name", "Main")).failed("nothing was changed: no connection to 127.0.0.1:9")
+    (await shell(*elsewhere, "--name", "Main")).failed("nobody can be asked here", status=2)
+    (await shell(*elsewhere, GATEWAY_API_KEY="one-of-three")).failed("give all three secrets in one place", status=2)
+    tried = await shell(*elsewhere, "--name", "Main", **KEYS)
+    tried.failed("nothing was changed: no connection to 127.0.0.1:9")
     (await shell("accounts", "set", "Shop", "--scheme-word", "OPAY")).failed("refuses these keys")
     unchanged = await row_of(desk, account.id)
     assert unchanged is not None
     assert (unchanged.name, unchanged.base_url, unchanged.scheme_word) == ("Shop", gateway.url, "CPAY")
 
-    assert (await shell(*elsewhere, "--no-check")).status == 0
+    assert (await shell(*elsewhere, "--no-check", **KEYS)).status == 0
     changed = await row_of(desk, account.id)
     assert changed is not None
     assert changed.base_url == "http://127.0.0.1:9"
     gateway.scheme_word = "OPAY"
     back = ("accounts", "set", "Shop", "--base-url", gateway.url, "--scheme-word", "OPAY")
-    assert (await shell(*back)).status == 0
+    assert (await shell(*back, **KEYS)).status == 0
 
 
 @one_database

@@ -1,5 +1,6 @@
 """``channel`` and ``installation``."""
 
+from app.ledger.presence import note_check
 from app.ledger.tables import MerchantAccount
 from app.payments.desk import Desk
 from app.saleor.testing import ChannelSettings, SaleorSettings, serving
@@ -72,7 +73,7 @@ async def test_installations_are_listed_with_how_far_they_are(
     shell: Shell, desk: Desk, account: MerchantAccount
 ) -> None:
     await desk.installations.save_pending(
-        saleor_api_url=OTHER, saleor_domain="o", schema_version="3.22", token="not-proven", jwks=None
+        saleor_api_url=OTHER, saleor_domain="o", schema_version="3.22", token="not-proven"
     )
     said = await shell("installations", "list")
     assert SALEOR in said.out
@@ -81,16 +82,38 @@ async def test_installations_are_listed_with_how_far_they_are(
     assert "not-proven" not in said.out
     assert (await shell("installations", "list", "--json")).json == [
         {"saleor": SALEOR, "app_id": "QXBwOjE=", "saleor_version": "3.23", "verified": True,
-         "dashboard_url": None, "pending": False,
+         "dashboard_url": None, "pending": False, "unauthorised_since": None,
          "accounts": 1},
         {"saleor": OTHER, "app_id": None, "saleor_version": "3.22", "verified": False,
-         "dashboard_url": None, "pending": True, "accounts": 0},
+         "dashboard_url": None, "pending": True, "unauthorised_since": None, "accounts": 0},
     ]  # fmt: skip
 
     await desk.installations.save_pending(
-        saleor_api_url=SALEOR, saleor_domain="o", schema_version="3.23", token="not-proven", jwks=None
+        saleor_api_url=SALEOR, saleor_domain="o", schema_version="3.23", token="not-proven"
     )
+    assert "installed again:" not in (await shell("installations", "list")).out, "anybody can bring a token"
+    await removed(desk, account.installation_id)
     assert "installed again:" in (await shell("installations", "list")).out
+    assert (await shell("installations", "list", "--json")).json[0]["unauthorised_since"]
+
+
+async def removed(desk: Desk, installation_id: int) -> None:
+    """Saleor takes the app's token no more."""
+    async with desk.database.transaction() as session:
+        await note_check(session, installation_id, desk.now(), authorised=False)
+    desk.installations.forget()
+
+
+async def test_an_app_that_was_removed_in_saleor_is_not_called_installed(
+    shell: Shell, desk: Desk, account: MerchantAccount
+) -> None:
+    await removed(desk, account.installation_id)
+    assert "removed or switched off" in (await shell("installations", "list")).out
+    said = await shell("attention", "--json")
+    assert said.status == 1
+    assert [each["what"] for each in said.json] == ["unauthorised"]
+    await install(desk)
+    assert (await shell("attention")).status == 0
 
 
 @one_database
@@ -145,3 +168,16 @@ async def test_what_channels_lack_is_told_by_their_saleor(shell: Shell, desk: De
     said = await shell("channels", "check")
     assert "Saleor does not tell of its channels now" in said.err
     assert "uah" in said.out
+
+
+async def test_a_saleor_moves_and_everything_follows(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
+    await desk.accounts.map_channel("uk", account.id)
+    (await shell("installations", "move", SALEOR, OTHER)).failed("has not installed this app")
+    await install(desk, OTHER, "the-new-token")
+    said = await shell("installations", "move", SALEOR, OTHER)
+    assert (said.status, said.err) == (0, "")
+    assert OTHER in said.out
+    assert "1 merchant accounts and 1 channels" in said.out
+    assert [each["saleor"] for each in (await shell("installations", "list", "--json")).json] == [OTHER]
+    assert [each["channel"] for each in (await shell("channels", "list", "--json")).json] == ["uk"]
+    (await shell("installations", "move", OTHER, OTHER)).failed("same installation")

@@ -1,12 +1,14 @@
 """``accounts check``: one harmless call, and what is wrong in words."""
 
+import httpx2
 import pytest
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 
+from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
 from app.gateway.errors import OutcomeUnknown
 from app.ledger.tables import MerchantAccount
-from app.payments.accounts.check import in_words, try_credentials
+from app.payments.accounts.check import in_words, try_out
 from app.payments.desk import Desk
 from tests.commands.conftest import KEYS, POS_ID, Gateway, Shell, add_account, one_database
 
@@ -62,7 +64,7 @@ async def test_nothing_to_check_is_no_success(shell: Shell, desk: Desk, installe
     ("answer", "words"),
     [
         (None, None),
-        (JSONResponse([]), None),
+        (JSONResponse([]), "says the same to any keys, so nothing is known of these"),
         (
             JSONResponse({"message": "no", "args": {"code": "S-401"}}, 401),
             "refuses these keys [S-401]: compare the poi",
@@ -81,6 +83,12 @@ async def test_nothing_to_check_is_no_success(shell: Shell, desk: Desk, installe
         (HTMLResponse("<h1>Hello</h1>"), "is not the gateway (HTTP 200): check the address"),
         (HTMLResponse("<h1>Not here</h1>", 404), "is not the gateway (HTTP 404): check the address"),
         (HTMLResponse("<h1>Keep out</h1>", 403), "is not the gateway (HTTP 403): check the address"),
+        (JSONResponse({}), "is not the gateway (HTTP 200): check the address"),
+        (JSONResponse({"message": "no Route matched"}, 404), "is not the gateway (HTTP 404): check the address"),
+        (
+            JSONResponse({"message": "Not Found", "args": {"code": "R-404"}}, 404),
+            "says the same to any keys, so nothing is known of these",
+        ),
         (
             JSONResponse({"message": "The terminal is closed.", "args": {"code": "P-412"}}, 400),
             "refuses to look an order up: The terminal is closed (HTTP 400) [P-412]",
@@ -89,7 +97,8 @@ async def test_nothing_to_check_is_no_success(shell: Shell, desk: Desk, installe
 )
 async def test_each_answer_has_its_words(gateway: Gateway, answer: Response | None, words: str | None) -> None:
     gateway.answer = answer
-    wrong = await try_credentials(_credentials(gateway.url))
+    async with httpx2.AsyncClient(trust_env=False) as http:
+        wrong = await try_out(GatewayClient(http, _credentials(gateway.url)), gateway.url)
 
     if words is None:
         assert wrong is None

@@ -95,7 +95,7 @@ async def test_a_dry_run_changes_nothing_and_splitting_can_be_switched_off(
         ('mode = "percentages"\npercentages = {x = 100}', "percentages.x: 'x' is not a sub-merchant"),
         ("mode =", "is neither TOML nor JSON"),
         ("{", "is neither TOML nor JSON"),
-        ('{"mode": ["off"]}', "mode: Input should be"),
+        ('{"mode": ["off"]}', "mode: must be one of off, metadata, percentages"),
     ],
 )
 async def test_wrong_rules_are_told_in_a_line_and_not_kept(

@@ -32,7 +32,7 @@ async def test_what_is_long_or_meant_badly_stays_within_the_terminal(
     shell: Shell, desk: Desk, account: MerchantAccount, words: tuple[str, ...]
 ) -> None:
     other = await add_account(
-        desk, await install(desk, LONG), name="An account with a name of which staff are very proud " * 2,
+        desk, await install(desk, LONG), name=("An account with a name of which staff are very proud " * 2)[:100],
         base_url="https://gateway-with-a-long-name.with-a-long-domain.example.com", currencies=["UAH", "EUR", "USD"],
     )  # fmt: skip
     await desk.accounts.map_channel("a-channel-with-a-slug-that-is-too-long-for-any-table-of-this-size", other.id)

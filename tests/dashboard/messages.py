@@ -12,6 +12,7 @@ from app.payments.accounts.check import Lack, Trouble
 from app.payments.accounts.options import OPTIONS
 from app.payments.attention.words import WORDS
 from app.payments.show.standing import Standing
+from app.validation import SENTENCES
 
 _APP = Path(app.__file__).parent
 _SAYING = ("payments", "worker")  # rooms whose sentences reach the pages
@@ -28,7 +29,8 @@ def messages() -> set[str]:
     words = [*Standing, *Trouble, *Lack, *Missing]
     options = (message for option in OPTIONS.values() for message in option.messages)
     staff = (each.staff.rstrip(".") for each in codes)
-    return {*found, *(each.value for each in words), *options, *of_attention, *staff}
+    invalid = {each for each in SENTENCES.values() if each != "%(error)s"}  # quoted as it is
+    return {*found, *invalid, *(each.value for each in words), *options, *of_attention, *staff}
 
 
 def extracted(method: str, folder: Path, pattern: str, keyword: str) -> list[str]:

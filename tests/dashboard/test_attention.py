@@ -18,8 +18,10 @@ from tests.payments.attention_scenes import (
     notified_of,
     saleor_is_away,
     saleor_refuses,
+    somebody_settles_it,
     whats,
 )
+from tests.payments.till import payment
 
 BUTTON = "Mark as looked at"
 
@@ -52,6 +54,11 @@ async def test_a_payment_that_does_not_agree_is_looked_up_and_looked_at(office: 
     answer = await office.do(f"/attention/payments/{shop.order_id}/look")
     assert "The gateway was asked." in answer.text
     assert shop.till.looks == looks + 1
+    answer = await office.do(f"/attention/payments/{shop.order_id}/looked-at")
+    assert "It stays here: its outcome is still open." in answer.text
+    await somebody_settles_it(shop, "569.49")
+    await shop.notify(payment(shop.order_id, "failure"))
+    await shop.work()
     answer = await office.do(f"/attention/payments/{shop.order_id}/looked-at")
     assert "It is marked as looked at." in answer.text
     assert "Nothing needs you." in answer.text

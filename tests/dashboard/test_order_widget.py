@@ -44,8 +44,8 @@ async def test_a_payment_of_the_checkout_that_became_the_order(counter: Counter)
     counter.till.will(counter.till.page())
     checkout = await counter.saleor.new_checkout()
     session = await counter.saleor.initialize(checkout.id)
-    order_id = session.paid_for.token.replace("-", "")
     (sheet,) = await counter.sheets_of(session.paid_for.id)
+    order_id = sheet.payment.order_id
     await counter.pays(sheet)
     await counter.work()
     order = (await counter.saleor.complete(checkout.id)).order
@@ -254,7 +254,7 @@ async def test_why_there_is_no_link_is_said_in_words(counter: Counter) -> None:
 
     counter.till.will(BROKEN)
     answer = await counter.see(order.id, "/link", amount="2.00")
-    assert "It is not known yet whether the payment page was opened" in text(answer, 422)
+    assert "The address of the payment page got lost with the gateway's answer" in text(answer, 422)
 
 
 @one_database

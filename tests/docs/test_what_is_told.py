@@ -13,7 +13,9 @@ from typer.core import TyperGroup
 from app.cli import cli
 from app.gateway.statuses import TABLE, Kind, Status
 from app.ledger.tables import State
-from app.payments.outcome.answers import CREATION_UNKNOWN, DECLINED, UNDER_REVIEW
+from app.payments.begin.elsewhere import STORE_MOVED
+from app.payments.outcome.answers import BEING_CONFIRMED, CREATION_UNKNOWN, UNDER_REVIEW
+from app.payments.outcome.shopper_words import BUSY, DECLINED, STORE_UNAVAILABLE, TRY_AGAIN
 from app.payments.plan.language import _PAGE_LANGUAGES
 from app.payments.plan.storefront import StorefrontData, read_data
 from app.payments.refusal import Refusal, RefusalCode
@@ -39,7 +41,20 @@ APP_ERROR = "APP_ERROR"
 def test_every_error_code_is_told_once_and_no_other() -> None:
     text = section(STOREFRONT, "## Error codes")
     told = [in_code(row[0])[0] for row in rows(text.partition("###")[0])]
-    assert sorted(told) == sorted([*RefusalCode, CREATION_UNKNOWN, DECLINED, UNDER_REVIEW, APP_ERROR])
+    assert sorted(told) == sorted(
+        [
+            *RefusalCode,
+            BEING_CONFIRMED,
+            CREATION_UNKNOWN,
+            DECLINED,
+            BUSY,
+            STORE_UNAVAILABLE,
+            TRY_AGAIN,
+            STORE_MOVED,
+            UNDER_REVIEW,
+            APP_ERROR,
+        ]
+    )
 
 
 def test_the_app_says_app_error_where_the_page_says_so() -> None:

@@ -53,6 +53,7 @@ async def test_one_balance(client: GatewayClient, gateway: Counterpart) -> None:
         (said({}), OutcomeUnknown),
         (said([]), OutcomeUnknown),
         (said({"accounts": [{"id": 1}]}), OutcomeUnknown),
+        (said({"accounts": [{**ACCOUNT, "balances": {"available": 1, "rollingReserve": "some"}}]}), OutcomeUnknown),
     ],
 )
 async def test_balances_that_cannot_be_had(
@@ -95,7 +96,7 @@ def test_plans_have_limits(changes: dict[str, object], field: str) -> None:
 
 
 async def test_the_transactions_of_a_subscription(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(said([PAYMENT]), said(PAYMENT), said({"message": "none"}, 404), said({}))
+    gateway.will(said([PAYMENT]), said(PAYMENT), said({"message": "none", "args": {}}, 404), said({}))
     for _ in range(2):
         (record,) = await client.subscriptions.transactions(
             "r-1", method=Method.PURCHASE, status=Status.SUCCESS, timeout=5

@@ -8,8 +8,9 @@ import pytest
 
 from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
-from app.gateway.errors import DuplicateOrder, InvalidRequest, OutcomeUnknown, Refused
+from app.gateway.errors import DuplicateOrder, InvalidRequest, NotTheGateway, OutcomeUnknown, Refused
 from app.gateway.models import Checkout, Method, PaymentRecord, Sector, SplitItem, Status
+from app.gateway.pages import payment_page
 from tests.gateway.conftest import POS_ID
 from tests.gateway.counterpart import PAYMENT, Counterpart, Reply, said, text
 from tests.gateway.examples import OTHER_SHOP, SHOP, hosted
@@ -85,6 +86,49 @@ async def test_a_link_that_leads_nowhere_leaves_the_outcome_unknown(
             await client.create_hosted(hosted(), timeout=5)
 
 
+@pytest.mark.parametrize("status", [300, 301, 304, 305, 307, 308])
+async def test_a_gateway_that_has_moved_is_no_payment_page(
+    client: GatewayClient, gateway: Counterpart, status: int
+) -> None:
+    gateway.will(text("", status, location="https://new.example/api/v1/payment"), text("", status, location=FORM))
+    for _ in range(2):
+        with pytest.raises(NotTheGateway, match="not the address") as caught:
+            await client.create_hosted(hosted(), timeout=5)
+        assert caught.value.wrong_address
+    assert [heard.path for heard in gateway.heard] == ["/api/v1/payment"] * 2
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "https://new.example/api/v1/payment",
+        "https://new.example/gateway/API/v1/split/purchase/",
+        "https://new.example/api/v1/checkout/../payment",
+        "https://new.example/api/v1/checkout%2f..%2f../v1/payment",
+        "https://new.example/api/v1/pos/1/orders/1",
+        "https://new.example/streaming-report/start",
+        "https://user@pay.example/form",
+        "http://pay.example/api/v1/checkout/abc/form",
+        "http://93.184.216.34/api/v1/checkout/abc/form",
+    ],
+)
+async def test_a_link_to_what_is_no_page_is_not_for_shoppers(
+    client: GatewayClient, gateway: Counterpart, link: str
+) -> None:
+    answers = (text("", 303, location=link), text("", 302, location=link), said({"redirect_url": link}))
+    gateway.will(*answers, said({"qr_link": link}))
+    for _ in range(4):
+        with pytest.raises(NotTheGateway, match="no payment page"):
+            await client.create_hosted(hosted(), timeout=5)
+
+
+def test_plain_http_is_for_a_gateway_that_is_itself_asked_so() -> None:
+    page = "http://127.0.0.1:8100/api/v1/checkout/abc/form"
+    assert payment_page(page, "http://127.0.0.1:8100") == page
+    with pytest.raises(ValueError, match="https"):
+        payment_page(page, "https://pay.example")
+
+
 async def test_a_payment_declined_at_once_comes_back_as_its_record(client: GatewayClient, gateway: Counterpart) -> None:
     gateway.will(
         said({**PAYMENT, "status": "failure", "status_code": "4124"}),
@@ -117,7 +161,8 @@ async def test_an_order_id_that_was_used_before_is_told_apart(
 
 
 async def test_a_failure_without_a_record_is_a_refusal(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(said({"status": "failure", "status_code": "4139", "status_description": "Bad amount"}))
+    failed = {"order_id": "order1", "status": "failure", "status_code": "4139", "status_description": "Bad amount"}
+    gateway.will(said(failed))
     with pytest.raises(Refused, match="Bad amount") as caught:
         await client.create_hosted(hosted(), timeout=5)
     assert caught.value.code == "4139"

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from app.gateway.client import GatewayClient
-from app.gateway.errors import BadCredentials, NotSent, OutcomeUnknown, Refused
+from app.gateway.errors import BadCredentials, NotSent, NotTheGateway, OutcomeUnknown, RateLimited, Refused
 from app.gateway.models import Method, OperationRecord, PaymentRecord
 from tests.gateway.conftest import POS_ID
 from tests.gateway.counterpart import PAYMENT, REFUND, Counterpart, HangUp, Reply, said, text
@@ -38,7 +38,7 @@ async def test_one_operation_of_an_order(client: GatewayClient, gateway: Counter
 
 @pytest.mark.parametrize(
     "answer",
-    [said([]), said({"message": "Payment not found", "args": {"code": "P-404"}}, 404), said({"message": "no"}, 404)],
+    [said([]), said({"message": "Payment not found", "args": {"code": "P-404"}}, 404)],
 )
 async def test_an_order_that_the_gateway_does_not_know(
     client: GatewayClient, gateway: Counterpart, answer: Reply
@@ -51,12 +51,14 @@ async def test_an_order_that_the_gateway_does_not_know(
     ("answer", "kind"),
     [
         # A proxy's 404, a wrong address: nothing that proves that there is no such order.
-        (text("<html>Not found</html>", 404), Refused),
-        (said([1, 2], 404), Refused),
+        (text("<html>Not found</html>", 404), NotTheGateway),
+        (said([1, 2], 404), NotTheGateway),
+        (said({"message": "no"}, 404), NotTheGateway),
+        (said({"message": "No static resource", "status": 404}, 404), NotTheGateway),
         (said({"message": "Invalid pos_id field or credentials", "args": {"code": "S-404"}}, 404), BadCredentials),
         (said({"message": "down"}, 503), OutcomeUnknown),
         (said({}), OutcomeUnknown),
-        (said([PAYMENT, {}]), OutcomeUnknown),
+        (said([{}, {}]), OutcomeUnknown),
         (HangUp(), OutcomeUnknown),
     ],
 )
@@ -67,6 +69,19 @@ async def test_only_the_gateways_own_word_means_that_there_is_no_such_order(
     with pytest.raises(kind) as caught:
         await client.order("order1", timeout=5)
     assert type(caught.value) is kind
+
+
+@pytest.mark.parametrize("strange", [{}, "text", {**REFUND, "amount": "a lot"}, {**REFUND, "currency": None}])
+async def test_an_unreadable_record_does_not_hide_the_others_and_is_told_of(
+    client: GatewayClient, gateway: Counterpart, strange: object
+) -> None:
+    gateway.will(said([PAYMENT, strange, REFUND]), said([PAYMENT, REFUND]))
+    found = await client.order("order1", timeout=5)
+    assert [each.method for each in found] == ["purchase", "refund"]
+    [why] = found.unreadable
+    assert why.startswith("record 2 of 3 is not a")
+    assert "a lot" not in why
+    assert (await client.order("order1", timeout=5)).unreadable == ()
 
 
 async def test_a_webhook_can_be_sent_again(client: GatewayClient, gateway: Counterpart) -> None:
@@ -83,8 +98,8 @@ async def test_a_webhook_can_be_sent_again(client: GatewayClient, gateway: Count
 async def test_the_keys_can_be_checked(client: GatewayClient, gateway: Counterpart) -> None:
     gateway.will(
         said([]),
-        said({}),
-        said({"message": "Payment not found"}, 404),
+        said([PAYMENT]),
+        said({"message": "Payment not found", "args": {"code": "P-404"}}, 404),
         said({"message": "Invalid pos_id field or credentials", "args": {"code": "S-404"}}, 404),
         text("", 401),
     )
@@ -98,10 +113,46 @@ async def test_the_keys_can_be_checked(client: GatewayClient, gateway: Counterpa
         await client.check_credentials(timeout=0)
 
 
-@pytest.mark.parametrize("answer", [text("<html>a parking page</html>"), text("<html></html>", 404), said([], 503)])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        text("<html>a parking page</html>"),
+        text("<html></html>", 404),
+        said([], 503),
+        said({}),
+        said({"status": "ok"}),
+        said([{}]),
+        said("OK"),
+        said({"message": "no Route matched with those values"}, 404),
+        text("", 301, location="https://elsewhere.example/"),
+        Reply(204),
+    ],
+)
 async def test_a_page_of_somebody_else_does_not_prove_the_keys(
     client: GatewayClient, gateway: Counterpart, answer: Reply
 ) -> None:
     gateway.will(answer)
     with pytest.raises((OutcomeUnknown, Refused)):
         await client.check_credentials(timeout=5)
+
+
+@pytest.mark.parametrize(
+    ("answer", "refused"),
+    [
+        (said({"message": "Invalid pos_id field or credentials", "args": {"code": "S-404"}}, 404), True),
+        (text("", 401), True),
+        (said({"message": "Not Found", "args": {"code": "R-404"}}, 404), False),
+        (said([]), False),
+    ],
+)
+async def test_keys_are_proven_only_where_others_are_refused(
+    client: GatewayClient, gateway: Counterpart, answer: Reply, refused: bool
+) -> None:
+    gateway.will(answer)
+    assert await client.refuses_other_keys(timeout=5) is refused
+    assert "key-of-" not in gateway.last.headers["x-api-auth"] + gateway.last.headers["x-api-key"]
+    assert "secret-of-the-api" not in gateway.last.headers["x-api-auth"]
+    assert gateway.last.path == f"/api/v1/pos/{POS_ID}/orders/0"
+    gateway.will(said({"message": "Slow down", "args": {"code": "P-429"}}, 429))
+    with pytest.raises(RateLimited):
+        await client.refuses_other_keys(timeout=5)

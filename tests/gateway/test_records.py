@@ -68,6 +68,12 @@ def test_old_and_unknown_words_for_a_status(word: str, status: Status, reported:
     assert (record.status, record.reported_status) == (status, reported)
 
 
+@pytest.mark.parametrize("given", ["a lot", "1,50", [1], True])
+def test_what_was_actually_paid_is_no_ornament(given: object) -> None:
+    with pytest.raises(Unreadable, match="processed_amount"):
+        read_record({**PAYMENT, "processed_amount": given})
+
+
 def test_old_names_of_fields() -> None:
     members = {name: value for name, value in PAYMENT.items() if not name.startswith("status_")}
     record = read_record({**members, "response_code": 1002, "response_description": "held", "processed_at": None})

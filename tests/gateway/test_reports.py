@@ -1,14 +1,20 @@
 """Lists of a period, and registers (gateway interface, 8 and 10)."""
 
+import gzip
+import json
+import zlib
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from itertools import pairwise
+from typing import TypeVar
+from zoneinfo import ZoneInfo, available_timezones
 
 import httpx2
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.gateway import wire
@@ -18,11 +24,13 @@ from app.gateway.errors import InvalidRequest, OutcomeUnknown, Refused, ReportNo
 from app.gateway.models import Method, Status
 from app.gateway.models.reports import (
     DEFAULT_DETAILS,
+    LONGEST_PERIOD,
     Detail,
     RegisterLine,
     RegisterRequest,
     RegisterTicket,
     TransactionLine,
+    UnreadableLine,
     periods,
 )
 from tests.gateway.conftest import POS_ID, Naps
@@ -45,17 +53,33 @@ LINE = {
     "merchantFee": "1.5",
 }
 NOT_READY = {"message": "Report is not ready", "code": "report_not_ready"}
+L = TypeVar("L", bound=TransactionLine)
 TICKET = RegisterTicket(report_id="r/1", count=2)
 
 
 async def period(client: GatewayClient) -> list[TransactionLine]:
+    return readable(await all_of_period(client))
+
+
+async def register(client: GatewayClient, ticket: RegisterTicket = TICKET, patience: float = 100) -> list[RegisterLine]:
+    return readable(await all_of_register(client, ticket, patience))
+
+
+async def all_of_period(client: GatewayClient) -> list[TransactionLine | UnreadableLine]:
     async with aclosing(client.reports.period(START, END, timeout=5)) as found:
         return [line async for line in found]
 
 
-async def register(client: GatewayClient, ticket: RegisterTicket = TICKET, patience: float = 100) -> list[RegisterLine]:
+async def all_of_register(
+    client: GatewayClient, ticket: RegisterTicket = TICKET, patience: float = 100
+) -> list[RegisterLine | UnreadableLine]:
     async with aclosing(client.reports.fetch(ticket, patience=patience, timeout=5)) as found:
         return [line async for line in found]
+
+
+def readable(found: Sequence[L | UnreadableLine]) -> list[L]:
+    assert not [line for line in found if isinstance(line, UnreadableLine)]
+    return [line for line in found if not isinstance(line, UnreadableLine)]
 
 
 async def test_a_period_comes_line_by_line(client: GatewayClient, gateway: Counterpart) -> None:
@@ -128,7 +152,8 @@ async def test_a_list_is_never_whole_in_memory(client: GatewayClient, gateway: C
     # The first line is here while the gateway has not finished writing: it waits a minute after each.
     gateway.will(Reply(pieces=tuple(wire.dumps(LINE).encode() + b"\n" for _ in range(3)), pause=60))
     async with aclosing(client.reports.period(START, END, timeout=5)) as found:
-        assert (await anext(found)).order_id == "order1"
+        first = await anext(found)
+        assert first.order_id == "order1"
 
 
 @pytest.mark.parametrize(("start", "end"), [(END, START), (START, START), (START.replace(tzinfo=None), END)])
@@ -207,6 +232,189 @@ async def test_a_register_with_fewer_records_than_announced_broke_off(
     assert len(await register(client, RegisterTicket(report_id="r"))) == 1
 
 
+async def test_a_register_with_more_records_than_announced_is_not_all_right(
+    client: GatewayClient, gateway: Counterpart
+) -> None:
+    gateway.will(lines(LINE, LINE, LINE))
+    async with aclosing(client.reports.fetch(TICKET, patience=0, timeout=5)) as found:
+        for _ in range(3):
+            assert isinstance(await anext(found), RegisterLine)
+        with pytest.raises(OutcomeUnknown, match="3 records, and 2 were announced"):
+            await anext(found)
+
+
+async def test_how_many_records_are_announced_must_be_a_number(client: GatewayClient, gateway: Counterpart) -> None:
+    request = RegisterRequest(start_date=START, end_date=END)
+    gateway.will(said({"report_id": "r", "count": "many"}), said({"report_id": "r", "count": -1}))
+    for _ in range(2):
+        with pytest.raises(OutcomeUnknown, match="count"):
+            await client.reports.start(request, timeout=5)
+    gateway.will(said({"report_id": "r"}), said({"report_id": "r", "count": None}))
+    for _ in range(2):
+        assert (await client.reports.start(request, timeout=5)).count is None
+
+
+class TestWhatCannotBeRead:
+    """No money is lost in silence: a line that cannot be read is one, and says so."""
+
+    @pytest.mark.parametrize(
+        ("strange", "field"),
+        [
+            ({"amount": "100,10"}, "amount"),
+            ({"amount": "a lot"}, "amount"),
+            ({"amount": ["100.10"]}, "amount"),
+            ({"amount": Decimal("1e20")}, "amount"),
+            ({"merchantFee": "one and a half"}, "merchantFee"),
+            ({"currency": ["UAH"]}, "currency"),
+            ({"orderId": {"id": "order1"}}, "orderId"),
+            ({"method": 5}, "method"),
+            ({"status": True}, "status"),
+        ],
+    )
+    async def test_a_line_says_which_of_its_fields(
+        self, client: GatewayClient, gateway: Counterpart, strange: dict[str, object], field: str
+    ) -> None:
+        gateway.will(lines(LINE, LINE | strange, LINE), lines(LINE, LINE | strange, LINE))
+        for found in (await all_of_period(client), await all_of_register(client, replace_count(3))):
+            first, second, third = found
+            assert isinstance(first, TransactionLine)
+            assert isinstance(third, TransactionLine)
+            assert isinstance(second, UnreadableLine)
+            assert (second.number, second.payment_id) == (2, "p-1")
+            assert second.why.endswith(f": {field}")
+            assert "a lot" not in repr(second)
+
+    async def test_what_decides_nothing_does_not_spoil_a_line(
+        self, client: GatewayClient, gateway: Counterpart
+    ) -> None:
+        gateway.will(
+            lines(
+                LINE
+                | {"description": ["odd"], "authCode": {}, "dateTime": "yesterday", "merchantFee": None, "currency": ""}
+            )
+        )
+        [line] = await period(client)
+        assert (line.description, line.auth_code, line.date_time, line.merchant_fee) == (None, None, None, None)
+
+    async def test_a_line_that_is_no_record_is_not_counted_as_one(
+        self, client: GatewayClient, gateway: Counterpart
+    ) -> None:
+        gateway.will(lines(LINE, {}, LINE), lines(LINE, {"unheard of": 1}))
+        first, second, third = await all_of_register(client)
+        assert isinstance(second, UnreadableLine)
+        assert second.why == "no record"
+        assert isinstance(first, RegisterLine)
+        assert isinstance(third, RegisterLine)
+        with pytest.raises(OutcomeUnknown, match="1 of 2"):
+            await all_of_register(client)
+
+    @pytest.mark.parametrize(
+        "words", [{"message": "Internal error"}, {"message": "Internal error", "details": None}, {"code": "E-1"}]
+    )
+    async def test_an_error_in_the_middle_ends_the_list(
+        self, client: GatewayClient, gateway: Counterpart, words: dict[str, object]
+    ) -> None:
+        gateway.will(lines(LINE, words, LINE), lines(LINE, words, LINE))
+        with pytest.raises((OutcomeUnknown, Refused)):
+            await all_of_period(client)
+        with pytest.raises((OutcomeUnknown, Refused)):
+            await all_of_register(client)
+
+    async def test_an_error_in_a_list_does_not_repeat_the_keys(
+        self, client: GatewayClient, gateway: Counterpart
+    ) -> None:
+        words = {"message": "not good: key-of-the-api", "code": "R-1"}
+        gateway.will(lines(words), said(words, 400))
+        for _ in range(2):
+            with pytest.raises(Refused, match=r"not good: \(not shown\)"):
+                await all_of_period(client)
+
+    async def test_an_unknown_status_keeps_its_word(self, client: GatewayClient, gateway: Counterpart) -> None:
+        gateway.will(lines(LINE | {"status": "charged_back"}, LINE))
+        odd, usual = await period(client)
+        assert (odd.status, odd.reported_status) == (Status.PENDING, "charged_back")
+        assert odd.to_wire()["status"] == "charged_back"
+        assert (usual.status, usual.reported_status) == (Status.SUCCESS, None)
+
+
+def replace_count(count: int) -> RegisterTicket:
+    return RegisterTicket(report_id=TICKET.report_id, count=count)
+
+
+PRETTY = json.dumps(NOT_READY, indent=2)
+
+
+@pytest.mark.parametrize("answer", [text(PRETTY), text(PRETTY + "\n"), text(PRETTY, 404), text("\n" + PRETTY)])
+async def test_a_register_that_is_not_ready_may_say_so_on_several_lines(
+    client: GatewayClient, gateway: Counterpart, naps: Naps, answer: Reply
+) -> None:
+    gateway.will(answer, lines(LINE, LINE))
+    assert len(await register(client)) == 2
+    assert naps.taken == [1]
+
+
+async def test_only_200_is_a_list(client: GatewayClient, gateway: Counterpart) -> None:
+    gateway.will(Reply(202), Reply(204), said({}, 206))
+    for _ in range(3):
+        with pytest.raises(OutcomeUnknown):
+            await period(client)
+
+
+WHOLE = b"".join(wire.dumps(LINE | {"orderId": str(number)}).encode() + b"\n" for number in range(50))
+GZIPPED = gzip.compress(WHOLE, mtime=0)  # else the second is in it, and in the names of tests
+DEFLATED = zlib.compress(WHOLE)
+
+
+class TestCompressedLists:
+    """We ask for none; somebody on the way may compress all the same."""
+
+    @pytest.mark.parametrize(
+        ("coding", "content"),
+        [
+            ("gzip", GZIPPED),
+            ("x-gzip", GZIPPED),
+            ("gzip", gzip.compress(WHOLE[:700], mtime=0) + gzip.compress(WHOLE[700:], mtime=0)),
+            ("deflate", DEFLATED),
+            ("identity", WHOLE),
+        ],
+    )
+    async def test_are_read(self, client: GatewayClient, gateway: Counterpart, coding: str, content: bytes) -> None:
+        pieces = tuple(content[at : at + 100] for at in range(0, len(content), 100))
+        gateway.will(Reply(headers={"Content-Encoding": coding}, pieces=pieces))
+        assert len(await period(client)) == 50
+
+    @pytest.mark.parametrize(
+        ("coding", "content"),
+        [
+            ("gzip", GZIPPED[:-9]),
+            ("gzip", GZIPPED[:10]),
+            ("gzip", GZIPPED[:-8] + b"12345678"),
+            ("gzip", GZIPPED + b"rubbish"),
+            ("gzip", b""),
+            ("gzip", WHOLE),
+            ("deflate", DEFLATED[:-5]),
+            ("br", WHOLE),
+            ("gzip, gzip", gzip.compress(GZIPPED, mtime=0)),
+        ],
+    )
+    async def test_are_not_taken_for_shorter_ones(
+        self, client: GatewayClient, gateway: Counterpart, coding: str, content: bytes
+    ) -> None:
+        gateway.will(*[Reply(headers={"Content-Encoding": coding}, pieces=(content,))] * 2)
+        with pytest.raises(OutcomeUnknown):
+            await period(client)
+        with pytest.raises(OutcomeUnknown):
+            await client.order("order1", timeout=5)
+
+    async def test_may_not_fill_the_memory(self, client: GatewayClient, gateway: Counterpart) -> None:
+        bomb = gzip.compress(b" " * 64 * 1024 * 1024)
+        gateway.will(*[Reply(headers={"Content-Encoding": "gzip"}, pieces=(bomb,))] * 2)
+        with pytest.raises(OutcomeUnknown, match="too long"):
+            await period(client)
+        with pytest.raises(OutcomeUnknown, match="too large"):
+            await client.order("order1", timeout=5)
+
+
 def test_what_a_register_holds_by_default() -> None:
     assert [detail.value for detail in DEFAULT_DETAILS] == [
         "orderId", "paymentId", "amount", "currency", "method", "status", "dateTime", "cardMask", "payway",
@@ -237,3 +445,51 @@ def test_longer_periods_are_cut_without_a_gap(start: datetime, days: float) -> N
     assert all(one[1] == other[0] for one, other in pairwise(cut))
     for one, other in cut:
         RegisterRequest(start_date=one, end_date=other)
+
+
+def test_31_days_over_the_end_of_summer_time_are_31_days() -> None:
+    kyiv = ZoneInfo("Europe/Kyiv")
+    start, end = datetime(2026, 10, 1, tzinfo=kyiv), datetime(2026, 11, 1, tzinfo=kyiv)
+    first, second = periods(start, end)
+    assert first[1] - first[0] == timedelta(days=31)
+    assert second == (datetime(2026, 10, 31, 21, tzinfo=UTC), datetime(2026, 10, 31, 22, tzinfo=UTC))
+    with pytest.raises(InvalidRequest, match="31 days"):
+        RegisterRequest(start_date=start, end_date=end)
+
+
+def test_the_hour_that_comes_twice_is_an_hour() -> None:
+    kyiv = ZoneInfo("Europe/Kyiv")
+    first, again = datetime(2026, 10, 25, 3, 30, tzinfo=kyiv), datetime(2026, 10, 25, 3, 10, fold=1, tzinfo=kyiv)
+    RegisterRequest(start_date=first, end_date=again)
+    with pytest.raises(InvalidRequest, match="after"):
+        RegisterRequest(start_date=again, end_date=first)
+
+
+zones = st.sampled_from(sorted(available_timezones())).map(ZoneInfo)
+local_moments = st.datetimes(
+    min_value=datetime(1890, 1, 1),  # noqa: DTZ001 - hypothesis adds the zone
+    max_value=datetime(2040, 1, 1),  # noqa: DTZ001 - as above
+    timezones=zones,
+    allow_imaginary=True,
+)
+
+
+@given(start=local_moments, days=st.integers(min_value=1, max_value=400))
+@example(start=datetime(2026, 10, 1, tzinfo=ZoneInfo("Europe/Kyiv")), days=31)
+def test_the_clocks_of_no_zone_stretch_a_period(start: datetime, days: int) -> None:
+    end = start + timedelta(days=days)
+    cut = [(one.astimezone(UTC), other.astimezone(UTC)) for one, other in periods(start, end)]
+    assert (cut[0][0], cut[-1][1]) == (start.astimezone(UTC), end.astimezone(UTC))
+    assert all(one[1] == other[0] for one, other in pairwise(cut))
+    assert all(timedelta() < other - one <= LONGEST_PERIOD for one, other in cut)
+
+
+@given(start=local_moments, over=st.timedeltas(min_value=timedelta(milliseconds=1), max_value=timedelta(days=2)))
+def test_a_register_is_asked_for_by_the_time_that_passes(start: datetime, over: timedelta) -> None:
+    """In the zone of the shop, whatever its clocks do meanwhile."""
+    exact = (start.astimezone(UTC) + LONGEST_PERIOD).astimezone(start.tzinfo)
+    asked = RegisterRequest(start_date=start, end_date=exact).to_wire()
+    told = [datetime.fromisoformat(asked[name]) for name in ("start_date", "end_date")]
+    assert told[1].astimezone(UTC) - told[0].astimezone(UTC) == LONGEST_PERIOD
+    with pytest.raises(InvalidRequest, match="31 days"):
+        RegisterRequest(start_date=start, end_date=(exact.astimezone(UTC) + over).astimezone(start.tzinfo))

@@ -84,6 +84,7 @@ ENDPOINTS = [
     Endpoint("12", "subscriptions.refund", "POST", f"{POS}/recurring/{STEP}/payments/{STEP}/refund"),
     Endpoint("12", "subscriptions.cancel", "PUT", f"/api/v1/recurring/{STEP}/cancel"),
     Endpoint("Authentication", "check_credentials", "GET", f"{POS}/orders/0"),
+    Endpoint("Authentication", "refuses_other_keys", "GET", f"{POS}/orders/0"),
     Endpoint("Tokens of wallets", "wallets.tokenize", "POST", "/api/v1/tokenization/tokenize", {"token": ...}),
     Endpoint("Tokens of wallets", "wallets.apple_pay_session", "POST", "/api/v1/applepay/session"),
 ]

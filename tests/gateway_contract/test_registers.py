@@ -7,7 +7,7 @@ import pytest
 
 from app.gateway.errors import ReportNotReady
 from app.gateway.models import Method, Status
-from app.gateway.models.reports import Detail, RegisterRequest
+from app.gateway.models.reports import Detail, RegisterRequest, UnreadableLine
 from tests.gateway_contract.requests import AMOUNT, a_card
 from tests.gateway_contract.stage import Stage
 
@@ -28,7 +28,7 @@ async def test_a_register_is_started_and_fetched(stage: Stage) -> None:
     ticket = await stage.client.reports.start(of_today(stage), timeout=stage.timeout)
     assert ticket.count
     async with aclosing(stage.client.reports.fetch(ticket, patience=120, timeout=stage.timeout)) as lines:
-        rows = [line async for line in lines]
+        rows = [line async for line in lines if not isinstance(line, UnreadableLine)]
     assert len(rows) == ticket.count
     (row,) = [row for row in rows if row.order_id == paid.order_id]
     assert (row.amount, row.currency, row.status) == (AMOUNT, stage.currency, Status.SUCCESS)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from sqlmodel import col, select
 
 from app.ledger.sheets import Sheet
-from app.ledger.tables import BurntOrder, EventState, Kind, Notification, Operation, Payment, SaleorEvent, State
+from app.ledger.tables import EventState, Kind, Notification, Operation, Payment, SaleorEvent, State
 from app.main import open_desk
 from app.payments.outcome.balance import balance
 from app.saleor.testing.views import TransactionView
@@ -26,7 +26,6 @@ class Books:
 
     sheets: Sequence[Sheet]
     notifications: Sequence[Notification]
-    burnt: Sequence[BurntOrder]
 
     @property
     def operations(self) -> list[Operation]:
@@ -43,10 +42,6 @@ class Books:
             and all(event.state is not EventState.WAITING for sheet in self.sheets for event in sheet.events)
             and all(each.processed_at is not None for each in self.notifications)
         )
-
-    def orders_of(self, payment: Payment) -> set[str]:
-        """Return all names that a payment ever had at the gateway."""
-        return {payment.order_id} | {each.order_id for each in self.burnt if each.payment_id == payment.id}
 
 
 async def open_books(town: Town) -> Books:
@@ -65,7 +60,6 @@ async def open_books(town: Town) -> Books:
                 for payment in payments
             ],
             (await session.exec(select(Notification))).all(),
-            (await session.exec(select(BurntOrder))).all(),
         )
 
 
@@ -86,7 +80,7 @@ async def three_books_agree(town: Town) -> None:
     books = await at_rest(town)
     orders = {payment.order_id: payment for payment in await town.gateway.payments()}
     for sheet in books.sheets:
-        theirs = [orders.pop(name) for name in books.orders_of(sheet.payment) if name in orders]
+        theirs = [orders.pop(name) for name in [sheet.payment.order_id] if name in orders]
         saleor = await town.saleor.transaction(sheet.payment.transaction_id)
         _agree(sheet, theirs, saleor)
         _told_once(sheet, saleor)

@@ -168,7 +168,11 @@ def run() -> None:
     watch_commits(fate)
     loop._TICK_SECONDS = 0.1  # else most of a story's time is the worker's rest
     settings = read_settings()
-    serve(settings, WatchedDoor(create_app(settings, connections=lambda: Watched(new_connections(), fate)), fate))
+    app = create_app(settings, connections=lambda guard: Watched(new_connections(guard), fate))
+    serve(
+        settings,
+        WatchedDoor(app, fate),
+    )
 
 
 def _fork(environment: dict[str, str], log: str) -> int:

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import httpx2
 
-from app.saleor.testing.views import NewCheckout
+from app.saleor.testing.views import NewCheckout, SessionView
 from app.saleor.testing.vocabulary import Flow
 from app.sandbox.scripting import FaultRule, WebhookRule
 from tests.journeys.stories import BACK, TOTAL, begin, both_books_agree, order_id_of, paid_order, quiet, told
@@ -210,33 +210,44 @@ async def test_a_declined_card_fails_and_a_new_attempt_pays(shop: Town) -> None:
     await paid_order(shop, checkout_id)
 
 
-async def test_the_address_of_the_page_gets_lost_and_the_shopper_gets_another_at_once(shop: Town) -> None:
+async def test_the_address_of_the_page_gets_lost_and_the_shopper_tries_again_at_once(shop: Town) -> None:
     await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="drop"))
     checkout_id, session = await begin(shop)
     assert session.event is not None
-    assert session.event.type == "CHARGE_ACTION_REQUIRED"
-    assert session.data["checkoutUrl"].startswith(shop.gateway_url)
-    lost, opened = order_id_of(session), session.event.psp_reference or ""
-    standing = {each.order_id: each.status for each in await shop.gateway.payments()}
-    assert standing == {lost: "failure", opened: "init"}
+    assert session.event.type == "CHARGE_FAILURE"
+    assert session.data["errors"][0]["code"] == "TRY_AGAIN"
+    lost = order_id_of(session)
 
+    _, again = await begin(shop, checkout_id=checkout_id)
+    assert again.data["checkoutUrl"].startswith(shop.gateway_url)
+    opened = order_id_of(again)
+
+    async def closed() -> bool:
+        return (await shop.gateway.payment(lost)).status_code == "6007"
+
+    await eventually(closed)
     await shop.gateway.pay(opened)
-    transaction = await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
-    transaction = await quiet(shop, transaction.id)
-    assert "CHARGE_FAILURE" not in transaction.types()
+    transaction = await told(shop, again.paid_for.id, "CHARGE_SUCCESS")
     assert transaction.amounts.charged == TOTAL
     await paid_order(shop, checkout_id)
     await shop.saleor.refund(transaction.id)
-    transaction = await told(shop, transaction.id, "REFUND_SUCCESS")
+    await told(shop, transaction.id, "REFUND_SUCCESS")
     assert [each.method for each in (await shop.gateway.payment(opened)).operations] == ["refund"]
+    await both_books_agree(shop, session.paid_for.id)
+    await both_books_agree(shop, again.paid_for.id)
 
 
 async def test_the_page_appears_at_the_gateway_only_after_it_was_looked_for(shop: Town) -> None:
-    """As long as the gateway shows nothing, nothing else is opened."""
+    """However late it is seen, it is closed."""
     await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="drop"))
     await shop.gateway.fault(FaultRule(http_method="GET", path="*/orders/*", effect="status", status=503))
     _, session = await begin(shop)
-    assert session.data["errors"][0]["code"] == "CREATION_UNKNOWN"
+    assert session.data["errors"][0]["code"] == "TRY_AGAIN"
+
+    async def closed() -> bool:
+        return (await shop.gateway.payment(order_id_of(session))).status_code == "6007"
+
+    await eventually(closed)
     await told(shop, session.paid_for.id, "CHARGE_FAILURE")
     assert [each.status_code for each in await shop.gateway.payments()] == ["6007"]
 
@@ -263,9 +274,35 @@ async def test_the_older_page_is_paid_before_it_could_be_closed(shop: Town) -> N
     await shop.gateway.pay(order_id_of(session))
     older = await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
     assert older.amounts.charged == TOTAL
+    newer = await told(shop, again.paid_for.id, "CHARGE_FAILURE")
+    assert "paid or at the bank by another payment" in newer.event("CHARGE_FAILURE").message
+    assert (await shop.gateway.payment(order_id_of(again))).status_code == "6007"
     await both_books_agree(shop, session.paid_for.id)
     await both_books_agree(shop, again.paid_for.id)
-    assert (await shop.gateway.payment(order_id_of(again))).status == "init"
+    await paid_order(shop, checkout_id)
+
+
+async def test_both_the_older_page_and_the_newer_are_paid_before_either_could_be_closed(shop: Town) -> None:
+    checkout_id, session = await begin(shop)
+    await shop.gateway.fault(FaultRule(http_method="POST", path="*/cancel", effect="status", status=503, times=100))
+    _, again = await begin(shop, checkout_id=checkout_id)
+    both = [session, again]
+    for each in both:
+        await shop.gateway.pay(order_id_of(each))
+    for each, other in zip(both, reversed(both), strict=True):
+        assert (await told(shop, each.paid_for.id, "CHARGE_SUCCESS")).amounts.charged == TOTAL
+
+        async def staff_know(each: SessionView = each, other: SessionView = other) -> bool:
+            events = (await shop.saleor.transaction(each.paid_for.id)).events
+            return any("Paid twice" in event.message and order_id_of(other) in event.message for event in events)
+
+        await eventually(staff_know)
+
+    await shop.saleor.refund(again.paid_for.id)
+    await told(shop, again.paid_for.id, "REFUND_SUCCESS")
+    await both_books_agree(shop, session.paid_for.id)
+    await both_books_agree(shop, again.paid_for.id)
+    await paid_order(shop, checkout_id)
 
 
 async def test_parts_of_one_payment_are_paid_side_by_side(shop: Town) -> None:

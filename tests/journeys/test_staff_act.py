@@ -9,7 +9,7 @@ from app.payments.change.by_staff import Wish, ask_for
 from app.saleor.testing.views import TransactionView
 from app.saleor.testing.vocabulary import Flow
 from app.sandbox.scripting import FaultRule
-from tests.journeys.stories import TOTAL, ZERO, begin, both_books_agree, order_id_of, quiet, told
+from tests.journeys.stories import TOTAL, ZERO, begin, both_books_agree, order_id_of, order_of, quiet, told
 from tests.journeys.town import Town, eventually
 
 
@@ -113,7 +113,7 @@ async def test_the_app_is_killed_in_the_middle_of_a_refund(shop: Town) -> None:
     await shop.saleor.refund(transaction.id, Decimal("100.00"))
 
     async def at_the_gateway() -> bool:
-        payment = await shop.gateway.payment(transaction.token.replace("-", ""))
+        payment = await shop.gateway.payment(order_of(transaction))
         return any(each.method == "refund" for each in payment.operations)
 
     await eventually(at_the_gateway)
@@ -128,7 +128,7 @@ async def test_the_app_is_killed_in_the_middle_of_a_refund(shop: Town) -> None:
 
 async def test_somebody_refunds_in_the_merchant_portal(shop: Town) -> None:
     transaction = await paid(shop)
-    await shop.gateway.portal(transaction.token.replace("-", ""), "refund", Decimal("69.50"))
+    await shop.gateway.portal(order_of(transaction), "refund", Decimal("69.50"))
     transaction = await told(shop, transaction.id, "REFUND_SUCCESS")
     assert transaction.amounts.refunded == Decimal("69.50")
     await both_books_agree(shop, transaction.id)
@@ -137,7 +137,7 @@ async def test_somebody_refunds_in_the_merchant_portal(shop: Town) -> None:
 async def test_staff_refund_in_the_app_while_saleor_asks_for_the_same(shop: Town) -> None:
     """Both are done, one after the other, and Saleor counts each once: what it asked for, and what it is told of."""
     transaction = await paid(shop)
-    order_id, person = transaction.token.replace("-", ""), "VXNlcjox"
+    order_id, person = order_of(transaction), "VXNlcjox"
     await shop.gateway.fault(
         FaultRule(http_method="POST", path="/api/v1/refund", moment="after", effect="latency", seconds=1.0)
     )

@@ -8,7 +8,7 @@ from tests.laws.breaks import BREAKS, Break
 
 
 def test_each_law_has_one() -> None:
-    assert {each.law for each in BREAKS} == set(range(1, 13))
+    assert {each.law for each in BREAKS} == set(range(1, 15))
 
 
 @pytest.mark.parametrize("law", BREAKS, ids=lambda law: f"{law.law}-{law.what.replace(' ', '-')}")

@@ -53,7 +53,9 @@ def intent(account: MerchantAccount, number: int, *, source: str = "checkout") -
 
 
 async def written(database: Database, account: MerchantAccount, number: int = 1, **said: Any) -> Sheet:
-    return await database.together(insert_intents, intent(account, number, **said))
+    sheet = await database.together(insert_intents, intent(account, number, **said))
+    assert isinstance(sheet, Sheet)
+    return sheet
 
 
 def begun(sheet: Sheet, *transactions: str, alone: bool = False) -> Begun:
@@ -122,7 +124,7 @@ async def test_whatever_anybody_changes_is_seen(database: Database, account: Mer
         row = sheet.payment if model is Payment else sheet.create
         value = getattr(row, column.name)
         if value is None:
-            value = NOON if isinstance(column.type, Moment) else "x"
+            value = NOON if isinstance(column.type, Moment) else Decimal(1) if column.name == "to_pay" else "x"
             new = value
         else:
             new = another(value)

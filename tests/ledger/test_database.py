@@ -1,14 +1,20 @@
 """The one way to use the database: short transactions, on connections that are still there."""
 
+import asyncio
 import sqlite3
+from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 from app.ledger import database as module
-from app.ledger.database import Database, create_engine, is_sqlite
+from app.ledger.database import Database, Patience, create_engine, is_sqlite
+from app.ledger.errors import CommitUnknownError, DatabaseUnavailableError
+from app.ledger.tables import MerchantAccount
+from tests.ledger.rows import a_new_payment, raw
 
 ONE = text("SELECT 1")
 
@@ -55,3 +61,109 @@ async def test_a_connection_that_the_server_has_closed_is_replaced(
     monkeypatch.setattr(module, "_RESTED_SECONDS", 0)
     async with database.engine.begin() as connection:
         assert (await connection.execute(own)).scalar_one() != first
+
+
+class TestNothingIsWaitedForWithoutEnd:
+    """Whatever the database does not do in time is undone, and raised as something that may pass."""
+
+    @pytest.fixture
+    async def hasty(self, database_url: str) -> AsyncIterator[Database]:
+        patience = Patience(pool=0.1, lock=0.1, statement=0.4, idle=0.2)
+        database = Database(create_engine(database_url, pool_size=1, patience=patience))
+        yield database
+        await database.close()
+
+    @pytest.fixture(autouse=True)
+    async def at_most(self) -> AsyncIterator[None]:
+        async with asyncio.timeout(10):
+            yield
+
+    async def test_a_lock_that_somebody_holds(
+        self, database: Database, hasty: Database, account: MerchantAccount
+    ) -> None:
+        async def lock() -> None:
+            async with hasty.transaction() as session:
+                await session.get_one(MerchantAccount, account.id, with_for_update=True)
+
+        async with database.transaction() as session:
+            await session.get_one(MerchantAccount, account.id, with_for_update=True)
+            with pytest.raises(DatabaseUnavailableError, match=r"LockNotAvailable|OperationalError"):
+                await lock()
+        await lock()
+
+    async def test_a_connection_that_others_have(self, hasty: Database) -> None:
+        async def hold(number: int) -> None:
+            async with hasty.transaction() as session:
+                await session.connection()
+                if number:
+                    await hold(number - 1)
+
+        with pytest.raises(DatabaseUnavailableError, match="TimeoutError"):
+            await hold(2)
+
+    @pytest.mark.parametrize(
+        ("long", "why"),
+        [
+            (text("SELECT pg_sleep(30)"), "QueryCanceled"),
+            (None, "IdleInTransactionSessionTimeout|OperationalError"),  # a virtual machine that is moved, say
+        ],
+        ids=["a statement", "a process that stands still"],
+    )
+    async def test_what_goes_on_too_long(self, hasty: Database, database_url: str, long: Any, why: str) -> None:
+        if is_sqlite(database_url):
+            pytest.skip("SQLite has no server that ends anything")
+
+        async def work() -> None:
+            async with hasty.transaction() as session:
+                connection = await session.connection()
+                await connection.execute(ONE)
+                await (asyncio.sleep(0.5) if long is None else connection.execute(long))
+                await connection.execute(ONE)
+
+        with pytest.raises(DatabaseUnavailableError, match=why):
+            await work()
+        assert await reads(hasty)
+
+    async def test_the_connection_breaks_in_the_commit(
+        self, database: Database, account: MerchantAccount, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        dialect = database.engine.sync_engine.dialect
+        commit = dialect.do_commit
+
+        def broken(connection: Any) -> None:
+            commit(connection)
+            raise dialect.loaded_dbapi.OperationalError("server closed the connection unexpectedly")
+
+        async def write() -> None:
+            async with database.transaction() as session:
+                session.add(a_new_payment(account, 1))
+
+        monkeypatch.setattr(dialect, "do_commit", broken)
+        with pytest.raises(CommitUnknownError):
+            await write()
+        monkeypatch.undo()
+        assert len(await raw(database, "SELECT id FROM payment")) == 1
+
+    async def test_what_is_taken_is_no_trouble_of_the_database(
+        self, database: Database, account: MerchantAccount
+    ) -> None:
+        async def write() -> None:
+            async with database.transaction() as session:
+                session.add_all([a_new_payment(account, 1), a_new_payment(account, 1)])
+
+        with pytest.raises(IntegrityError):
+            await write()
+
+
+async def reads(database: Database) -> bool:
+    async with database.transaction() as session:
+        return bool((await (await session.connection()).execute(ONE)).scalar_one())
+
+
+def test_a_migration_takes_as_long_as_it_takes() -> None:
+    """Only what people wait for is ended; building an index may take minutes."""
+    listeners = [
+        len(create_engine("postgresql://localhost/none", patience=each).sync_engine.pool.dispatch.connect)
+        for each in (Patience(), None)
+    ]
+    assert listeners[0] == listeners[1] + 1

@@ -1,5 +1,6 @@
 """Who installed us: what a re-install changes and what it keeps; tokens sealed."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from sqlalchemy import make_url
 from sqlmodel import col, select
 
 from app.ledger.database import Database
-from app.ledger.installations import InstallationBook
+from app.ledger.installations import MOST_PENDING, MOST_UNPROVEN, InstallationBook
 from app.ledger.tables import Installation, MerchantAccount
 from app.ledger.vault import KEY_BYTES, Vault, VaultError
 from tests.conftest import Clock
@@ -35,7 +36,7 @@ async def test_a_token_that_cannot_be_proven_yet_stands_beside_the_proven_one(in
     """Anybody can post a token to us: it must not push the proven one aside."""
     before = await an_installation(installations)
     await installations.save_pending(
-        saleor_api_url=URL, saleor_domain="shop.example.com", schema_version="3.23", token="unproven", jwks=None
+        saleor_api_url=URL, saleor_domain="shop.example.com", schema_version="3.23", token="unproven"
     )
     found = await installations.find(URL)
     assert found is not None
@@ -43,9 +44,51 @@ async def test_a_token_that_cannot_be_proven_yet_stands_beside_the_proven_one(in
     assert found.jwks == before.jwks
 
 
+async def test_no_unproven_token_displaces_another_and_only_so_many_are_kept(
+    database: Database, installations: InstallationBook, clock: Clock
+) -> None:
+    async def bring(token: str, address: str = URL) -> bool:
+        return await installations.save_pending(
+            saleor_api_url=address, saleor_domain="s", schema_version="3.99", token=token
+        )
+
+    before = await an_installation(installations)
+    tokens = [f"token-{number}" for number in range(MOST_PENDING)]
+    assert all([await bring(each) for each in tokens])
+    assert not await bring("garbage")
+    assert await bring(tokens[3]), "Saleor tries again with the same"
+    found = await installations.find(URL)
+    assert found is not None
+    assert found.pending_tokens == tuple(reversed(tokens))
+    assert replace(found, pending_tokens=()) == before
+    clock.forward(days=7)
+    assert await bring("a-week-later")
+    found = await installations.find(URL)
+    assert found is not None
+    assert found.pending_tokens == ("a-week-later", *reversed(tokens[1:]))
+    await installations.forget_pending(URL, "a-week-later")
+    found = await installations.find(URL)
+    assert found is not None
+    assert "a-week-later" not in found.pending_tokens
+
+
+async def test_saleors_of_which_only_unproven_tokens_are_known_are_only_so_many(
+    installations: InstallationBook,
+) -> None:
+    async def bring(address: str) -> bool:
+        return await installations.save_pending(
+            saleor_api_url=address, saleor_domain="s", schema_version=None, token="garbage"
+        )
+
+    assert all([await bring(f"https://s{number}.example.com/graphql/") for number in range(MOST_UNPROVEN)])
+    assert not await bring("https://one-more.example.com/graphql/")
+    await an_installation(installations)
+    assert await bring(URL), "one that works is counted by itself"
+
+
 async def test_the_first_token_of_all_can_be_pending(installations: InstallationBook) -> None:
     await installations.save_pending(
-        saleor_api_url=URL, saleor_domain="shop.example.com", schema_version=None, token="unproven", jwks={"keys": []}
+        saleor_api_url=URL, saleor_domain="shop.example.com", schema_version=None, token="unproven"
     )
     found = await installations.find(URL)
     assert found is not None
@@ -54,7 +97,7 @@ async def test_the_first_token_of_all_can_be_pending(installations: Installation
 
 async def test_a_proven_token_ends_the_pending_one(installations: InstallationBook) -> None:
     await installations.save_pending(
-        saleor_api_url=URL, saleor_domain="shop.example.com", schema_version="3.23", token="unproven", jwks=None
+        saleor_api_url=URL, saleor_domain="shop.example.com", schema_version="3.23", token="unproven"
     )
     found = await an_installation(installations, proven="unproven")
     assert (found.token, found.pending_token) == ("unproven", None)
@@ -107,9 +150,9 @@ async def test_no_token_is_in_the_database(
 ) -> None:
     await an_installation(installations)
     await installations.save_pending(
-        saleor_api_url=URL, saleor_domain="shop.example.com", schema_version="3.23", token="unproven-token", jwks=None
+        saleor_api_url=URL, saleor_domain="shop.example.com", schema_version="3.23", token="unproven-token"
     )
-    rows = str(await raw(database, "SELECT * FROM installation"))
+    rows = str([await raw(database, "SELECT * FROM installation"), await raw(database, "SELECT * FROM pending_token")])
     assert URL in rows
     assert "the-token" not in rows
     assert "unproven-token" not in rows

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.ledger.database import Database
+from app.ledger.errors import CommitUnknownError, DatabaseUnavailableError
 from app.ledger.together import Together
 from tests.ledger.rows import raw
 
@@ -117,3 +118,111 @@ async def test_when_the_database_is_away_all_are_told_at_once(database: Database
     answers: list[Any] = await asyncio.gather(*(together.do(number) for number in range(9)), return_exceptions=True)
     assert {type(each) for each in answers} == {OperationalError}
     assert tries == 2
+
+
+async def test_nobody_is_told_before_the_commit() -> None:
+    """Law 1: a result that is handed out in the transaction is a call that leaves before its intent is on disk."""
+    committed = asyncio.Event()
+
+    @asynccontextmanager
+    async def transaction() -> AsyncIterator[Any]:
+        yield None
+        await asyncio.sleep(0.05)  # the commit takes its time
+        committed.set()
+
+    assert await Together(transaction, echo).do(1) == 1
+    assert committed.is_set()
+
+
+async def echo(_session: AsyncSession, jobs: Sequence[int]) -> list[int]:
+    return list(jobs)
+
+
+class Hanging:
+    """Transactions of which the first so many never come to their end: the server is gone, and nobody says so."""
+
+    def __init__(self, hang: int = 1, *, in_commit: bool = False) -> None:
+        self.begun = 0
+        self.undone = 0
+        self._hang = hang
+        self._in_commit = in_commit
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Any]:
+        self.begun += 1
+        hangs = self.begun <= self._hang
+        try:
+            if hangs and not self._in_commit:
+                await asyncio.Event().wait()
+            yield None
+            if hangs:
+                await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.undone += 1
+            raise
+
+
+@pytest.mark.parametrize("hang", [1, 2, 3])
+async def test_a_transaction_that_hangs_holds_up_only_its_own(hang: int) -> None:
+    hanging = Hanging(hang)
+    together = Together(hanging.transaction, echo)
+    async with asyncio.timeout(10):
+        stuck = []
+        for number in range(hang):
+            stuck.append(asyncio.create_task(together.do(number)))
+            while hanging.begun <= number:  # noqa: ASYNC110 - a writer is called by a timer, which tells nobody
+                await asyncio.sleep(0.01)
+        assert await asyncio.gather(*(together.do(number) for number in range(7, 70))) == list(range(7, 70))
+    for each in stuck:
+        assert not each.done()
+        each.cancel()
+
+
+@pytest.mark.parametrize(("in_commit", "told"), [(False, DatabaseUnavailableError), (True, CommitUnknownError)])
+async def test_nobody_waits_for_it_without_end(in_commit: bool, told: type[Exception]) -> None:
+    """Before the commit nothing is done for certain; in it nobody knows. Then others are served again."""
+    hanging = Hanging(hang=9, in_commit=in_commit)
+    together = Together(hanging.transaction, echo, given_up=0.4)
+    async with asyncio.timeout(10):
+        answers: list[Any] = await asyncio.gather(*(together.do(number) for number in range(9)), return_exceptions=True)
+        assert {type(each) for each in answers} == {told}
+        hanging.begun = 9
+        assert await together.do(1) == 1
+    assert hanging.undone >= 1
+
+
+async def test_who_is_left_when_one_of_them_hangs_is_told() -> None:
+    """All are undone and written alone, and the first alone hangs: the others are not forgotten."""
+    begun = 0
+
+    @asynccontextmanager
+    async def transaction() -> AsyncIterator[Any]:
+        nonlocal begun
+        begun += 1
+        if begun == 1:
+            raise IntegrityError("", {}, ValueError())
+        if begun == 2:
+            await asyncio.Event().wait()
+        yield None
+
+    together = Together(transaction, echo, given_up=0.4)
+    async with asyncio.timeout(10):
+        answers: list[Any] = await asyncio.gather(*(together.do(number) for number in range(3)), return_exceptions=True)
+    assert [type(each) for each in answers] == [DatabaseUnavailableError] * 3
+
+
+async def test_a_commit_whose_connection_breaks_is_not_done_again_unseen() -> None:
+    """Who asked must read what is there: done again it would meet itself, and take that for somebody else."""
+    begun = 0
+
+    @asynccontextmanager
+    async def transaction() -> AsyncIterator[Any]:
+        nonlocal begun
+        begun += 1
+        yield None
+        raise OperationalError("COMMIT", {}, ConnectionResetError())
+
+    together = Together(transaction, echo)
+    answers: list[Any] = await asyncio.gather(*(together.do(number) for number in range(3)), return_exceptions=True)
+    assert {type(each) for each in answers} == {CommitUnknownError}
+    assert begun == 1

@@ -1,8 +1,11 @@
 """What goes wrong in a shop, so that a person must look."""
 
+from decimal import Decimal
 from typing import Any
 
+from app.ledger.tables import Kind, State
 from app.payments.attention.items import Item, What, open_items
+from app.payments.change.decide import Decision, settle
 from app.saleor.errors import SaleorRefused, SaleorUnreachable
 from tests.payments.shop import TOTAL, Shop, signed
 from tests.payments.till import payment, refused
@@ -25,6 +28,12 @@ async def another_amount_is_paid(shop: Shop) -> None:
     await shop.begin()
     await shop.notify(payment(shop.order_id, amount="569.49"))
     await shop.work()
+
+
+async def somebody_settles_it(shop: Shop, amount: str) -> None:
+    """Somebody has looked into the merchant portal, and says how much was paid."""
+    decision = Decision(State.SUCCESS, "Ann", "the portal shows it", Decimal(amount))
+    await settle(shop.desk, shop.order_id, (await shop.operation(Kind.CREATE)).id, decision)
 
 
 async def saleor_refuses(shop: Shop) -> None:

@@ -22,6 +22,7 @@ from app.ledger.database import Database
 from app.ledger.emails import EmailDigests
 from app.ledger.inbox import Inbox
 from app.ledger.installations import InstallationBook, OpenInstallation
+from app.ledger.personal import PersonalData
 from app.ledger.sheets import Sheet, load_by_transaction
 from app.ledger.tables import Installation, Kind, MerchantAccount, Notification, Operation, Payment, SaleorEvent
 from app.ledger.told_problems import compare_problems_next
@@ -141,7 +142,7 @@ class Shop:
     @property
     def order_id(self) -> str:
         """What the gateway calls the transaction at first."""
-        return order_id_of(self.transaction.id)
+        return order_id_of(self.transaction.id, SALEOR)
 
     @property
     def amounts(self) -> Amounts:
@@ -224,7 +225,9 @@ class Shop:
             SaleorEvent.next_attempt_at,
             Notification.next_attempt_at,
             Installation.problems_due_at,
+            Installation.next_check_at,
             Payment.next_order_look_at,
+            Payment.attempts_due_at,
         )
         async with self.desk.database.transaction() as session:
             later = [
@@ -237,6 +240,11 @@ class Shop:
         """From now on Saleor is told what needs a person."""
         async with self.desk.database.transaction() as session:
             await compare_problems_next(session, self.installation.id, self.clock.now)
+
+    async def checks_presence(self) -> None:
+        """From now on Saleor is asked whether it takes the app's token."""
+        async with self.desk.database.transaction() as session:
+            (await session.get_one(Installation, self.installation.id)).next_check_at = self.clock.now
 
     async def paid(self, flow: str = "CHARGE", amount: object = TOTAL, **said: Any) -> None:
         """Bring the transaction to the point where the shopper has paid and Saleor knows it."""
@@ -286,6 +294,7 @@ async def open_shop(database: Database, vault: Vault, clock: Clock, till: Till) 
     assert installation is not None
     async with database.transaction() as session:
         await compare_problems_next(session, installation.id, None)  # until a test wants it: see `compares_problems`
+        (await session.get_one(Installation, installation.id)).next_check_at = None  # as above: see `checks_presence`
     accounts = AccountBook(database, vault, clock)
     account = await accounts.add(
         NewAccount(
@@ -310,6 +319,7 @@ async def open_shop(database: Database, vault: Vault, clock: Clock, till: Till) 
             inbox=Inbox(database, vault),
             card_keys=CardKeyBook(database, vault),
             emails=EmailDigests(vault),
+            personal=PersonalData(vault),
             gateways=Gateways(http, accounts),
             addresses=Addresses("https://pay.example.com"),
             now=clock,

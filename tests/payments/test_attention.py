@@ -1,10 +1,13 @@
 """What needs a person is there as long as it does, once for each cause and account, and only for that store."""
 
 from datetime import datetime
+from typing import Never
 
+import pytest
 from sqlalchemy import event
 
 from app.ledger.inbox import Trouble
+from app.ledger.presence import BETWEEN_CHECKS
 from app.ledger.tables import Notification, Payment
 from app.ledger.vault import KEY_BYTES, Vault
 from app.payments.attention.items import PATIENCE, What, open_items, tasks
@@ -17,6 +20,7 @@ from app.payments.attention.settling import (
 from app.payments.attention.words import WORDS, command_for
 from app.payments.learn.notify import Receipt, digest, receive
 from app.payments.outcome.problems import ProblemKind, of_words, raise_on
+from app.saleor.errors import SaleorUnreachable
 from tests.commands.books import a_payment
 from tests.dashboard.office import names, next_door
 from tests.payments.attention_scenes import (
@@ -27,6 +31,7 @@ from tests.payments.attention_scenes import (
     notified_of,
     saleor_is_away,
     saleor_refuses,
+    somebody_settles_it,
     whats,
 )
 from tests.payments.shop import SALEOR, Shop
@@ -45,7 +50,9 @@ async def test_another_amount(shop: Shop) -> None:
     await shop.notify(payment(shop.order_id, amount="1.00"))
     await shop.work()
     assert [each.since for each in await items(shop)] == [item.since]  # since the first of its problems
-    assert await mark_looked_at(shop.desk, shop.installation.id, shop.order_id)
+    assert await mark_looked_at(shop.desk, shop.installation.id, shop.order_id) == ()
+    assert [each.what for each in await items(shop)] == [What.MISMATCH]  # to look is not enough: it must end
+    await somebody_settles_it(shop, "569.49")
     assert await items(shop) == []
     assert (await shop.sheet()).payment.problem_since is None
 
@@ -77,9 +84,10 @@ async def test_refused_keys_are_one_item_of_the_account_however_many_payments_th
 
 
 async def test_an_outcome_that_is_not_known_for_a_day(shop: Shop) -> None:
+    await shop.paid()
     shop.till.will(Mute.HANGS_UP)
-    await shop.begin()
-    shop.till.will_look(*[shop.till.page()] * 200)
+    await shop.staff("REFUND", "10.00")
+    shop.till.will_look(*[shop.till.page()] * 1000)
     await shop.later(hours=23)
     assert await items(shop) == []
     await shop.later(hours=2)
@@ -103,10 +111,47 @@ async def test_saleor_may_be_away_for_a_while(shop: Shop) -> None:
 
 
 async def test_an_installation_that_is_not_complete(paid: Shop) -> None:
+    other = "https://other.example.com/graphql/"
     await paid.desk.installations.save_pending(
-        saleor_api_url=SALEOR, saleor_domain="s", schema_version="3.23", token="not-proven", jwks=None
+        saleor_api_url=other, saleor_domain="s", schema_version="3.23", token="not-proven"
     )
-    assert await whats(paid) == [(What.INSTALLATION, 1)]
+    pending = await paid.desk.installations.find(other)
+    assert pending is not None
+    assert [each.what for each in await open_items(paid.desk, pending)] == [What.INSTALLATION]
+
+
+async def test_what_strangers_bring_to_a_store_that_works_needs_nobody(paid: Shop) -> None:
+    await paid.desk.installations.save_pending(
+        saleor_api_url=SALEOR, saleor_domain="s", schema_version="3.23", token="not-proven"
+    )
+    assert await whats(paid) == []
+
+
+async def test_an_app_that_was_removed_in_saleor_needs_somebody_until_it_is_back(paid: Shop) -> None:
+    """Nobody has to tell Saleor anything: it is asked from time to time."""
+    await paid.checks_presence()
+    await paid.work()
+    assert await whats(paid) == []
+    paid.books.app.active = False
+    began = paid.clock.now + BETWEEN_CHECKS
+    await paid.later(minutes=20)
+    [item] = await items(paid)
+    assert (item.what, item.since) == (What.UNAUTHORISED, began)
+    paid.books.app.active = True
+    await paid.later(minutes=20)
+    assert await whats(paid) == []
+
+
+async def test_a_saleor_that_cannot_be_reached_says_nothing_of_the_app(
+    paid: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def unreachable(*_: object, **__: object) -> Never:
+        raise SaleorUnreachable("nobody answers")
+
+    monkeypatch.setattr(paid.books, "who_am_i", unreachable)
+    await paid.checks_presence()
+    await paid.later(hours=1)
+    assert await whats(paid) == []
 
 
 async def test_notifications_of_orders_that_are_not_ours(shop: Shop) -> None:

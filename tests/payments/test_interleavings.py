@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from app.ledger.database import Database
-from app.ledger.sheets import find_by_order, former_orders
+from app.ledger.sheets import find_by_order
 from app.ledger.tables import Kind, State
 from app.ledger.vault import Vault
 from app.payments.learn.notify import receive
@@ -180,11 +180,6 @@ class Day:
             assert len(called) <= sum(question[0] == action for question in self.asked)  # nothing was sent twice
         secondary = [each for each in sheet.operations if each.kind in {Kind.CAPTURE, Kind.VOID, Kind.REFUND}]
         assert sum(not each.asked_by_saleor for each in secondary) <= len(bank.outside)  # nothing of ours is a stranger
-        # Of the pages that were opened for it, only the last could be paid; and Saleor was told of that one only.
-        async with self.shop.desk.database.transaction() as session:
-            former = await former_orders(session, sheet.payment)
-        assert all(bank.payment_of(each)["status"] == "failure" for each in former)
-        assert not any(each.psp_reference in former for each in sheet.events)
         named = [each.operation_id for each in sheet.operations if each.operation_id]
         assert len(named) == len(set(named))
         known = {each["operation_id"] for each in bank.book.get(order_id, []) if "operation_id" in each}
@@ -248,6 +243,7 @@ LOST = Mood.DOES_AND_HANGS_UP
     story=stories,
     last=st.sampled_from(["success", "failure"]),
 )
+@pytest.mark.timeout(600)  # each day is a story of its own
 async def test_both_ledgers_agree_at_the_end_of_every_day(
     market: Shop, bank: Bank, *, flow: str, first: list[Mood], story: list[tuple[Any, ...]], last: str
 ) -> None:

@@ -29,6 +29,7 @@ def test_nothing_is_left_out_and_nothing_is_said_twice(section: Section) -> None
 
 
 # What follows does not depend on the database; the tests of each law run on both.
+@pytest.mark.timeout(600)  # some hundred lines each
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @sections
 async def test_what_the_table_says_is_what_follows(shop: Shop, section: Section) -> None:

@@ -31,12 +31,13 @@ async def test_a_refund_that_hangs_at_the_bank(paid: Shop) -> None:
 
 
 async def test_a_gateway_that_cannot_be_asked_for_a_day(shop: Shop) -> None:
+    await shop.paid()
     shop.till.will(Mute.HANGS_UP)
-    await shop.begin()
+    await shop.staff("REFUND", TOTAL)
     shop.till.will_look(*[BROKEN] * 100)
     await shop.later(hours=25)
-    assert (await shop.operation(Kind.CREATE)).state is State.UNKNOWN
-    assert "what became of the payment of 569.50 UAH" in ((await shop.sheet()).payment.problem or "")
+    assert (await shop.operation(Kind.REFUND)).state is State.UNKNOWN
+    assert "what became of the refund of 569.50 UAH" in ((await shop.sheet()).payment.problem or "")
 
 
 async def test_a_shopper_who_takes_time_is_no_problem(shop: Shop) -> None:

@@ -7,14 +7,15 @@ import pytest
 from app.main import MANIFEST
 from app.payments.webhooks import define_webhooks
 from app.saleor.app import AppInfo, SaleorApp
+from app.saleor.deadline import Deadline
 from app.saleor.events import TransactionInitializeSession, TransactionProcessSession
 from app.saleor.webhook_definition import WebhookContext, WebhookDefinition
 from tests.payments.shop import Shop, action_event, session_event
 from tests.payments.till import operation, said
 
 
-def defined(shop: Shop) -> dict[str, WebhookDefinition]:
-    """Return the webhooks by the names of their events."""
+def app_of(shop: Shop) -> SaleorApp:
+    """Return the app with its webhooks."""
     saleor = SaleorApp(
         info=AppInfo.read(MANIFEST, version="1.0"),
         manifest_folder=MANIFEST,
@@ -27,11 +28,16 @@ def defined(shop: Shop) -> dict[str, WebhookDefinition]:
         now=shop.clock,
     )
     define_webhooks(saleor, shop.desk)
-    return dict(saleor._webhooks)
+    return saleor
+
+
+def defined(shop: Shop) -> dict[str, WebhookDefinition]:
+    """Return the webhooks by the names of their events."""
+    return dict(app_of(shop)._webhooks)
 
 
 def context(shop: Shop) -> WebhookContext:
-    return WebhookContext(shop.installation, shop.clock.now, "3.23.28")
+    return WebhookContext(shop.installation, shop.clock.now, "3.23.28", Deadline(12))
 
 
 async def answer(webhook: WebhookDefinition, event: Any, shop: Shop) -> Any:
@@ -136,4 +142,6 @@ async def test_an_installation_that_is_not_the_ledgers_is_a_mistake_of_ours(shop
     event = TransactionProcessSession.model_validate(session_event(shop.transaction.id))
     stranger: Any = object()
     with pytest.raises(TypeError, match="from the ledger"):
-        await defined(shop)[event.event_type].handler(event, WebhookContext(stranger, shop.clock.now, None))
+        await defined(shop)[event.event_type].handler(
+            event, WebhookContext(stranger, shop.clock.now, None, Deadline(12))
+        )

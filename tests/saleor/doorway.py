@@ -1,8 +1,10 @@
 """The app under test, with handlers that do what a test tells them, and a hand that signs and posts."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,7 @@ from app.saleor.events import (
     TransactionRefundRequested,
 )
 from app.saleor.webhook_definition import WebhookContext
+from app.saleor.webhooks import BUDGET
 from tests.conftest import Clock
 from tests.saleor.household import API_URL, IDENTIFIER, Memory, SmallSaleor
 from tests.saleor.recordings import ROOT
@@ -39,16 +42,22 @@ BASE_URL = "https://payments.example.com"
 
 @dataclass
 class Desk:
-    """What the handlers saw, and what they shall say."""
+    """What the handlers saw, and what they shall say. Until it is ``free``, handlers of payments and refunds wait."""
 
     events: list[Event] = field(default_factory=list)
     contexts: list[WebhookContext] = field(default_factory=list)
     says: Callable[[], Answer] | None = None
     otherwise: Callable[[Exception], Answer] | None = None
+    free: asyncio.Event = field(default_factory=asyncio.Event)
+    taken: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.free.set()
 
     def take(self, event: Event, context: WebhookContext, usual: Answer) -> Answer:
         self.events.append(event)
         self.contexts.append(context)
+        self.taken.set()
         return self.says() if self.says else usual
 
 
@@ -62,6 +71,7 @@ def make_app(
     allowed: tuple[str, ...] = (API_URL,),
     manifest: Path = MANIFEST,
     iframe_base_url: str | None = None,
+    budget: timedelta = BUDGET,
 ) -> SaleorApp:
     """Return the app with all six webhooks, each with the simplest answer that there is."""
     desk = desk or Desk()
@@ -74,6 +84,7 @@ def make_app(
         store=store,
         http=http,
         now=clock,
+        budget=budget,
     )
 
     async def otherwise(event: Event, context: WebhookContext, error: Exception) -> Answer:
@@ -87,6 +98,7 @@ def make_app(
 
     @app.webhook("TRANSACTION_INITIALIZE_SESSION", query="transaction_initialize_session.graphql", otherwise=otherwise)
     async def initialize(event: TransactionInitializeSession, context: WebhookContext) -> Answer:
+        await desk.free.wait()
         return desk.take(
             event,
             context,
@@ -112,6 +124,7 @@ def make_app(
 
     @app.webhook("TRANSACTION_REFUND_REQUESTED", query="transaction_refund_requested.graphql", otherwise=otherwise)
     async def refund(event: TransactionRefundRequested, context: WebhookContext) -> Answer:
+        await desk.free.wait()
         return desk.take(
             event,
             context,

@@ -17,10 +17,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from app.saleor.installation import Installed
 from tests.conftest import Clock
 
 API_URL = "https://shop.example.com/graphql/"
 IDENTIFIER = "gateway.payments.app"
+MOST_PENDING = 3
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Row:
     schema_version: str | None = None
     app_id: str | None = None
     token: str = ""
-    pending_token: str | None = None
+    pending_tokens: tuple[str, ...] = ()
     jwks: Mapping[str, Any] | None = None
     jwks_fetched_at: datetime | None = None
     note: str = ""
@@ -40,6 +42,11 @@ class Row:
     @property
     def verified(self) -> bool:
         return bool(self.token)
+
+    @property
+    def pending_token(self) -> str | None:
+        """The newest of them."""
+        return self.pending_tokens[0] if self.pending_tokens else None
 
 
 class Memory:
@@ -49,6 +56,7 @@ class Memory:
         self.clock = clock
         self.rows: dict[str, Row] = {}
         self.broken = False
+        self.heard: list[str] = []
 
     def put(self, row: Row) -> None:
         self.rows[row.saleor_api_url] = row
@@ -79,7 +87,7 @@ class Memory:
                 schema_version=schema_version,
                 app_id=app_id,
                 token=token,
-                pending_token=None,
+                pending_tokens=(),
                 jwks=jwks,
                 jwks_fetched_at=self.clock(),
             )
@@ -92,18 +100,21 @@ class Memory:
         saleor_domain: str,
         schema_version: str | None,
         token: str,
-        jwks: Mapping[str, Any] | None,
-    ) -> None:
-        self.put(
-            replace(
-                self.rows.get(saleor_api_url, Row(saleor_api_url)),
-                saleor_domain=saleor_domain,
-                schema_version=schema_version,
-                pending_token=token,
-                jwks=jwks,
-                jwks_fetched_at=self.clock(),
-            )
-        )
+    ) -> bool:
+        row = self.rows.get(saleor_api_url)
+        row = row or Row(saleor_api_url, saleor_domain=saleor_domain, schema_version=schema_version)
+        others = [each for each in row.pending_tokens if each != token]
+        if len(others) >= MOST_PENDING:
+            return False
+        self.put(replace(row, pending_tokens=(token, *others)))
+        return True
+
+    async def forget_pending(self, saleor_api_url: str, token: str) -> None:
+        row = self.rows[saleor_api_url]
+        self.put(replace(row, pending_tokens=tuple(each for each in row.pending_tokens if each != token)))
+
+    async def heard_from(self, installed: Installed) -> None:
+        self.heard.append(installed.saleor_api_url)
 
     async def save_jwks(self, saleor_api_url: str, jwks: Mapping[str, Any], fetched_at: datetime) -> None:
         self.put(replace(self.rows[saleor_api_url], jwks=jwks, jwks_fetched_at=fetched_at))

@@ -101,7 +101,10 @@ async def test_a_saleor_that_has_not_installed_us(tokens: DashboardTokens, key: 
     elsewhere = "https://other.example.com/graphql/"
     with pytest.raises(NotVerified) as refusal:
         await tokens.check(elsewhere, jwt(key, claims(clock, iss=elsewhere)))
-    assert refusal.value.code == "NOT_INSTALLED"
+    said = (refusal.value.status, refusal.value.code, refusal.value.message)
+    with pytest.raises(NotVerified) as refusal:
+        await tokens.check(API_URL, jwt(signing_key("second"), claims(clock)))
+    assert said == (refusal.value.status, refusal.value.code, refusal.value.message), "strangers learn who uses the app"
     with pytest.raises(NotVerified) as refusal:
         await tokens.check("", jwt(key, claims(clock)))
     assert refusal.value.code == "MISSING_SALEOR_API_URL"

@@ -41,7 +41,7 @@ def test_a_request_of_another_kind_is_another_request() -> None:
 
 
 def test_there_may_be_none_to_be_found() -> None:
-    assert refund().request_event is None
+    assert refund().request_events == ()
     assert refund().request_key is None
     assert refund(entry(1, idempotencyKey=None)).request_key is None
 

@@ -176,7 +176,7 @@ async def test_a_token_that_is_not_good_for_it(client: SaleorClient, api: Api, h
 
 async def test_without_a_proven_token_nobody_is_asked(client: SaleorClient, api: Api, here: Row) -> None:
     with pytest.raises(SaleorNotAuthorised):
-        await client.report(replace(here, token="", pending_token="unproven"), REPORT)
+        await client.report(replace(here, token="", pending_tokens=("unproven",)), REPORT)
     assert api.bodies == []
 
 

@@ -1,5 +1,6 @@
 """An app that was installed inactive: its token is proven when its first signed webhook arrives, and not before."""
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,7 @@ NEW_APP = {"id": "QXBwOjI=", "identifier": IDENTIFIER}
 def pending(store: Memory, installed: Row, saleor: SmallSaleor) -> Row:
     """Staff removed the app and installed it again, inactive; then activated it."""
     saleor.apps = {"new-token": InstalledApp("QXBwOjI=")}
-    row = replace(installed, pending_token="new-token")
+    row = replace(installed, pending_tokens=("new-token",))
     store.put(row)
     return row
 
@@ -48,7 +49,7 @@ async def refused(door: Door, code: str, **changed: Any) -> None:
 
 
 async def test_a_forged_token_is_never_proven(door: Door, pending: Row, store: Memory) -> None:
-    store.put(replace(pending, pending_token="forged"))
+    store.put(replace(pending, pending_tokens=("forged",)))
     await refused(door, "NOT_PROVEN", recipient=NEW_APP)
     assert store.rows[API_URL].token == pending.token
 
@@ -83,3 +84,42 @@ async def test_an_installation_of_which_nothing_is_known_but_its_address(
     await refused(door, "WRONG_RECIPIENT")
     store.put(replace(installed, token=""))
     await refused(door, "WRONG_RECIPIENT")
+
+
+async def test_garbage_around_the_genuine_token_is_forgotten_once_it_is_proven(
+    door: Door, pending: Row, store: Memory, saleor: SmallSaleor
+) -> None:
+    store.put(replace(pending, pending_tokens=("garbage-1", "new-token", "garbage-2")))
+    assert (await door.knock(refund_body(recipient=NEW_APP))).status_code == 200
+    assert (store.rows[API_URL].token, store.rows[API_URL].pending_tokens) == ("new-token", ())
+    assert saleor.asked == [API_URL] * 2
+
+
+async def test_what_saleor_refuses_although_the_app_is_active_is_forgotten(
+    door: Door, pending: Row, store: Memory, saleor: SmallSaleor
+) -> None:
+    """An app that gets webhooks is active, and its token good: that Saleor is asked of the same garbage once only."""
+    store.put(replace(pending, pending_tokens=("garbage-1", "garbage-2")))
+    await refused(door, "NOT_PROVEN", recipient=NEW_APP)
+    assert store.rows[API_URL].pending_tokens == ()
+    assert len(saleor.asked) == 2
+    await refused(door, "WRONG_RECIPIENT", recipient=NEW_APP)
+    assert len(saleor.asked) == 2
+
+
+async def test_webhooks_at_the_same_moment_prove_the_token_once(
+    door: Door, pending: Row, store: Memory, saleor: SmallSaleor
+) -> None:
+    answers = await asyncio.gather(*(door.knock(refund_body(recipient=NEW_APP)) for _ in range(5)))
+    assert {answer.status_code for answer in answers} == {200}
+    assert saleor.asked == [API_URL]
+
+
+async def test_a_verified_webhook_tells_the_store_that_its_saleor_is_there(
+    door: Door, installed: Row, store: Memory
+) -> None:
+    await door.knock(refund_body())
+    assert store.heard == [API_URL]
+    door.desk.events.clear()
+    await refused(door, "WRONG_RECIPIENT", recipient={"id": "QXBwOjk=", "identifier": IDENTIFIER})
+    assert store.heard == [API_URL]

@@ -2,16 +2,17 @@
 
 import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import httpx2
 import pytest
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from structlog.testing import capture_logs
 
+from app.saleor.registration import MOST_OF_ALL, MOST_OF_ONE_SALEOR
 from tests.conftest import Clock
 from tests.saleor.doorway import Door, make_app, served
-from tests.saleor.household import API_URL, InstalledApp, Memory, Row, SmallSaleor, refund_body, signing_key
+from tests.saleor.household import API_URL, IDENTIFIER, InstalledApp, Memory, Row, SmallSaleor, refund_body, signing_key
 
 GOOD_TOKEN = "good-token"
 
@@ -174,6 +175,48 @@ async def test_a_forged_token_does_not_push_out_the_proven_one(
     assert (await door.knock(refund_body())).status_code == 200
 
 
+async def test_a_strangers_garbage_displaces_no_genuine_token_that_waits(
+    handshake: Handshake, store: Memory, saleor: SmallSaleor, door: Door, clock: Clock
+) -> None:
+    saleor.apps = {"new-token": InstalledApp("QXBwOjI=", active=False)}
+    await handshake.bring("new-token")
+    assert [(await handshake.bring(f"garbage-{number}")).status_code for number in range(3)] == [200, 200, 429]
+    saleor.apps["new-token"].active = True
+    clock.forward(hours=1)
+    recipient = {"id": "QXBwOjI=", "identifier": IDENTIFIER}
+    assert (await door.knock(refund_body(recipient=recipient))).status_code == 200
+    assert (store.rows[API_URL].token, store.rows[API_URL].pending_tokens) == ("new-token", ())
+
+
+async def test_nothing_that_is_known_changes_on_a_strangers_word(
+    handshake: Handshake, store: Memory, installed: Row
+) -> None:
+    await handshake.bring("garbage", Saleor_Schema_Version="3.99", Saleor_Domain="evil.example.com")
+    assert replace(store.rows[API_URL], pending_tokens=()) == installed
+
+
+async def test_a_stranger_makes_that_saleor_answer_once_and_not_without_end(
+    handshake: Handshake, saleor: SmallSaleor, store: Memory, clock: Clock
+) -> None:
+    for number in range(100):
+        answer = await handshake.bring(f"garbage-{number}")
+    refused(answer, 429, "TOO_MANY_REQUESTS")
+    assert saleor.asked == [API_URL] * MOST_OF_ONE_SALEOR
+    clock.forward(minutes=1)
+    assert (await handshake.bring("good-token")).status_code == 200
+
+
+async def test_all_strangers_together_make_us_ask_only_so_often(
+    store: Memory, http: httpx2.AsyncClient, clock: Clock, saleor: SmallSaleor
+) -> None:
+    async with served(make_app(store, http, clock, allowed=("https://*.saleor.example.com/graphql/",))) as client:
+        for number in range(MOST_OF_ALL + 20):
+            address = f"https://s{number}.saleor.example.com/graphql/"
+            answer = await Handshake(client).bring("garbage", Saleor_Api_Url=address)
+    refused(answer, 429, "TOO_MANY_REQUESTS")
+    assert len(saleor.asked) == MOST_OF_ALL
+
+
 async def test_an_app_that_is_not_active_yet_is_installed_all_the_same(
     handshake: Handshake, store: Memory, saleor: SmallSaleor
 ) -> None:
@@ -199,12 +242,10 @@ async def test_a_saleor_that_cannot_be_asked(
 @pytest.mark.parametrize(
     "keys", [Response(status_code=404), JSONResponse({"keys": []}), RedirectResponse("https://evil.com/")]
 )
-@pytest.mark.parametrize("active", [True, False])
 async def test_a_saleor_whose_keys_cannot_be_had(
-    handshake: Handshake, store: Memory, saleor: SmallSaleor, keys: Response, *, active: bool
+    handshake: Handshake, store: Memory, saleor: SmallSaleor, keys: Response
 ) -> None:
     saleor.jwks = keys
-    saleor.apps["good-token"].active = active
     refused(await handshake.bring(), 502, "KEYS_UNUSABLE")
     assert store.rows == {}
 

@@ -1,5 +1,6 @@
 """Webhooks that are not acted upon. Unverified ones hear 401 and nothing else; verified ones a 4xx, never a 5xx."""
 
+import json
 from typing import Any
 
 import pytest
@@ -30,7 +31,21 @@ async def unverified(door: Door, code: str, said: dict[str, Any] | bytes | None 
 
 
 async def test_a_saleor_that_did_not_install_us(door: Door) -> None:
-    await unverified(door, "NOT_INSTALLED")
+    await unverified(door, "BAD_SIGNATURE")
+
+
+async def test_nobody_learns_from_an_answer_who_uses_the_app(door: Door, installed: Row) -> None:
+    """Whoever tries addresses out hears the same of a Saleor that installed us, and of one that did not."""
+    stranger = signing_key("second")
+    body = refund_body()
+    said = json.dumps(body).encode()
+    answers = {
+        (answer.status_code, answer.content)
+        for address in (API_URL, "https://other.example.com/graphql/")
+        for signature in (stranger.sign(said), stranger.sign(said, kid="first"), "garbage", stranger.sign(b"other"))
+        for answer in [await door.knock(said, Saleor_Api_Url=address, Saleor_Signature=signature)]
+    }
+    assert len(answers) == 1, answers
 
 
 async def test_no_signature(door: Door, installed: Row) -> None:

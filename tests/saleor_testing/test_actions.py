@@ -7,27 +7,14 @@ from typing import Any
 import pytest
 
 from app.saleor.testing import FakeSaleor, GrantedLine
-from app.saleor.testing.views import OrderView, TransactionView
 from app.saleor.testing.vocabulary import WebhookEvent
+from tests.saleor_testing.placed import an_order
 from tests.saleor_testing.recordings import recording
 from tests.saleor_testing.stub import Asked, Stub, Told
 
 CHARGE = WebhookEvent.TRANSACTION_CHARGE_REQUESTED
 REFUND = WebhookEvent.TRANSACTION_REFUND_REQUESTED
 CANCEL = WebhookEvent.TRANSACTION_CANCELATION_REQUESTED
-
-
-async def an_order(saleor: FakeSaleor, stub: Stub, result: str) -> tuple[OrderView, TransactionView]:
-    """Return an order whose only transaction was answered with this result."""
-    stub.answer(
-        WebhookEvent.TRANSACTION_INITIALIZE_SESSION,
-        Told({"result": result, "pspReference": "p-1", "actions": ["CHARGE", "REFUND", "CANCEL"]}),
-    )
-    checkout = await saleor.new_checkout()
-    session = await saleor.initialize(checkout.id)
-    done = await saleor.complete(checkout.id)
-    assert done.order is not None
-    return done.order, session.paid_for
 
 
 async def test_mutation_answers_at_once_and_the_event_comes_later(saleor: FakeSaleor, installed: Stub) -> None:

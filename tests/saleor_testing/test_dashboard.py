@@ -16,8 +16,8 @@ from app.saleor.testing import FakeSaleor, SaleorSettings, Serving, serving
 from app.saleor.testing.views import AppView
 from app.saleor.testing.vocabulary import WebhookEvent
 from tests.conftest import Clock
+from tests.saleor_testing.placed import an_order
 from tests.saleor_testing.stub import Stub, Told
-from tests.saleor_testing.test_actions import an_order
 
 WIDGET = {
     "label": "Payment",

@@ -11,8 +11,8 @@ from playwright.async_api import Frame, Page, expect
 
 from app.saleor.testing import FakeSaleor
 from tests.browsing import chromium
+from tests.saleor_testing.placed import an_order
 from tests.saleor_testing.stub import Headers, Stub, Told
-from tests.saleor_testing.test_actions import an_order
 from tests.saleor_testing.test_dashboard import WIDGET, the_app
 
 pytestmark = pytest.mark.browser

@@ -98,11 +98,12 @@ class Merchant:
     async def post(self, path: str, body: dict[str, Any]) -> httpx2.Response:
         """A POST with exact numbers."""
         headers = {"content-type": "application/json"}
-        return await self.http.post(path, content=dumps({"pos_id": str(POS.pos_id)} | body), headers=headers)
+        name = "project_id" if path.startswith("/streaming-report/") else "pos_id"
+        return await self.http.post(path, content=dumps({name: str(POS.pos_id)} | body), headers=headers)
 
-    async def pay_hosted(self, order_id: str, amount: str = "100.00", **fields: Any) -> httpx2.Response:
-        """Create a hosted payment."""
-        body = {
+    def hosted_body(self, order_id: str, amount: str = "100.00") -> dict[str, Any]:
+        """What a hosted payment says."""
+        return {
             "mode": "hosted",
             "method": "purchase",
             "amount": Decimal(amount),
@@ -115,7 +116,10 @@ class Merchant:
             "server_url": self.server_url,
             "result_url": self.result_url,
         }
-        return await self.post("/api/v1/payment", body | fields)
+
+    async def pay_hosted(self, order_id: str, amount: str = "100.00", **fields: Any) -> httpx2.Response:
+        """Create a hosted payment."""
+        return await self.post("/api/v1/payment", self.hosted_body(order_id, amount) | fields)
 
     def direct_body(self, order_id: str, amount: str = "100.00", card: str = SUCCESS) -> dict[str, Any]:
         """What a direct payment says."""

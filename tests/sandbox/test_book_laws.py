@@ -52,6 +52,7 @@ class Gateway(RuleBasedStateMachine):
         self.numbers += 1
         split = self._split(amount, makers)
         body: dict[str, Any] = {
+            "pos_id": str(POS),
             "mode": "hosted",
             "method": method,
             "amount": amount,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.sandbox.book.cards import coded_card
-from tests.sandbox.scene import CHALLENGE, MASTERCARD, NO_CARD, NO_MONEY, SUCCESS, Scene, read
+from tests.sandbox.scene import CHALLENGE, FINGERPRINT, MASTERCARD, NO_CARD, NO_MONEY, SUCCESS, Scene, read
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,10 @@ async def test_no_card_number_is_kept_or_echoed(scene: Scene) -> None:
         ({"order_3ds_bypass": None}, "order_3ds_bypass"),
         ({"customer_ip": None}, "customer_ip"),
         ({"card_cvv": None}, "cc_number"),
-        ({"browser_fingerprint": {"browserLanguage": "uk"}}, "browser_fingerprint"),
+        (
+            {"browser_fingerprint": {k: v for k, v in FINGERPRINT.items() if k != "browserUserAgent"}},
+            "browser_fingerprint.browserUserAgent",
+        ),
         ({"server_url": "javascript:alert(1)"}, "server_url"),
         ({"payload": "x" * 4001}, "payload"),
         ({"attributes": [{"key": "k", "value": "v"}] * 21}, "attributes"),
@@ -165,7 +168,7 @@ async def test_a_cryptogram_stands_for_a_wallets_card(scene: Scene) -> None:
     assert record["cc_token"].startswith("rcr:")
 
 
-async def test_an_amount_may_be_written_as_text(scene: Scene) -> None:
-    body = scene.merchant.direct_body("text") | {"amount": "100.5"}
+async def test_an_amount_that_is_written_short_is_answered_to_the_cent(scene: Scene) -> None:
+    body = scene.merchant.direct_body("short") | {"amount": Decimal("100.5")}
     record = read(await scene.merchant.post("/api/v1/payment", body))
     assert str(record["amount"]) == "100.50"

@@ -2,9 +2,10 @@
 
 import httpx2
 import pytest
+from pydantic import ValidationError
 
 from app.sandbox.application import create_sandbox
-from app.sandbox.faults import CallDropped
+from app.sandbox.faults import MOVED_TO, CallDropped
 from app.sandbox.scripting import FaultRule
 from app.sandbox.settings import SandboxSettings
 from tests.sandbox.scene import Scene, read
@@ -94,3 +95,44 @@ async def test_without_a_server_of_ours_a_dropped_call_ends_all_the_same() -> No
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://sandbox.test") as http:
         with pytest.raises(CallDropped):
             await http.get("/api/v1/pos/1/orders/0")
+
+
+@pytest.mark.parametrize(
+    ("status", "wording", "media_type", "body"),
+    [
+        (403, "html", "text/html", b"<html>"),
+        (400, "empty", "text/plain", b""),
+        (404, "other", "application/json", b'{"message":"no Route matched with those values"}'),
+        (400, "gateway", "application/json", b'{"message":"Scripted answer","args":{"code":"P-400"}}'),
+        (400, "record", "application/json", b'{"operation_id":'),
+    ],
+)
+async def test_a_refusal_that_is_not_the_gateways_after_a_refund_that_was_made(
+    scene: Scene, status: int, wording: str, media_type: str, body: bytes
+) -> None:
+    await scene.merchant.pay_direct("mugs")
+    rule = {"effect": "status", "moment": "after", "status": status, "wording": wording}
+    await scene.control.fault(FaultRule.model_validate(rule))
+    answer = await scene.merchant.operate("refund", "mugs")
+    assert (answer.status_code, answer.headers["content-type"]) == (status, media_type)
+    assert answer.content.startswith(body)
+    assert bool(answer.content) is bool(body)
+    if wording == "record":
+        assert answer.json()["status"] == "success"
+    assert (await scene.merchant.records("mugs"))[-1] == ("refund", "success", "1004")
+
+
+async def test_a_host_that_has_moved_says_where_to(scene: Scene) -> None:
+    await scene.control.fault(FaultRule(effect="status", status=307, wording="empty"))
+    answer = await scene.merchant.post("/api/v1/payment?qr=true", scene.merchant.hosted_body("mugs"))
+    assert (answer.status_code, answer.content) == (307, b"")
+    assert answer.headers["location"] == f"{MOVED_TO}/api/v1/payment?qr=true"
+    assert (await scene.merchant.look("mugs")).status_code == 404
+    elsewhere = {"Location": "https://other.test/"}
+    await scene.control.fault(FaultRule(effect="status", status=301, headers=elsewhere))
+    assert (await scene.merchant.pay_hosted("mugs")).headers["location"] == "https://other.test/"
+
+
+def test_there_is_no_record_before_the_work_is_done() -> None:
+    with pytest.raises(ValidationError, match="no record"):
+        FaultRule(effect="status", status=400, wording="record")

@@ -60,7 +60,7 @@ async def test_a_capture_above_the_hold_needs_an_arrangement(
 async def test_refunds_never_sum_to_more_than_was_paid(scene: Scene) -> None:
     await scene.merchant.pay_hosted("mugs", "100.00")
     await scene.control.pay("mugs")
-    record = read(await scene.merchant.operate("refund", "mugs", refund_amount="30.00"))
+    record = read(await scene.merchant.operate("refund", "mugs", refund_amount=Decimal("30.00")))
     assert (record["status_code"], record["amount"]) == ("1004", Decimal("30.00"))
     assert "processed_at" in record
     assert record["receipt_url"].startswith(scene.url)

@@ -6,8 +6,9 @@ from decimal import Decimal
 import httpx2
 import pytest
 
+from app.sandbox.book.fields import is_loopback
 from app.sandbox.control import SandboxRefused
-from app.sandbox.deliveries import Postman, is_loopback
+from app.sandbox.deliveries import Postman
 from app.sandbox.scripting import WebhookRule
 from tests.conftest import Clock
 from tests.sandbox.scene import Scene, read
@@ -162,7 +163,7 @@ async def test_nothing_is_told_when_no_address_was_given(scene: Scene) -> None:
 
 
 async def test_webhooks_stay_on_this_machine(scene: Scene) -> None:
-    await scene.merchant.pay_hosted("far", server_url="http://192.0.2.1/gateway")
+    await scene.merchant.pay_hosted("far", server_url="https://192.0.2.1/gateway")
     await scene.control.pay("far")
     assert {d.state for d in await scene.control.webhooks()} == {"refused"}
 
@@ -172,7 +173,7 @@ async def test_webhooks_go_far_only_when_allowed_and_follow_nobody(
     clock: Clock, scene: Scene, allowed: bool, asked: list[str], state: str
 ) -> None:
     await scene.control.hold_webhooks()
-    await scene.merchant.pay_hosted("far", server_url="http://shop.test/gateway")
+    await scene.merchant.pay_hosted("far", server_url="https://shop.test/gateway")
     await scene.control.expire("far")
     (delivery,) = await scene.control.webhooks()
     hosts = []
@@ -222,3 +223,18 @@ async def test_webhook_fields_are_those_of_the_interface(scene: Scene) -> None:
     }
     raw = (await scene.control.webhooks())[-1].data
     assert b'"amount":100.00' in base64.urlsafe_b64decode(raw)
+
+
+async def test_what_there_is_not_may_be_said_as_null(scene: Scene) -> None:
+    await scene.control.options(webhook_nulls=True, pending_webhook=False)
+    await scene.merchant.pay_direct("mugs", "20.09")
+    await scene.merchant.pay_direct("cups")
+    await scene.merchant.operate("refund", "cups")
+    await scene.quiet()
+    declined, paid, refunded = scene.shop.heard
+    assert declined["fee"] is declined["cc_token"] is declined["limit_info"] is declined["processed_amount"] is None
+    assert "operation_id" not in declined
+    assert paid["payload"] is None
+    assert refunded["limit_info"] is None
+    assert "cc_mask" not in refunded
+    assert all(refunded[name] is not None for name in ("operation_id", "payment_id", "amount", "status", "created_at"))

@@ -55,7 +55,7 @@ HOLDERS: list[Any] = [
     ),
     Call(method="POST", base_url="https://gateway.example", path="/", body={"cc_token": SECRET.value}),
     Answer(200, {"X-Api-Key": SECRET.value}, SECRET.value.encode()),
-    OpenInstallation(1, "https://shop.example/graphql/", "app", SECRET.value, SECRET.value, None, None, None, None),
+    OpenInstallation(1, "https://shop.example/graphql/", "app", SECRET.value, (SECRET.value,), None, None, None, None),
     Vault([SECRET.value.encode().ljust(KEY_BYTES)]),
     Means({"cc_number": CARD.value, "card_cvv": CODE.value, "cc_token": SECRET.value}),
     PointOfSale(api_secret=pydantic.SecretStr(SECRET.value), endpoints_key=pydantic.SecretStr(SECRET.value)),

@@ -7,10 +7,14 @@ import pytest
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
 
+from app.shopper.limits import PageLimits
 from app.shopper.router import create_shopper_router
 from app.shopper.view import PaymentView
 from app.static import static_files
 from tests.browsing import serving
+from tests.conftest import Clock
+
+ADDRESS_HEADER = "X-Forwarded-For"
 
 
 class Payments:
@@ -43,9 +47,9 @@ def payments() -> Payments:
 
 
 @pytest.fixture
-async def address(payments: Payments) -> AsyncIterator[str]:
+async def address(payments: Payments, clock: Clock) -> AsyncIterator[str]:
     app = FastAPI()
-    app.include_router(create_shopper_router(payments.find, payments.on_return))
+    app.include_router(create_shopper_router(payments.find, payments.on_return, PageLimits(clock, ADDRESS_HEADER)))
     app.mount("/static", static_files())
 
     @app.get("/shop")

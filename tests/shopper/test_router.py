@@ -1,17 +1,23 @@
 """The shopper's addresses over HTTP: what they answer, what they believe, what they refuse."""
 
+import asyncio
 import re
 import struct
+from collections import Counter
 from datetime import UTC, datetime
 from xml.etree import ElementTree as ET
 
 import httpx2
 import pytest
+from fastapi import FastAPI
 from structlog.testing import capture_logs
 
+from app.shopper.limits import AT_ONCE, MOST_WAITING, OF_ONE_ADDRESS, PageLimits
 from app.shopper.page import LOOKS
-from app.shopper.view import Language, PaymentState
-from tests.shopper.conftest import Payments
+from app.shopper.router import create_shopper_router
+from app.shopper.view import Language, PaymentState, PaymentView
+from tests.conftest import Clock
+from tests.shopper.conftest import ADDRESS_HEADER, Payments
 from tests.shopper.views import CHECKOUT, PAID, SHOP, payment
 
 HERE = f"/pay/return/{PAID.order_id}"
@@ -283,3 +289,62 @@ async def test_a_payment_link_speaks_ukrainian(payments: Payments, visitor: http
 
     assert heading(answer) == "Оплата 1\u00a0234,50\u00a0UAH"
     assert "Перейти до оплати" in answer.text
+
+
+async def test_pages_are_made_a_few_at_a_time_and_who_comes_when_too_many_wait_is_sent_away(
+    payments: Payments, address: str
+) -> None:
+    """Hundreds of pages at once never stand between a webhook and the database."""
+    here, most, door = 0, 0, asyncio.Event()
+    find = payments.find
+
+    async def slow(order_id: str) -> PaymentView | None:
+        nonlocal here, most
+        here += 1
+        most = max(most, here)
+        if here == AT_ONCE:
+            door.set()
+        await door.wait()
+        await asyncio.sleep(0)
+        here -= 1
+        return await find(order_id)
+
+    payments.add(PAID)
+    app = FastAPI()
+    app.include_router(create_shopper_router(slow, payments.on_return, PageLimits(Clock())))
+    transport = httpx2.ASGITransport(app)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://pay.example") as visitor:
+        answers = await asyncio.gather(*(visitor.get(HERE) for _ in range(AT_ONCE + MOST_WAITING + 50)))
+    statuses = Counter(answer.status_code for answer in answers)
+    assert most == AT_ONCE
+    assert statuses == {200: AT_ONCE + MOST_WAITING, 503: 50}
+    assert {answer.headers.get("Retry-After") for answer in answers if answer.status_code == 503} == {"2"}
+
+
+async def test_an_address_that_the_proxy_tells_gets_only_so_many_pages(
+    payments: Payments, visitor: httpx2.AsyncClient, clock: Clock
+) -> None:
+    payments.add(PAID)
+
+    async def comes(told: str) -> int:
+        return (await visitor.get(HERE, headers={ADDRESS_HEADER: told})).status_code
+
+    # What stands before the last address is what callers claim.
+    assert {await comes(f"10.0.0.{number}, 203.0.113.7") for number in range(OF_ONE_ADDRESS)} == {200}
+    assert await comes("203.0.113.7") == 429
+    assert await comes("203.0.113.7, 203.0.113.8") == 200
+    assert {await comes(f"2001:db8::{number:x}") for number in range(OF_ONE_ADDRESS)} == {200}
+    assert await comes("2001:db8::ffff") == 429
+    assert await comes("2001:db8:0:1::1") == 200
+    clock.forward(minutes=1)
+    assert await comes("203.0.113.7") == 200
+
+
+async def test_who_is_told_no_address_is_not_limited_by_it(payments: Payments) -> None:
+    payments.add(PAID)
+    app = FastAPI()
+    app.include_router(create_shopper_router(payments.find, payments.on_return, PageLimits(Clock())))
+    transport = httpx2.ASGITransport(app)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://pay.example") as visitor:
+        for _ in range(OF_ONE_ADDRESS + 1):
+            assert (await visitor.get(HERE, headers={ADDRESS_HEADER: "203.0.113.7"})).status_code == 200

@@ -77,10 +77,10 @@ async def test_a_job_that_fails_does_not_take_the_others_along(shop: Shop, monke
     with monkeypatch.context() as patched:
         patched.setattr("app.worker.loop.look", broken)
         await shop.work()
-    assert shop.books.told == ["INFO"]
+    assert shop.books.told == ["INFO", "CHARGE_FAILURE"]
     assert first.actions == ["CANCEL"]
     await shop.later(seconds=61)
-    assert shop.books.told == ["INFO", "CHARGE_SUCCESS"]
+    assert shop.books.told == ["INFO", "CHARGE_FAILURE", "CHARGE_SUCCESS"]
 
 
 @pytest.mark.usefixtures("no_tick")

@@ -6,12 +6,11 @@ import pytest
 from sqlmodel import select
 
 from app.ledger.tables import Installation, ToldProblem
-from app.payments.attention.settling import mark_looked_at
 from app.saleor.errors import SaleorNotAuthorised, SaleorRefused, SaleorUnreachable
 from app.worker.loop import Worker
 from app.worker.problems import BETWEEN_COMPARISONS, compare_problems
 from tests.commands.conftest import one_database
-from tests.payments.attention_scenes import another_amount_is_paid, keys_are_refused, notified_of
+from tests.payments.attention_scenes import another_amount_is_paid, keys_are_refused, notified_of, somebody_settles_it
 from tests.payments.shop import SALEOR, Shop, at_once
 
 
@@ -54,7 +53,7 @@ async def test_a_problem_is_shown_while_it_is_there(shop: Shop) -> None:
     for _ in range(3):
         await in_a_minute(shop)
     assert shop.books.asked == []  # nothing has changed: nothing is asked
-    await mark_looked_at(shop.desk, shop.installation.id, shop.order_id)
+    await somebody_settles_it(shop, "569.49")
     await in_a_minute(shop)
     assert shop.books.shown == [f"unmatched:{of_account}"]
     assert shop.books.asked == ["app_problem_dismiss"]
@@ -172,7 +171,6 @@ async def test_without_a_token_nobody_is_asked(shop: Shop) -> None:
         saleor_domain="n",
         schema_version="3.23",
         token="not-proven",
-        jwks=None,
     )
     found = await shop.desk.installations.find("https://new.example.com/graphql/")
     assert found is not None

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from app.ledger.attention import notifications_in_trouble, payments_with_problem
 from app.ledger.installations import OpenInstallation
 from app.ledger.tables import Notification, Payment
-from app.payments.attention.items import OF_NOTIFICATIONS, OF_PAYMENTS, Item, What, open_items
+from app.payments.attention.items import OF_ACCOUNTS, OF_NOTIFICATIONS, OF_PAYMENTS, Item, What, open_items
 from app.payments.attention.words import WORDS, Words, command_for
 from app.payments.desk import Desk
 from app.payments.outcome.problems import open_problems
@@ -103,7 +103,7 @@ async def _section(desk: Desk, installation_id: int, items: list[Item], wanted: 
         what,
         WORDS[what],
         items,
-        [command_for(each) for each in items] if what is What.KEYS else [command_for(items[0])],
+        [command_for(each) for each in (items if what in OF_ACCOUNTS else items[:1])],
         [Row(each, tuple(open_problems(each).values())) for each in shown],
         notifications,
         rest,

@@ -12,7 +12,7 @@ from app.dashboard.navigation import ATTENTION
 from app.dashboard.paper import Paper
 from app.dashboard.staff import AnyStaff, Staff, refused
 from app.dashboard.translation import marked
-from app.ledger.sheets import find_by_order
+from app.ledger.sheets import find_by_order, row_by_order
 from app.payments.attention.items import What
 from app.payments.attention.settling import (
     mark_looked_at,
@@ -22,6 +22,7 @@ from app.payments.attention.settling import (
 )
 from app.payments.desk import Desk
 from app.payments.learn.ask import ask_now
+from app.payments.outcome.problems import needs_decision, open_problems
 from app.payments.refusal import Refusal
 
 log = structlog.get_logger(__name__)
@@ -34,6 +35,7 @@ _NOT_ASKED = marked("The gateway could not be asked. Try again in a minute.")
 _LOOKED_UP = marked("The gateway was asked. What it told is recorded.")
 _LOOKED_AT = marked("It is marked as looked at.")
 _NOTHING_TO_LOOK_AT = marked("Nothing was marked: this goes away by itself when its cause is gone.")
+_STILL_OPEN = marked("It stays here: its outcome is still open. Settle it by hand when you know how it ended.")
 _TOLD_AGAIN = marked("Saleor is told again. What it takes disappears from here in a moment.")
 _NOTHING_TO_TELL = marked("There is nothing that Saleor could be told again.")
 
@@ -94,7 +96,13 @@ class AttentionParts:
         known = await self._known(staff, order_id)
         seen = await mark_looked_at(self._desk, staff.installation.id, known)
         log.info("problem looked at", order_id=known, staff=staff.id, problems=len(seen or ()))
-        return await self._done(staff, _LOOKED_AT if seen else _NOTHING_TO_LOOK_AT)
+        return await self._done(staff, _LOOKED_AT if seen else await self._why_it_stays(staff, known))
+
+    async def _why_it_stays(self, staff: Staff, order_id: str) -> str:
+        async with self._desk.database.transaction() as session:
+            payment = await row_by_order(session, order_id, installation_id=staff.installation.id)
+        undecided = payment is not None and any(map(needs_decision, open_problems(payment)))
+        return _STILL_OPEN if undecided else _NOTHING_TO_LOOK_AT
 
     async def _tell_of_one(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         known = await self._known(staff, order_id)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from app.dashboard.payments.actions import Offer, offers
 from app.ledger.inbox import Kept
-from app.ledger.sheets import Sheet, find_by_order, former_orders
+from app.ledger.sheets import Sheet, find_by_order
 from app.ledger.tables import MerchantAccount, Payment, SaleorEvent
 from app.payments.desk import Desk
 from app.payments.learn.retry import undigested, untold
@@ -30,10 +30,9 @@ from app.payments.split.standing import is_split, standing_of
 class PaymentPage:
     """A payment. ``split`` is empty when it is not split; ``chosen_total`` None when the next refund goes by rules.
 
-    ``said`` is what the gateway said of the payment itself, ``receipts`` those of all operations. ``burnt`` are the
-    order ids that it had before. ``saleor_order`` is the path of the order in the Dashboard, None where there is none
-    yet. ``untold`` and ``undigested`` can be told, or made something of, again; ``needs_decision``: only a person can
-    say how it ended.
+    ``said`` is what the gateway said of the payment itself, ``receipts`` those of all operations. ``saleor_order`` is
+    the path of the order in the Dashboard, None where there is none yet. ``untold`` and ``undigested`` can be told, or
+    made something of, again; ``needs_decision``: only a person can say how it ended.
     """
 
     sheet: Sheet
@@ -47,7 +46,6 @@ class PaymentPage:
     split: list[OneOfThem]
     assumed: bool
     chosen_total: Decimal | None
-    burnt: list[str]
     account: str
     saleor_order: str | None
     untold: list[SaleorEvent]
@@ -69,8 +67,7 @@ async def read_page(desk: Desk, installation_id: int, order_id: str) -> PaymentP
         if sheet is None:
             return None
         account = await session.get_one(MerchantAccount, sheet.payment.account_id)
-        burnt = list(await former_orders(session, sheet.payment))
-    notifications = await desk.inbox.of_order(account.id, sheet.payment.order_id, *burnt)
+    notifications = await desk.inbox.of_order(account.id, sheet.payment.order_id)
     names = names_of(account.split_rules)
     split, chosen = is_split(sheet), chosen_in(sheet)
     now = balance(sheet.payment.flow, sheet.operations)
@@ -86,7 +83,6 @@ async def read_page(desk: Desk, installation_id: int, order_id: str) -> PaymentP
         split=overview(sheet, names) if split else [],
         assumed=split and standing_of(sheet).assumed,
         chosen_total=None if chosen is None else sum(chosen.values(), Decimal()),
-        burnt=burnt,
         account=account.name,
         saleor_order=_path_of_order(sheet.payment.source_id),
         untold=untold(sheet),

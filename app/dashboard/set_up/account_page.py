@@ -54,7 +54,7 @@ async def read_account_page(desk: Desk, account: MerchantAccount, tried: SplitRu
         view=shown,
         account=account,
         lacks=lacks_of(shown),
-        facts={**facts_of(shown), "nearby": ""},
+        facts=facts_of(shown),
         endings=endings or {},
         opens=endings is not None,
         old_secret_until=until if until is not None and desk.now() < until else None,

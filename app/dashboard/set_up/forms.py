@@ -119,8 +119,12 @@ def new_keys_in(said: Said) -> Change:
     hours = text_of(said, "grace")
     if hours not in map(str, GRACES):
         raise OptionRefusedError("grace", "choose one of those that are offered")
-    typed = {name: text_of(said, name) for name in KEYS if text_of(said, name)}
-    return Change(keys=typed, grace=timedelta(hours=int(hours)))
+    return Change(keys=keys_typed(said), grace=timedelta(hours=int(hours)))
+
+
+def keys_typed(said: Said) -> dict[str, str]:
+    """Return those secrets that were typed, by their names."""
+    return {name: text_of(said, name) for name in KEYS if text_of(said, name)}
 
 
 def place_in(said: Said) -> Place:

@@ -9,6 +9,7 @@ from app.dashboard.set_up.account_page import read_account_page
 from app.dashboard.set_up.forms import (
     GRACES,
     Said,
+    keys_typed,
     new_keys_in,
     options_changed,
     place_changed,
@@ -24,7 +25,7 @@ from app.dashboard.translation import marked
 from app.gateway.hosts import PRESETS
 from app.ledger.tables import MerchantAccount
 from app.payments.accounts.check import try_out
-from app.payments.accounts.keeping import Change, change_account
+from app.payments.accounts.keeping import Change, change_account, changes_address
 from app.payments.accounts.options import read_options
 from app.payments.desk import Desk
 from app.payments.split.rules import RulesError, SplitRules
@@ -100,7 +101,10 @@ class OneAccountParts:
         with refusals_told(staff):
             columns = read_options(options_changed(account, said), self._desk.now())
             require_public_addresses(self._desk, columns)
-        return await self._change(staff, account, Change(columns))
+        change = Change(columns)
+        if changes_address(account, change):
+            change = Change(columns, keys=keys_typed(said))
+        return await self._change(staff, account, change)
 
     async def _replace_keys(self, request: Request, account_id: str, staff: AnyStaff) -> HTMLResponse:
         account, said = await self.found(staff, account_id), await _said(request)
@@ -120,7 +124,7 @@ class OneAccountParts:
             place = place_changed(account, said)
             if place.base_url != account.base_url:
                 require_public_addresses(self._desk, place.columns)
-        return await self._change(staff, account, Change(place=place))
+        return await self._change(staff, account, Change(place=place, keys=keys_typed(said)))
 
     async def _switch(self, request: Request, account_id: str, staff: AnyStaff) -> HTMLResponse:
         account, said = await self.found(staff, account_id), await _said(request)
@@ -131,7 +135,9 @@ class OneAccountParts:
         try:
             rules = rules_in(text_of(said, "rules"))
         except RulesError as error:
-            raise not_saved(staff, "INVALID_RULES", "; ".join(error.reasons), field="rules") from error
+            raise not_saved(
+                staff, "INVALID_RULES", "; ".join(map(staff.translation.say, error.reasons)), field="rules"
+            ) from error
         if text_of(said, "do") == "check":
             return await self.shown(staff, account, News(_RULES_ARE_RIGHT), tried=rules)
         kept = rules.model_dump(mode="json") if rules.on else None

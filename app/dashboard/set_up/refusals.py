@@ -8,12 +8,16 @@ from app.dashboard.staff import Staff, refused
 from app.dashboard.translation import marked
 from app.ledger.vault import VaultError
 from app.payments.accounts.check import Wrong
-from app.payments.accounts.keeping import NameTaken, NotTaken
+from app.payments.accounts.keeping import KeysNeeded, NameTaken, NotTaken
 from app.payments.accounts.options import OptionRefusedError
 
 _NOT_SAVED = marked("Nothing was saved: %(why)s")
 _NOT_RIGHT = marked("%(title)s: %(rule)s")
 _NAME_TAKEN = marked("Another account of this store has that name already. Give this one another.")
+_KEYS_NEEDED = marked(
+    "Type all three keys again. The app sends them to the address that you change, so whoever changes it must know "
+    "them."
+)
 _SEALED = marked(
     "The keys of this account cannot be opened: the secret key file lacks the key. Tell whoever runs the app."
 )
@@ -32,6 +36,8 @@ def refusals_told(staff: Staff) -> Iterator[None]:
         raise refused(422, "INVALID_OPTION", say, _NOT_RIGHT, field=refusal.name, facts=facts) from refusal
     except NameTaken as taken:
         raise refused(409, "NAME_TAKEN", say, _NAME_TAKEN, field="name") from taken
+    except KeysNeeded as needed:
+        raise refused(422, "KEYS_NEEDED", say, _KEYS_NEEDED, field=needed.missing[0]) from needed
     except NotTaken as error:
         raise not_saved(staff, error.wrong.what.name, in_words(staff, error.wrong)) from error
     except VaultError as error:

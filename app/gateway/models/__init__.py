@@ -13,12 +13,21 @@ from app.gateway.models.records import (
     OperationRecord,
     PaymentRecord,
     Record,
+    Records,
     Recurring,
     Unreadable,
     read_record,
     read_records,
 )
-from app.gateway.models.reports import Detail, RegisterLine, RegisterRequest, RegisterTicket, TransactionLine, periods
+from app.gateway.models.reports import (
+    Detail,
+    RegisterLine,
+    RegisterRequest,
+    RegisterTicket,
+    TransactionLine,
+    UnreadableLine,
+    periods,
+)
 from app.gateway.models.subscriptions import Subscription, SubscriptionRefund
 from app.gateway.models.values import Method, Mode, ReceiptDelivery
 from app.gateway.statuses import Status
@@ -46,6 +55,7 @@ __all__ = [
     "ReceiptDelivery",
     "Recipient",
     "Record",
+    "Records",
     "Recurring",
     "RecurringPlan",
     "Refund",
@@ -61,6 +71,7 @@ __all__ = [
     "Taxes",
     "TransactionLine",
     "Unreadable",
+    "UnreadableLine",
     "Void",
     "periods",
     "read_record",

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from app.gateway.models.base import Aside, Said
+from app.gateway.models.base import Said
 from app.gateway.models.values import Reported
 
 
@@ -14,7 +14,7 @@ class Balances(Said):
     _shown: ClassVar[tuple[str, ...]] = ("available", "rolling_reserve")
 
     available: Reported
-    rolling_reserve: Aside[Reported] = Field(default=None, alias="rollingReserve")
+    rolling_reserve: Reported | None = Field(default=None, alias="rollingReserve")
 
     @model_validator(mode="before")
     @classmethod

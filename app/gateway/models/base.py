@@ -19,6 +19,7 @@ from pydantic_core import ErrorDetails
 from pydantic_core.core_schema import ValidatorFunctionWrapHandler
 
 from app.gateway.errors import InvalidRequest, quoted
+from app.validation import words_of
 
 _WIRE = object()
 
@@ -145,7 +146,7 @@ _LIMITS = {
 
 def _limit(found: ErrorDetails) -> str:
     words = _LIMITS.get(found["type"])
-    return words.format_map(found.get("ctx", {})) if words else found["msg"]
+    return words.format_map(found.get("ctx", {})) if words else words_of(found)
 
 
 def shown(field: str, value: object) -> str:

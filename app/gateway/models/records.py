@@ -1,12 +1,12 @@
 """The records of payments and of what is done to them (gateway interface, Resources; Events)."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from app.gateway.models.base import Aside, Said, Secret
-from app.gateway.models.values import Method, Mode, Reported, Timestamp
+from app.gateway.models.values import Method, Mode, Reported, Timestamp, empty_is_none
 from app.gateway.statuses import Status, read_status
 
 # One thing under two names: the second is used by some answers, or by older versions of the interface.
@@ -15,6 +15,8 @@ _OTHER_NAMES = {
     "status_code": "response_code",
     "status_description": "response_description",
 }
+
+_MOST_TOLD = 3
 
 ProcessedName = Literal["processed_at", "processing_time"]
 S = TypeVar("S", bound=Said)
@@ -133,8 +135,9 @@ class PaymentRecord(Record):
     payload: Aside[str] = None
     bank_short_name: Aside[str] = None
     payway: Aside[str] = None
-    processed_amount: Aside[Reported] = None
-    processed_currency: Aside[str] = None
+    # What was actually paid decides what is booked: unreadable, it is not the same as not there.
+    processed_amount: Annotated[Reported | None, BeforeValidator(empty_is_none)] = None
+    processed_currency: str | None = None
     recurring: Aside[Recurring] = None
     properties: Aside[dict[str, Any]] = None
 
@@ -159,13 +162,39 @@ def read_record(data: object) -> PaymentRecord | OperationRecord:
     return validated(PaymentRecord, data)
 
 
-def read_records(data: object) -> tuple[PaymentRecord | OperationRecord, ...]:
-    """The records in ``data``: an array of them, or a single one (look-ups answer both). Raises ``Unreadable``."""
+class Records(tuple[PaymentRecord | OperationRecord, ...]):
+    """The records of an answer, and why each of the others in it could not be read (``unreadable``).
+
+    What is unreadable may be the very operation that is looked for: where there is any, nothing can be concluded from
+    what is not among the records.
+    """
+
+    unreadable: tuple[str, ...]
+
+    def __new__(cls, records: Iterable[PaymentRecord | OperationRecord], unreadable: Iterable[str] = ()) -> Self:
+        made = super().__new__(cls, records)
+        made.unreadable = tuple(unreadable)
+        return made
+
+
+def read_records(data: object) -> Records:
+    """The records in ``data``: an array of them, or a single one (look-ups answer both).
+
+    Of an array those are given that can be read, and the others told of. Raises ``Unreadable`` when none can be.
+    """
     if isinstance(data, Mapping):
-        return (read_record(data),)
-    if isinstance(data, list):
-        return tuple(read_record(item) for item in data)
-    raise Unreadable("neither a record nor an array of records")
+        return Records([read_record(data)])
+    if not isinstance(data, list):
+        raise Unreadable("neither a record nor an array of records")
+    found, unreadable = [], []
+    for number, item in enumerate(data, start=1):
+        try:
+            found.append(read_record(item))
+        except Unreadable as exc:
+            unreadable.append(f"record {number} of {len(data)} is {exc}")
+    if unreadable and not found:
+        raise Unreadable(f"not an array of records: {'; '.join(unreadable[:_MOST_TOLD])}")
+    return Records(found, unreadable)
 
 
 def validated(model: type[S], data: object) -> S:

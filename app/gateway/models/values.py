@@ -74,6 +74,11 @@ def to_decimal(value: object) -> Decimal:
     return number
 
 
+def empty_is_none(value: object) -> object:
+    """``value``, or ``None`` for an empty text: some write so what there is not."""
+    return None if isinstance(value, str) and not value.strip() else value
+
+
 def two_decimals(number: Decimal) -> Decimal:
     """``number`` if it has at most two decimals (zeros beyond do not count, and are cut off)."""
     if number != number.quantize(CENT):
@@ -124,7 +129,8 @@ def to_milliseconds(moment: datetime) -> int:
     return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
-def _read_milliseconds(value: object) -> object:
+def read_milliseconds(value: object) -> object:
+    """Unix time in milliseconds, as lists and registers write it; ``ValueError`` for anything else."""
     if isinstance(value, datetime):
         return value
     try:
@@ -132,9 +138,6 @@ def _read_milliseconds(value: object) -> object:
     except OverflowError:
         raise ValueError("a moment between the years 1 and 9999") from None
 
-
-# Unix time in milliseconds, as lists and registers write it.
-Milliseconds = Annotated[datetime, BeforeValidator(_read_milliseconds), PlainSerializer(to_milliseconds)]
 
 Day = Annotated[date, PlainSerializer(date.isoformat)]  # ``yyyy-MM-dd``
 

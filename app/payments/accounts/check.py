@@ -1,16 +1,13 @@
-"""Tries an account out: one harmless call to the gateway (the look-up of an order that does not exist), then words."""
+"""Tries an account out, harmlessly: an order is looked up that does not exist, with the keys and with others."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import urlsplit
 
-import httpx2
-
 from app.gateway.client import GatewayClient
-from app.gateway.credentials import Credentials
 from app.gateway.errors import BadCredentials, GatewayError, NotSent, OutcomeUnknown, RateLimited, Refused
-from app.gateway.hosts import reachable_by_webhook
+from app.gateway.hosts import on_private_network, reachable_by_webhook
 from app.payments.accounts.overview import AccountView
 
 _SECONDS = 10.0
@@ -31,6 +28,10 @@ class Trouble(StrEnum):
     ELSEWHERE = "%(host)s sends callers elsewhere (%(http)s): this is not the address of the gateway's interface"
     IN_TROUBLE = "the gateway at %(host)s is in trouble (%(http)s), so nothing is known of the keys: try again later"
     REFUSES = "the gateway at %(host)s refuses to look an order up: %(said)s (%(http)s)%(code)s"
+    ANY_KEYS = (
+        "%(host)s says the same to any keys, so nothing is known of these: this is not the address of the gateway's "
+        "interface, or not all of it"
+    )
     NOT_THE_GATEWAY = "what answers at %(host)s is not the gateway (%(http)s): check the address"
 
 
@@ -38,7 +39,7 @@ class Lack(StrEnum):
     """What will be missed of an account that works otherwise."""
 
     NOTIFICATIONS = (
-        "the gateway cannot notify %(address)s%(nearby)s: it calls public https addresses on port 443 or 8443 only. "
+        "the gateway cannot notify %(address)s: it calls public https addresses on port 443 or 8443 only. "
         "Set APP_BASE_URL to one; until then outcomes are known later, by looking payments up"
     )
     SWITCHED_ON = "the account is switched off: no payment is begun with it"
@@ -76,7 +77,7 @@ def lacks_of(view: AccountView) -> list[Lack]:
     """Return what will be missed, without asking anybody."""
     account = view.account
     missing = {
-        Lack.NOTIFICATIONS: not reachable_by_webhook(view.notification_address),
+        Lack.NOTIFICATIONS: not (reachable_by_webhook(view.notification_address) or _neighbours(view)),
         Lack.SWITCHED_ON: not account.enabled,
         Lack.CHANNEL: not view.channels,
         Lack.STOREFRONT: not account.storefront_origins,
@@ -86,22 +87,23 @@ def lacks_of(view: AccountView) -> list[Lack]:
 
 def facts_of(view: AccountView) -> Mapping[str, str]:
     """Return what the words of a ``Lack`` tell of."""
-    nearby = " (a gateway on this machine can)" if view.account.base_url.startswith("http:") else ""
-    return {"address": view.notification_address, "nearby": nearby}
+    return {"address": view.notification_address}
 
 
-async def try_credentials(credentials: Credentials) -> Wrong | None:
-    """Try credentials out that are not kept yet; return what is wrong, or None."""
-    async with httpx2.AsyncClient(follow_redirects=False, trust_env=False) as http:
-        return await try_out(GatewayClient(http, credentials), credentials.base_url)
+def _neighbours(view: AccountView) -> bool:
+    """Whether gateway and app are both on this machine, or on a private network: then it can call there."""
+    return on_private_network(view.account.base_url) and on_private_network(view.notification_address)
 
 
 async def try_out(client: GatewayClient, base_url: str) -> Wrong | None:
     """Ask the gateway something harmless; return what is wrong, or None."""
+    host = urlsplit(base_url).netloc
     try:
-        await client.check_credentials(timeout=_SECONDS)
+        shown = await client.check_credentials(timeout=_SECONDS)
+        if not shown and not await client.refuses_other_keys(timeout=_SECONDS):
+            return Wrong(Trouble.ANY_KEYS, {"host": host})
     except GatewayError as error:
-        return in_words(error, urlsplit(base_url).netloc)
+        return in_words(error, host)
     return None
 
 

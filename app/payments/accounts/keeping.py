@@ -9,12 +9,14 @@ from uuid import UUID
 from app.gateway.credentials import Credentials
 from app.ledger.accounts import GRACE, AccountError, AccountKeys, NewAccount
 from app.ledger.tables import MerchantAccount
-from app.payments.accounts.check import Wrong, try_credentials
+from app.payments.accounts.check import Wrong, try_out
 from app.payments.accounts.options import DEFAULT_CURRENCIES
 from app.payments.accounts.places import Place, credentials
 from app.payments.desk import Desk
 
 LONGEST_GRACE = timedelta(days=30)
+NEEDED = ("api_key", "api_secret", "endpoints_key")
+"""The keys that every account has, by their names in ``AccountKeys``."""
 
 
 class NameTaken(AccountError):  # noqa: N818 - named after what it is
@@ -31,6 +33,18 @@ class NotTaken(AccountError):  # noqa: N818 - named after what it is
     def __init__(self, wrong: Wrong) -> None:
         super().__init__(str(wrong))
         self.wrong = wrong
+
+
+class KeysNeeded(AccountError):  # noqa: N818 - named after what it is
+    """An address of the account is to change, and not all of its keys were given anew: nothing was sent or changed.
+
+    Whoever may change an account need not know its keys, and must not make the app send them where they like.
+    ``missing`` are names in ``AccountKeys``.
+    """
+
+    def __init__(self, missing: tuple[str, ...]) -> None:
+        super().__init__("with another address, all keys of the account must be given again")
+        self.missing = missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,27 +92,49 @@ def new_account(
 async def add_account(desk: Desk, new: NewAccount) -> MerchantAccount:
     """Keep an account that the gateway takes. Raises NameTaken and NotTaken: then nothing is kept."""
     await require_free_name(desk, new.installation_id, new.name)
-    await _try_out(credentials(new.pos_id, Place(new.name, new.base_url, new.scheme_word), new.keys))
+    await _try_out(desk, credentials(new.pos_id, Place(new.name, new.base_url, new.scheme_word), new.keys))
     return await desk.accounts.add(new)
 
 
 async def change_account(desk: Desk, row: MerchantAccount, change: Change, *, tried: bool) -> MerchantAccount:
     """Change an account in one step; new keys and a new address are ``tried`` out before.
 
-    Raises NameTaken, NotTaken and OptionRefusedError: then nothing is changed.
+    Raises KeysNeeded, NameTaken, NotTaken and OptionRefusedError: then nothing is changed.
     """
-    columns = dict(change.columns)
+    columns, keys = dict(change.columns), dict(change.keys)
+    require_keys(row, change)
     await require_free_name(desk, row.installation_id, columns.get("name"), but=row.id)
     if change.place is not None or change.keys:
         place = (change.place or Place.of(row)).with_areas(columns)
-        checked = credentials(row.pos_id, place, replace(desk.accounts.keys(row), **change.keys))
+        present = desk.accounts.keys(row)
+        checked = credentials(row.pos_id, place, replace(present, **change.keys))
         columns |= place.columns | {"base_url": checked.base_url}
         if tried:
-            await _try_out(checked)
-    return await desk.accounts.change_keys(row.id, **change.keys, grace=change.grace, columns=columns)
+            await _try_out(desk, checked)
+        # One that was given again, and is the same, is not replaced: the present secret goes on without an end.
+        keys = {name: key for name, key in change.keys.items() if key != getattr(present, name)}
+    return await desk.accounts.change_keys(row.id, **keys, grace=change.grace, columns=columns)
 
 
-async def _try_out(untried: Credentials) -> None:
-    wrong = await try_credentials(untried)
+def changes_address(row: MerchantAccount, change: Change) -> bool:
+    """Return True when keys of the account would be sent where they have not been sent before."""
+    present = Place.of(row)
+    wanted = (change.place or present).with_areas(change.columns)
+    if wanted.base_url != present.base_url:
+        return True
+    # Where payments are made all keys are known; anywhere else is another address.
+    areas = ((wanted.balances_url, present.balances_url), (wanted.register_url, present.register_url))
+    return any(to not in (None, before, present.base_url) for to, before in areas)
+
+
+def require_keys(row: MerchantAccount, change: Change) -> None:
+    """Raise KeysNeeded when an address is to change without all keys."""
+    missing = tuple(name for name in NEEDED if not change.keys.get(name))
+    if missing and changes_address(row, change):
+        raise KeysNeeded(missing)
+
+
+async def _try_out(desk: Desk, untried: Credentials) -> None:
+    wrong = await try_out(desk.gateways.trial(untried), untried.base_url)
     if wrong is not None:
         raise NotTaken(wrong)

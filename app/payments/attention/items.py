@@ -4,11 +4,16 @@
 item                  while                                                        gone when
 ====================  ===========================================================  ==================================
 ``INSTALLATION``      Saleor has given a token that it does not take yet           the app is activated
+``UNAUTHORISED``      Saleor does not let the app in                              it does again
+``UNOPENED``          no secret key of ours opens an account's keys                the key is back in the key file
 ``KEYS``              the gateway refuses an account's keys                        it accepts them
+``ADDRESS``           something else answers at an account's address               the gateway answers there
 ``UNDELIVERED``       Saleor has not taken an event for ``PATIENCE``               it takes them
 ``REFUSED``           Saleor refuses an event for good                             it takes it, or somebody has looked
-``MISMATCH``          the gateway's word does not agree                            somebody has looked
-``WAITING``           an outcome is not known for a day                            it is known, or somebody has looked
+``DISPUTE``           a payer disputes a payment, or has won                       it has ended, and somebody has looked
+``MISMATCH``          the gateway's word does not agree                            it has ended, and somebody has looked
+``PAID_TWICE``        several payments pay the same                                enough is given back, or ... looked
+``WAITING``           an outcome is not known for a day                            it is known
 ``SEALED``            no key of ours opens a notification                          the key is back, or ... looked
 ``FAILED``            a notification cannot be digested for ``PATIENCE``           it is digested, or ... looked
 ``UNREADABLE``        the gateway has signed what we do not understand             somebody has looked
@@ -32,6 +37,8 @@ from app.ledger.attention import (
 )
 from app.ledger.inbox import Trouble
 from app.ledger.installations import OpenInstallation
+from app.ledger.tables import MerchantAccount
+from app.ledger.vault import VaultError
 from app.payments.desk import Desk
 from app.payments.outcome.problems import ProblemKind
 
@@ -43,10 +50,15 @@ class What(StrEnum):
     """What an item is about, the most pressing first."""
 
     INSTALLATION = "installation"
+    UNAUTHORISED = "unauthorised"
+    UNOPENED = "unopened"
     KEYS = "keys"
+    ADDRESS = "address"
     UNDELIVERED = "undelivered"
     REFUSED = "refused"
+    DISPUTE = "dispute"
     MISMATCH = "mismatch"
+    PAID_TWICE = "paid twice"
     WAITING = "waiting"
     SEALED = "sealed"
     FAILED = "failed"
@@ -54,8 +66,13 @@ class What(StrEnum):
     UNMATCHED = "unmatched"
 
 
-OF_PAYMENTS = {each: ProblemKind(each) for each in (What.REFUSED, What.MISMATCH, What.WAITING)}
+OF_PAYMENTS = {
+    each: ProblemKind(each) for each in (What.REFUSED, What.DISPUTE, What.MISMATCH, What.PAID_TWICE, What.WAITING)
+}
 """Items of which each payment is a task of its own."""
+
+OF_ACCOUNTS = (What.UNOPENED, What.KEYS, What.ADDRESS)
+"""Items of which the merchant account is the task, however many payments they hinder."""
 
 OF_NOTIFICATIONS = {each: Trouble(each) for each in (What.SEALED, What.FAILED, What.UNREADABLE, What.UNMATCHED)}
 
@@ -92,13 +109,16 @@ async def open_items(desk: Desk, installation: OpenInstallation) -> list[Item]:
     """Return what needs a person in that store, the most pressing first; four queries, however much it is."""
     patient_until = desk.now() - PATIENCE
     async with desk.database.transaction() as session:
-        accounts = await accounts_of(session, installation.id)
+        rows = await accounts_of(session, installation.id)
+        accounts = {each.id: each.name for each in rows}
         problems = await problems_counted(session, installation.id)
         troubles = await troubles_counted(session, list(accounts), failing_since=patient_until)
         events = await undelivered(session, installation.id, before=patient_until)
-    found = [*_of_payments(problems, accounts), *_of_notifications(troubles, accounts)]
-    if installation.pending_token is not None or not installation.verified:
+    found = [*_unopened(desk, rows), *_of_payments(problems, accounts), *_of_notifications(troubles, accounts)]
+    if not installation.verified:  # what strangers bring to one that works is no news
         found.append(Item(What.INSTALLATION))
+    elif installation.unauthorised_since is not None:
+        found.append(Item(What.UNAUTHORISED, since=installation.unauthorised_since))
     if events is not None:
         found.append(_of_saleor(events))
     order = list(What)
@@ -110,8 +130,18 @@ def tasks(items: Iterable[Item]) -> int:
     return sum(each.tasks for each in items)
 
 
+def _unopened(desk: Desk, accounts: Iterable[MerchantAccount]) -> Iterable[Item]:
+    """Of accounts that are in use: with keys that do not open nothing can be sent, looked up or verified."""
+    for each in accounts:
+        try:
+            desk.accounts.keys(each)
+        except VaultError:
+            if each.enabled:
+                yield Item(What.UNOPENED, each.id, each.name)
+
+
 def _of_payments(problems: Sequence[Counted], accounts: dict[str, str]) -> Iterable[Item]:
-    for what in (What.KEYS, *OF_PAYMENTS):
+    for what in (*OF_ACCOUNTS, *OF_PAYMENTS):
         for account_id, name in accounts.items():
             theirs = [each for each in problems if each.account_id == account_id and what in each.name.split("+")]
             if theirs:

@@ -12,17 +12,20 @@ AT_ONCE = 200
 
 
 async def mark_looked_at(desk: Desk, installation_id: int, order_id: str) -> tuple[str, ...] | None:
-    """Take away from a payment what somebody has looked at; return its words. None: the store has no such payment."""
+    """Take away from a payment what somebody has looked at; return its words. None: the store has no such payment.
+
+    What is about an operation that is still open stays: it is there until that has ended (``problems.looked_at``).
+    """
     async with desk.database.transaction() as session:
         sheet = await load_by_order(session, order_id, installation_id=installation_id)
-        return None if sheet is None else looked_at(sheet.payment)
+        return None if sheet is None else looked_at(sheet.payment, sheet.operations)
 
 
 async def mark_notifications_looked_at(desk: Desk, installation_id: int, what: What) -> int:
     """Take away all notifications of that kind from what needs somebody; return how many there were."""
     async with desk.database.transaction() as session:
         accounts = await accounts_of(session, installation_id)
-        return await forget_trouble(session, list(accounts), OF_NOTIFICATIONS[what])
+        return await forget_trouble(session, [each.id for each in accounts], OF_NOTIFICATIONS[what])
 
 
 async def tell_refused_again(desk: Desk, installation_id: int, order_id: str | None = None) -> int:

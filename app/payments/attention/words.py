@@ -26,11 +26,32 @@ WORDS: Mapping[What, Words] = {
         "Activate the app in the Dashboard, under Extensions. If it is active, install it again: nothing gets lost.",
         "saleor-gateway installations list",
     ),
+    What.UNAUTHORISED: Words(
+        "Saleor does not let the app in",
+        "The app was removed from this Saleor or switched off there. Saleor is told of no payment until it is back.",
+        "Activate the app in the Dashboard, under Extensions, or install it again: nothing gets lost.",
+        "saleor-gateway installations list",
+    ),
+    What.UNOPENED: Words(
+        "The keys of a merchant account cannot be opened",
+        "Nobody can pay with this account, nothing can be charged, refunded or looked up, and notifications of the "
+        "gateway are not taken. Nothing was lost.",
+        "The operator must put the key back that is missing in the secret key file, and restart the app. If it is gone "
+        "for good, replace the account's keys in the app.",
+        "saleor-gateway accounts set {account} --rotate-secrets",
+    ),
     What.KEYS: Words(
         "The gateway refuses the keys of a merchant account",
         "Nobody can pay with this account, and nothing can be charged or refunded. Nothing was lost.",
         "Look in the gateway's merchant portal for the account's keys and replace them in the app.",
         "saleor-gateway accounts set {account} --rotate-secrets",
+    ),
+    What.ADDRESS: Words(
+        "What answers at an account's address is not the gateway",
+        "A firewall or proxy on the way refuses the app's calls, or the address is wrong. What was asked may have been "
+        "done or not: the app goes on looking it up.",
+        "The operator lets the app's calls through, or corrects the account's address. Then try the account out.",
+        "saleor-gateway accounts check {account}",
     ),
     What.UNDELIVERED: Words(
         "Saleor does not take what it must be told",
@@ -44,10 +65,23 @@ WORDS: Mapping[What, Words] = {
         "Compare the order in Saleor with the payment's page. Mend in Saleor what it names, then tell it again.",
         "saleor-gateway events list --refused",
     ),
+    What.DISPUTE: Words(
+        "A payer disputes a payment",
+        "The payer's bank may take the money back, or has done so. What is disputed is not offered to be refunded.",
+        "Answer the dispute in the merchant portal before its time is over. Mark it here when it has ended.",
+        "saleor-gateway payments list --problems",
+    ),
     What.MISMATCH: Words(
         "The gateway's word does not agree with what was asked",
         "Nothing of it is booked in Saleor. What is true is what the merchant portal shows.",
-        "Compare the payment with the merchant portal. Refund there what should not have been paid, then mark it here.",
+        "Compare the payment with the merchant portal, and refund there what should not have been paid. Settle by hand "
+        "what is still open; mark here what has ended.",
+        "saleor-gateway payments list --problems",
+    ),
+    What.PAID_TWICE: Words(
+        "The same was paid twice",
+        "Two payments cover one checkout or order. Both are booked in Saleor, and the customer has paid too much.",
+        "Open both payments: each names the other. Refund one of them, or release it if it is only reserved.",
         "saleor-gateway payments list --problems",
     ),
     What.WAITING: Words(

@@ -13,7 +13,7 @@ from app.gateway.models import PaymentRecord
 from app.ledger.installations import OpenInstallation
 from app.ledger.sheets import Sheet
 from app.ledger.tables import MerchantAccount, State
-from app.payments.begin.attempts import close_replaced
+from app.payments.begin.attempts import compare
 from app.payments.begin.intent import record_intent
 from app.payments.begin.outcome import post_outcome
 from app.payments.begin.recorded import as_recorded
@@ -27,8 +27,8 @@ from app.payments.outcome.answers import session_answer
 from app.payments.outcome.apply import Posting, apply, conclude
 from app.payments.outcome.errors import post_error
 from app.payments.outcome.problems import keys_accepted
-from app.payments.outcome.references import keep_if_told
-from app.payments.outcome.seen import seen_in
+from app.payments.outcome.references import keep_reference
+from app.payments.outcome.seen import gateway_id_of, seen_in
 from app.payments.plan.direct import DirectPlan, browser_of, check_cards_taken, check_names, plan_direct
 from app.payments.plan.terms import Terms, terms_of
 from app.saleor.answers import SessionAnswer
@@ -45,9 +45,11 @@ async def pay_directly(
     deadline: Deadline,
 ) -> SessionAnswer:
     """Pay with the card in ``data.card``, and answer how it went. Raises Refusal before anything is recorded."""
-    plan = await _plan(desk, event, account)
+    plan = await _plan(desk, event, installation, account)
     client = desk.gateways.client(plan.terms.account)  # keys that do not open fail here, while nothing is recorded yet
-    written = await record_intent(desk, event, installation, plan.terms, plan.request, expires_at=None)
+    written = await record_intent(
+        desk, event, installation, plan.terms, plan.request, expires_at=None, deadline=deadline
+    )
     if written is None:
         return await as_recorded(desk, installation, event.transaction.id)
     sheet = await _pay(desk, client, plan, written, event, deadline=deadline)
@@ -57,22 +59,23 @@ async def pay_directly(
 async def _plan(
     desk: Desk,
     event: TransactionInitializeSession | TransactionProcessSession,
+    installation: OpenInstallation,
     account: MerchantAccount | None,
 ) -> DirectPlan:
     """Check everything else before the card is opened."""
-    terms = terms_of(event, account, desk.addresses)
+    terms = terms_of(event, account, desk.addresses, installation.saleor_api_url)
     check_cards_taken(terms.account)
     check_names(terms)
     browser = browser_of(terms, event.customer_ip_address)
-    return plan_direct(terms, browser, await _opened(desk, terms, event.source.id))
+    return plan_direct(terms, browser, await _opened(desk, terms, installation, event.source.id))
 
 
-async def _opened(desk: Desk, terms: Terms, source_id: str) -> Means:
-    now = desk.now()
-    keys = {key.kid: key for key in await opening_keys(desk.card_keys, now)}
+async def _opened(desk: Desk, terms: Terms, installation: OpenInstallation, source_id: str) -> Means:
+    now, book = desk.now(), desk.card_keys.of(installation.id)
+    keys = {key.kid: key for key in await opening_keys(book, now)}
 
     def private_jwk(kid: str) -> str | None:
-        return desk.card_keys.private_jwk(keys[kid]) if kid in keys else None
+        return book.private_jwk(keys[kid]) if kid in keys else None
 
     sealed = terms.data.card or ""
     # Reading the key and opening with it takes the processor a moment, in which others are served.
@@ -102,16 +105,14 @@ async def _pay(
         if isinstance(outcome, GatewayError):
             post_error(sheet, create, outcome, posting)
         else:
-            create.operation_id = create.operation_id or outcome.payment_id
+            create.operation_id = create.operation_id or gateway_id_of(outcome)
             seen = seen_in(outcome, sheet.payment.language)
             apply(sheet, account.pos_id, [seen] if seen else [], posting)
             conclude(sheet, create, State.UNKNOWN, posting, message=_DOES_NOT_FIT)
-            if account.cancel_older:
-                close_replaced(attempts, sheet.payment, event.source, posting)
-        keep_if_told(sheet)
+            compare(attempts, sheet.payment, posting, replacing=account.cancel_older)
+        keep_reference(sheet.payment, sheet.create)
 
-    closing = isinstance(outcome, PaymentRecord) and account.cancel_older
-    sheet = await post_outcome(desk, written, post, among=event if closing else None)
+    sheet = await post_outcome(desk, written, post, among=event if isinstance(outcome, PaymentRecord) else None)
     if not isinstance(outcome, GatewayError):
         await keys_accepted(desk, account.id, sheet)
     return sheet

@@ -33,6 +33,6 @@ async def offer(
             "expiresInSeconds": account.order_timeout,
         }
         if account.pci_dss_confirmed_at is not None:
-            key = await offered_key(desk.card_keys, desk.now())
+            key = await offered_key(desk.card_keys.of(installation.id), desk.now())
             data |= {"modes": ["hosted", "direct"], "card": {"jwk": key.public_jwk, "alg": ALG, "enc": ENC}}
     return GatewayConfigAnswer(data=data)

@@ -9,12 +9,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import structlog
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.ledger.begun import Begun, Others, load_begun
+from app.ledger.begun import Begun, load_begun
+from app.ledger.errors import DatabaseUnavailableError
 from app.ledger.sheets import Sheet, row_id_of
+from app.payments.begin.intent import others_of
 from app.payments.desk import Desk
 from app.saleor.events import SessionEvent
+
+log = structlog.get_logger(__name__)
 
 Post: TypeAlias = Callable[[Sheet, Sequence[Sheet]], None]
 
@@ -23,13 +28,18 @@ async def post_outcome(desk: Desk, written: Sheet, post: Post, *, among: Session
     """Let ``post`` change the sheet of a payment that was just begun, commit that, and return it.
 
     ``post`` also gets the sheets of all attempts to pay what ``among`` is about, oldest first, this one among them; it
-    is called again, with sheets that are read anew, when a transaction came to nothing.
+    is called again, with sheets that are read anew, when a transaction came to nothing, or nobody knows whether it did.
     """
     payment_id, others = row_id_of(written.payment), None
     if among is not None:
-        others = Others(among.source.id, [among.transaction.id, *(each.id for each in among.source.transactions)])
+        others = others_of(among)
     begun = Begun(payment_id, written.payment.installation_id, written, others)
-    attempts = await desk.database.together(_post_all, _Posted(begun, post))
+    posted = _Posted(begun, post)
+    try:
+        attempts = await desk.database.together(_post_all, posted)
+    except DatabaseUnavailableError as error:  # the gateway will not say it again: once more, before it is looked up
+        log.warning("outcome not posted", error=str(error))
+        attempts = await desk.database.together(_post_all, posted)
     desk.wake_for(attempts)
     return next(each for each in attempts if each.payment.id == payment_id)
 

@@ -2,9 +2,10 @@
 
 from app.ledger.installations import OpenInstallation
 from app.ledger.sheets import load_by_transaction
+from app.ledger.tables import State
 from app.payments.desk import Desk
 from app.payments.outcome.answers import session_answer
-from app.payments.outcome.references import keep_if_told
+from app.payments.outcome.references import keep_reference
 from app.saleor.answers import SessionAnswer
 
 
@@ -19,12 +20,16 @@ async def as_recorded(desk: Desk, installation: OpenInstallation, transaction_id
 async def recorded_answer(desk: Desk, installation: OpenInstallation, transaction_id: str) -> SessionAnswer | None:
     """Return where the payment of a Saleor transaction stands; None when nothing is recorded of it.
 
-    The reference that the answer names is kept before it is given (laws of money, 9).
+    The reference that the answer names is kept before it is given (laws of money, 9). While Saleor reads that it has
+    failed, nothing else is told of it: should it have succeeded after all, that comes after the failure (5).
     """
     async with desk.database.transaction() as session:
         sheet = await load_by_transaction(session, installation.id, transaction_id)
         if sheet is None:
             return None
-        keep_if_told(sheet)
+        keep_reference(sheet.payment, sheet.create)
         page = desk.addresses.payment_page(installation.saleor_api_url, sheet.payment.order_id)
-        return session_answer(sheet, page)
+        answer = session_answer(sheet, page)
+        if sheet.create.state is State.FAILURE:
+            sheet.create.answer_awaited_until = desk.now() + desk.schedule.answer_window
+        return answer

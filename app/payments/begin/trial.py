@@ -27,6 +27,7 @@ from app.payments.outcome.problems import keys_accepted
 from app.payments.outcome.references import order_id_of
 from app.payments.plan.language import page_language
 from app.payments.plan.terms import check_account, check_amount
+from app.payments.plan.typed import check_typed
 from app.payments.refusal import Refusal, RefusalCode
 
 SMALLEST = Decimal("1.00")
@@ -72,7 +73,8 @@ async def begin_trial(desk: Desk, account: MerchantAccount, trial: Trial) -> She
     The same wish twice is one payment. Raises Refusal: then nothing was asked and nothing is recorded.
     """
     deadline = Deadline(desk.schedule.budget.total_seconds())
-    request = _request(desk, account, trial)
+    store = await desk.installations.get(account.installation_id)
+    request = _request(desk, account, trial, store.saleor_api_url)
     client = desk.gateways.client(account)  # keys that do not open fail here, while nothing is recorded yet
     written = await _record_intent(desk, account, trial, request)
     if written is None:
@@ -91,11 +93,13 @@ async def begin_trial(desk: Desk, account: MerchantAccount, trial: Trial) -> She
     return sheet
 
 
-def _request(desk: Desk, account: MerchantAccount, trial: Trial) -> HostedPayment:
+def _request(desk: Desk, account: MerchantAccount, trial: Trial, saleor_api_url: str) -> HostedPayment:
     """Return what the gateway is asked (gateway interface, 1b): no products and no shares, nothing was sold."""
     check_amount(trial.amount)
     check_account(account, "", trial.currency)
-    order_id = order_id_of(trial.transaction_id)
+    typed = {"customer_email": trial.email, "customer_fname": trial.first_name, "customer_lname": trial.last_name}
+    check_typed(typed, trial.language)
+    order_id = order_id_of(trial.transaction_id, saleor_api_url)
     said: dict[str, Any] = {
         "amount": trial.amount.quantize(Decimal("0.01")),
         "currency": trial.currency,

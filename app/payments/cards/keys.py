@@ -1,7 +1,7 @@
 """Which card key is offered to storefronts, which ones still open, and when a new one is made.
 
 A key is offered for 30 days. A storefront's page may have been open for long when its shopper pays, so a key still
-opens for a day after a newer one has taken its place; then it is deleted.
+opens for a day after a newer one has taken its place; then it is deleted. Each store has keys of its own.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from typing import Any
 
 from joserfc.jwk import RSAKey
 
-from app.ledger.card_keys import CardKeyBook
+from app.ledger.card_keys import StoreCardKeys
 from app.ledger.tables import CardKey
 
 ALG, ENC = "RSA-OAEP-256", "A256GCM"
@@ -22,7 +22,7 @@ GRACE = timedelta(days=1)
 _BITS = 2048
 
 
-async def offered_key(book: CardKeyBook, now: datetime) -> CardKey:
+async def offered_key(book: StoreCardKeys, now: datetime) -> CardKey:
     """Return the key that storefronts encrypt for. Makes one if there is none that is young enough."""
     young = now - OFFERED_FOR
     keys = await opening_keys(book, now)
@@ -31,7 +31,7 @@ async def offered_key(book: CardKeyBook, now: datetime) -> CardKey:
     return await _add_new(book, now, unless_since=young)
 
 
-async def opening_keys(book: CardKeyBook, now: datetime) -> Sequence[CardKey]:
+async def opening_keys(book: StoreCardKeys, now: datetime) -> Sequence[CardKey]:
     """Return the keys that open at this moment, newest first; those that never will again are deleted."""
     keys = await book.all()
     outdated = outdated_among(keys, now)
@@ -40,7 +40,7 @@ async def opening_keys(book: CardKeyBook, now: datetime) -> Sequence[CardKey]:
     return [key for key in keys if key.kid not in outdated]
 
 
-async def rotate(book: CardKeyBook, now: datetime, *, forget_old: bool = False) -> CardKey:
+async def rotate(book: StoreCardKeys, now: datetime, *, forget_old: bool = False) -> CardKey:
     """Make a new key and offer it from now on; return it.
 
     ``forget_old``: the old ones open no more, for when somebody else may have them. Shoppers whose page was open
@@ -58,7 +58,7 @@ def outdated_among(newest_first: Sequence[CardKey], now: datetime) -> frozenset[
     return frozenset(old.kid for newer, old in pairwise(newest_first) if newer.created_at + GRACE <= now)
 
 
-async def _add_new(book: CardKeyBook, now: datetime, *, unless_since: datetime | None) -> CardKey:
+async def _add_new(book: StoreCardKeys, now: datetime, *, unless_since: datetime | None) -> CardKey:
     # It takes the processor a moment, in which others are served.
     public, private = await asyncio.to_thread(_new_pair)
     return await book.add(public, private, now=now, unless_since=unless_since)

@@ -39,15 +39,17 @@ def open_sealed(
     """Return what the shopper pays with. Raises Refusal.
 
     ``private_jwk`` gives the private key (JSON text) that opens what was encrypted for a key id, or None.
-    ``paid_for`` is the id of the checkout or order. ``language`` is that of the shopper, who reads what is wrong with
-    a card.
+    ``paid_for`` is the id of the checkout or order, which the content must name: whoever gets hold of it pays for
+    nothing else with it. ``language`` is that of the shopper, who reads what is wrong with a card.
     """
     private = private_jwk(_key_id(sealed))
     if private is None:
         raise _outdated("was encrypted for a key that is not accepted any more")
     content = _read(_plaintext(sealed, private))
     _check_fresh(content.get("at"), now)
-    if content.get("for") not in {None, paid_for}:
+    if "for" not in content:
+        raise _unreadable("does not say in `for` which checkout or order it pays for", f"{FIELD}.for")
+    if content["for"] != paid_for:
         raise _unreadable("was encrypted for another checkout or order")
     return _means(content, language, now)
 

@@ -3,23 +3,30 @@
 There are two doors at which they ask, Saleor's (``requested``) and our own (``by_staff``), and one way from there.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeAlias
 
+import structlog
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from app.gateway.errors import KeysNotOpened
+from app.ledger.errors import CommitUnknownError
 from app.ledger.sheets import Sheet
 from app.ledger.tables import Kind, MerchantAccount, Operation, State
+from app.payments.change.answering import answered, ask_again, asked_by, refund_of
 from app.payments.change.asked import Asked, wish
 from app.payments.change.impossible import why_not, why_not_strictly
 from app.payments.change.send import send
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
+from app.payments.look_up import opened
 from app.payments.outcome.apply import Posting, note
 from app.payments.outcome.balance import ZERO, Balance, balance
 from app.payments.outcome.closing import BY_STAFF
+from app.payments.outcome.errors import KEYS_NOT_OPENED
 from app.payments.outcome.references import keep_reference, reference_of_wish
 from app.payments.plan.fiscal import said_again
 from app.payments.plan.terms import check_amount
@@ -27,6 +34,9 @@ from app.payments.refusal import Refusal, RefusalCode
 from app.payments.said import Said
 from app.payments.split.planning import keep_shares, split_of_step
 from app.saleor.answers import AvailableAction
+from app.saleor.errors import StillUnderway
+
+log = structlog.get_logger(__name__)
 
 Find: TypeAlias = Callable[[AsyncSession], Awaitable[Sheet | None]]
 """Finds the sheet that is asked about, and locks it."""
@@ -79,13 +89,39 @@ def _cancellation(now: Balance, strictly: Kind | None) -> Step:
     return step
 
 
-async def act(desk: Desk, asked: Asked, find: Find) -> tuple[Sheet, Operation]:
+async def act(desk: Desk, asked: Asked, find: Find, deadline: Deadline | None = None) -> tuple[Sheet, Operation]:
     """Do what is asked; return the operation that came of it, with its sheet. Raises Refusal.
 
     The same question gets the same answer and calls nobody (laws of money, 4). While another operation of the payment
-    is open, this one is accepted, and sent when its turn comes (3).
+    is open, this one is accepted, and sent when its turn comes (3). ``deadline`` is the request's; None: it begins now.
     """
-    deadline = Deadline(desk.schedule.budget.total_seconds())
+    deadline = deadline or Deadline(desk.schedule.budget.total_seconds())
+    added: list[Operation] = []
+    # What is not recorded in time is not done at all: it must not begin after it was answered as failed.
+    async with asyncio.timeout(deadline.left):
+        try:
+            sheet, operation, account = await _record(desk, asked, find, added)
+        except CommitUnknownError as error:
+            log.warning("nobody knows whether an intent is committed: it is read, or recorded again", error=str(error))
+            sheet, operation, account = await _record(desk, asked, find, added)
+    ours = any(each.created_at == operation.created_at for each in added)
+    if not ours or operation.state is not State.INTENT:
+        return sheet, operation
+    try:
+        sheet = await send(desk, account, sheet, operation, deadline, answering=asked.by is None)
+    except Exception as error:
+        if asked.by is not None:
+            raise
+        # The call may have left, and its intent is committed: it is looked up. Saleor must not hear that it failed.
+        log.exception("outcome not recorded", operation=operation.id)
+        raise StillUnderway("the outcome of what was sent could not be recorded") from error
+    return sheet, sheet.by_id(operation.id)
+
+
+async def _record(
+    desk: Desk, asked: Asked, find: Find, added: list[Operation]
+) -> tuple[Sheet, Operation, MerchantAccount]:
+    """Return the recorded operation that answers to what is asked; one that is new is in ``added``, too."""
     async with desk.database.transaction() as session:
         sheet = await find(session)
         account = None if sheet is None else await session.get(MerchantAccount, sheet.payment.account_id)
@@ -97,20 +133,19 @@ async def act(desk: Desk, asked: Asked, find: Find) -> tuple[Sheet, Operation]:
             await session.flush()
             await keep_shares(session, operation, sheet)
             _tell_saleor(desk, session, sheet, operation)
-        if not fresh or operation.state is not State.INTENT:
-            if asked.by is None:  # who is answered now is told the reference that the operation keeps
-                keep_reference(sheet.payment, operation)
-            return sheet, operation
-    sheet = await send(desk, account, sheet, operation, deadline, answering=asked.by is None)
-    return sheet, sheet.by_id(operation.id)
+            added.append(operation)
+        if asked.by is None and not (added and operation.state is State.INTENT):
+            keep_reference(sheet.payment, operation)  # who is answered now is told the reference that it keeps
+            if operation.state is not State.INTENT:  # else another webhook is asking the gateway for it right now
+                answered(sheet, operation, desk)
+            session.add_all(sheet.events)
+        return sheet, operation, account
 
 
 def _find_or_add(
     desk: Desk, session: AsyncSession, sheet: Sheet, asked: Asked, account: MerchantAccount
 ) -> tuple[Operation, bool]:
-    known = sheet.by_key(asked.key)
-    if known is not None and not asked.is_repeated_by(known):
-        raise Refusal(RefusalCode.NOT_POSSIBLE, Said("This was sent before, and asked for something else then."))
+    known, key = _known(desk, sheet, asked)
     if known is not None:
         return known, False
     if asked.currency != sheet.payment.currency:
@@ -118,13 +153,46 @@ def _find_or_add(
             RefusalCode.CURRENCY_NOT_SUPPORTED,
             Said("This payment is in %(currency)s.", currency=sheet.payment.currency),
         )
-    operation = _added(desk, sheet, asked, account)
+    operation = _added(desk, sheet, asked, account, key)
+    if not operation.state.final:
+        _check_keys(desk, account)
     session.add(operation)
     sheet.operations.append(operation)
     return operation, True
 
 
-def _added(desk: Desk, sheet: Sheet, asked: Asked, account: MerchantAccount) -> Operation:
+def _known(desk: Desk, sheet: Sheet, asked: Asked) -> tuple[Operation | None, str]:
+    """Return the operation that answers to a question, and the key of the question; None: nobody has asked it before.
+
+    Of several requests of Saleor's that this one can be, it is one that is not recorded yet. A granted refund is known
+    by its id, whatever key or amount it comes with: it is paid out once.
+    """
+    repeated = sheet.by_digest(asked.digest) if asked.digest else None
+    if repeated is not None:
+        return repeated, repeated.idempotency_key
+    fresh = next((key for key in asked.keys if sheet.by_key(key) is None), None)
+    made = None if asked.granted is None else refund_of(sheet, asked.granted.id)
+    if made is not None:
+        if fresh is not None:
+            ask_again(sheet, made, fresh, asked.digest, desk)
+        return made, made.idempotency_key
+    if fresh is not None:
+        return None, fresh
+    known = sheet.by_key(asked.keys[0])
+    if known is None or not asked.is_repeated_by(known):
+        raise Refusal(RefusalCode.NOT_POSSIBLE, Said("This was sent before, and asked for something else then."))
+    return known, known.idempotency_key
+
+
+def _check_keys(desk: Desk, account: MerchantAccount) -> None:
+    """Refuse what could not be sent before it is an intent: nobody would know when it can be."""
+    try:
+        opened(desk, account)
+    except KeysNotOpened:
+        raise Refusal(RefusalCode.NOT_POSSIBLE, Said(KEYS_NOT_OPENED)) from None
+
+
+def _added(desk: Desk, sheet: Sheet, asked: Asked, account: MerchantAccount, key: str) -> Operation:
     """Return a new operation: the intent, one that has to wait, or one that is refused by how the payment stands.
 
     Such a refusal is recorded too, if it is Saleor that asks. When the same question comes again, the payment may stand
@@ -148,10 +216,10 @@ def _added(desk: Desk, sheet: Sheet, asked: Asked, account: MerchantAccount) -> 
         step, state, message = Step(_KINDS[asked.action], amount), State.FAILURE, refusal.message
     if asked.by is not None and step.kind is Kind.CANCEL:
         more["why"] = BY_STAFF
-    return Operation(
+    operation = Operation(
         payment_id=sheet.create.payment_id,
         kind=step.kind,
-        idempotency_key=asked.key,
+        idempotency_key=key,
         state=state,
         amount=step.amount,
         currency=sheet.payment.currency,
@@ -163,11 +231,15 @@ def _added(desk: Desk, sheet: Sheet, asked: Asked, account: MerchantAccount) -> 
         },
         asked_by_saleor=asked.by is None,
         asked_by=asked.by,
+        granted_refund_id=None if asked.granted is None else asked.granted.id,
         message=message,
         next_look_at=desk.schedule.after_intent(now) if state is State.INTENT else None,
         created_at=now,
         updated_at=now,
     )
+    if asked.by is None:
+        asked_by(operation, key, asked.digest, desk)
+    return operation
 
 
 def _tell_saleor(desk: Desk, session: AsyncSession, sheet: Sheet, operation: Operation) -> None:

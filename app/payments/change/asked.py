@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from app.ledger.tables import Kind, Operation
+from app.payments.outcome.reading import ACTIONS
 from app.saleor.answers import AvailableAction
 from app.saleor.events import GrantedRefund
 from app.saleor.source import Order
@@ -20,8 +21,10 @@ _WISHES = {
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question. ``key`` tells it from every other one (laws of money, 4).
+    """One question. ``keys`` tell it from every other one (laws of money, 4).
 
+    There is one key, unless Saleor has asked for several things at the same moment: then it is about one of them, and
+    the newest comes first. ``digest`` is that of Saleor's webhook: the same delivery is the same question.
     ``by`` is who of the staff asks at our own door, as Saleor or the terminal names the person; None: Saleor asks. A
     cancelation of Saleor means whatever can be cancelled; staff of ours mean ``strictly`` a void or a cancel.
     ``granted`` and ``order`` are those of a granted refund, ``taken_from`` are the shares of a refund, if somebody has
@@ -31,7 +34,8 @@ class Asked:
     action: AvailableAction
     amount: Decimal
     currency: str
-    key: str
+    keys: tuple[str, ...]
+    digest: str = ""
     by: str | None = None
     strictly: Kind | None = None
     granted: GrantedRefund | None = None
@@ -46,14 +50,15 @@ class Asked:
     def is_repeated_by(self, recorded: Operation) -> bool:
         """Return whether an operation with the same key was asked for in the same words.
 
-        Saleor gives each question a key of its own. A form of ours could have been filled in anew.
+        Saleor gives each question a key of its own, but does not say which of several it is about. A form of ours could
+        have been filled in anew.
         """
         said: dict[str, Any] = recorded.request
-        return self.by is None or (
-            recorded.kind is self.strictly
-            and (self.action is AvailableAction.CANCEL or Decimal(said["amount"]) == self.amount)
-            and (self.chosen is None or self.chosen == said.get("chosen"))
-        )
+        same = self.action is AvailableAction.CANCEL or Decimal(said["amount"]) == self.amount
+        if self.by is None:
+            return ACTIONS[recorded.kind] is self.action and same
+        chosen = self.chosen is None or self.chosen == said.get("chosen")
+        return recorded.kind is self.strictly and same and chosen
 
 
 def wish(operation: Operation) -> str:

@@ -12,18 +12,12 @@ from app.payments.change.act import Step, act, step_for
 from app.payments.change.asked import Asked
 from app.payments.desk import Desk
 from app.payments.outcome.balance import ZERO, Balance
+from app.payments.outcome.reading import ACTIONS
 from app.payments.plan.terms import check_amount
 from app.payments.refusal import Refusal, RefusalCode
 from app.payments.said import Said
 from app.payments.split.choice import readable
 from app.saleor.answers import AvailableAction
-
-_ACTIONS = {
-    Kind.CAPTURE: AvailableAction.CHARGE,
-    Kind.REFUND: AvailableAction.REFUND,
-    Kind.VOID: AvailableAction.CANCEL,
-    Kind.CANCEL: AvailableAction.CANCEL,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +45,7 @@ def possible(now: Balance) -> dict[Kind, Step]:
 def at_most(kind: Kind, now: Balance) -> Step:
     """Return the most that can be done of a kind. Raises Refusal when that is nothing. Pure."""
     step = possible(now).get(kind)
-    return step_for(_ACTIONS[kind], ZERO, now, strictly=kind) if step is None else step
+    return step_for(ACTIONS[kind], ZERO, now, strictly=kind) if step is None else step
 
 
 async def ask_for(
@@ -84,10 +78,10 @@ async def _asked(desk: Desk, order_id: str, wish: Wish, installation_id: int | N
     if sheet is None:
         raise Refusal(RefusalCode.UNKNOWN_PAYMENT, Said("There is no such payment."))
     return Asked(
-        action=_ACTIONS[wish.kind],
+        action=ACTIONS[wish.kind],
         amount=ZERO if amount is None else amount,
         currency=sheet.payment.currency,
-        key=f"staff:{wish.key}",
+        keys=(f"staff:{wish.key}",),
         by=wish.by[:200],
         strictly=wish.kind,
         taken_from=taken_from,

@@ -12,7 +12,6 @@ from app.ledger.tables import Kind, MerchantAccount, Operation, State
 from app.payments.desk import Desk
 from app.payments.outcome.apply import Posting, apply, conclude
 from app.payments.outcome.balance import balance
-from app.payments.outcome.closing import being_begun_anew
 from app.payments.outcome.mapper import believable
 from app.payments.outcome.problems import looked_at
 from app.payments.refusal import Refusal, RefusalCode
@@ -35,7 +34,7 @@ def operation_to_settle(sheet: Sheet, row_id: int | None = None) -> Operation:
             if each.id == row_id:
                 return each
         raise _refusal(f"This payment has no operation {row_id}.")
-    kinds = {Kind.CREATE, Kind.CAPTURE, Kind.VOID, Kind.REFUND}
+    kinds = {Kind.CREATE, Kind.CAPTURE, Kind.VOID, Kind.REFUND, Kind.DISPUTE}
     found = [
         each
         for each in sheet.operations
@@ -67,12 +66,12 @@ def settle_by_hand(sheet: Sheet, operation: Operation, decision: Decision, pos_i
         "at": posting.now.isoformat(),
     }
     operation.next_look_at = None
-    looked_at(sheet.payment)
     if moves:
         if decision.state is State.SUCCESS:
             operation.amount = amount
         conclude(sheet, operation, decision.state, posting, message=f"Settled by {decision.by}: {decision.reason}")
     operation.inferred = False
+    looked_at(sheet.payment, sheet.operations)
     apply(sheet, pos_id, [], posting)  # what follows from it: the rest of a reservation, a page to close, who waits
 
 
@@ -99,7 +98,7 @@ def _check(sheet: Sheet, operation: Operation, decision: Decision, amount: Decim
     if state is State.WAITING:
         raise _refusal("It has not been sent yet: it waits for the operation before it.")
     on_its_way = state is State.INTENT and posting.now < posting.schedule.after_intent(operation.updated_at)
-    if on_its_way or being_begun_anew(sheet, posting.schedule, posting.now):
+    if on_its_way:
         raise _refusal("The gateway is being asked at this moment: try again in a minute.")
     if state is State.SUCCESS and (decision.state is not state or amount != operation.amount):
         raise _refusal("It has succeeded, and Saleor has booked it: what is wrong is corrected by a refund, or there.")

@@ -86,6 +86,8 @@ def _too_much(amount: Decimal, now: Balance) -> Said:
         gone.append(Said("%(sum)s is refunded already", sum=now.sum(now.refunded)))
     if now.refunding:
         gone.append(Said("%(sum)s is being refunded", sum=now.sum(now.refunding)))
+    if now.disputed:
+        gone.append(Said("%(sum)s is disputed by the payer, or was charged back", sum=now.sum(now.disputed)))
     of_what = Listed(tuple(gone))
     if not now.refundable:
         return Said("%(why)s: nothing is left to refund.", why=of_what)

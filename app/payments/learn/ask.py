@@ -2,14 +2,16 @@
 
 from dataclasses import dataclass
 
-from app.gateway.errors import GatewayError
-from app.gateway.models import OperationRecord, PaymentRecord
+from app.gateway.errors import GatewayError, KeysNotOpened
+from app.gateway.models import Records
 from app.gateway.models.values import Method
 from app.ledger.sheets import Sheet, find_by_order, load_by_order, row_id_of
 from app.ledger.tables import Flow, Kind, MerchantAccount, Operation, State
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
-from app.payments.learn.settle import look, shown_at_gateway
+from app.payments.learn.settle import look
+from app.payments.learn.unreadable import mind_unreadable
+from app.payments.look_up import opened, shown_at_gateway
 from app.payments.outcome.apply import Posting, apply
 from app.payments.outcome.balance import in_flight
 from app.payments.refusal import Refusal, RefusalCode
@@ -47,7 +49,10 @@ async def ask_now(desk: Desk, order_id: str) -> GatewayError | None:
 async def ask_to_notify(desk: Desk, order_id: str) -> list[Resent]:
     """Ask the gateway to notify us again of everything that was done with a payment (gateway interface, 9)."""
     sheet, account = await _read(desk, order_id)
-    client = desk.gateways.client(account)
+    try:
+        client = opened(desk, account)
+    except KeysNotOpened as error:
+        return [Resent(Method.PURCHASE if sheet.payment.flow is Flow.CHARGE else Method.AUTH, 0, error)]
     first = Method.PURCHASE if sheet.payment.flow is Flow.CHARGE else Method.AUTH
     done = [first, *(_METHODS[each.kind] for each in sheet.operations if each.kind in _METHODS)]
     answers = []
@@ -61,12 +66,11 @@ async def ask_to_notify(desk: Desk, order_id: str) -> list[Resent]:
     return answers
 
 
-async def records_now(desk: Desk, order_id: str) -> tuple[PaymentRecord | OperationRecord, ...] | GatewayError:
+async def records_now(desk: Desk, order_id: str) -> Records | GatewayError:
     """Return what the gateway has of a payment at this moment, or why it does not say; nothing is made of it."""
     sheet, account = await _read(desk, order_id)
-    client = desk.gateways.client(account)
     try:
-        return await client.order(sheet.payment.order_id, timeout=desk.schedule.budget.total_seconds())
+        return await opened(desk, account).order(sheet.payment.order_id, timeout=desk.schedule.budget.total_seconds())
     except GatewayError as error:
         return error
 
@@ -95,6 +99,7 @@ async def _compare(desk: Desk, account: MerchantAccount, sheet: Sheet, deadline:
         locked = await load_by_order(session, sheet.payment.order_id)
         assert locked is not None  # noqa: S101 - payments are never deleted
         apply(locked, account.pos_id, records, Posting(now=desk.now(), schedule=desk.schedule))
+        mind_unreadable(locked, records, desk.now())
         session.add_all([*locked.operations, *locked.events])
     desk.wake_for([locked])
     return None

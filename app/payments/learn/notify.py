@@ -7,14 +7,14 @@ import structlog
 
 from app.gateway.errors import ForgedNotification, UnreadableNotification
 from app.gateway.notification import SignedButUnreadable, read_data, read_notification
+from app.ledger.attempts import ATTEMPTS
 from app.ledger.inbox import NOTIFICATIONS, Kept, Trouble
 from app.ledger.outbox import EVENTS
 from app.ledger.sheets import LOOKS, load_by_order
-from app.payments.begin.fresh_order import post_former
+from app.ledger.vault import VaultError
 from app.payments.desk import Desk
 from app.payments.outcome.apply import Posting, apply, raise_problem
-from app.payments.outcome.closing import being_begun_anew
-from app.payments.outcome.problems import SEALED, clear
+from app.payments.outcome.problems import ADDRESS, SEALED, clear, open_problems
 from app.payments.outcome.seen import seen_in
 from app.payments.said import Said
 
@@ -35,13 +35,6 @@ class SealedNotification(Exception):  # noqa: N818 - named after what it is
     """No key of ours opens it."""
 
 
-_ANEW = "waits: a webhook is closing the page to open another one"
-
-
-class _NotYet(Exception):  # noqa: N818 - it is no mistake
-    """What the notification tells cannot be judged at this moment."""
-
-
 class Receipt(Enum):
     """What became of a notification at the door."""
 
@@ -50,6 +43,7 @@ class Receipt(Enum):
     UNKNOWN_ACCOUNT = auto()
     FORGED = auto()
     UNREADABLE = auto()
+    UNVERIFIED = auto()  # the account's keys do not open: whoever sends it must send it again
 
 
 async def receive(desk: Desk, account_id: str, form: bytes) -> Receipt:
@@ -58,7 +52,12 @@ async def receive(desk: Desk, account_id: str, form: bytes) -> Receipt:
     if account is None:
         return Receipt.UNKNOWN_ACCOUNT
     try:
-        notification = read_notification(form, desk.gateways.credentials(account).webhook_secrets)
+        secrets = desk.gateways.credentials(account).webhook_secrets
+    except VaultError as error:
+        log.error("notification not verified", account=account_id, error=str(error))  # noqa: TRY400 - the words suffice
+        return Receipt.UNVERIFIED
+    try:
+        notification = read_notification(form, secrets)
     except ForgedNotification:
         log.warning("forged notification", account=account_id)
         return Receipt.FORGED
@@ -93,9 +92,6 @@ async def digest(desk: Desk, notification_id: int) -> str | None:
     notification = await desk.inbox.get(notification_id)
     try:
         outcome = await _post(desk, notification)
-    except _NotYet:
-        await desk.inbox.postpone(notification.id, reason=_ANEW, until=desk.now() + desk.schedule.first_settle)
-        return None
     except UnreadableNotification:
         await desk.inbox.settle(notification.id, outcome=UNREADABLE, now=desk.now(), trouble=Trouble.UNREADABLE)
         return UNREADABLE
@@ -109,7 +105,7 @@ async def digest(desk: Desk, notification_id: int) -> str | None:
         return None
     trouble = Trouble.UNMATCHED if outcome == UNMATCHED else None
     await desk.inbox.settle(notification_id, outcome=outcome, now=desk.now(), trouble=trouble)
-    desk.wake(LOOKS, EVENTS)
+    desk.wake(LOOKS, EVENTS, ATTEMPTS)
     return outcome
 
 
@@ -128,13 +124,11 @@ async def _post(desk: Desk, notification: Kept) -> str:
         if seen is None:
             return f"nothing to do for {record.method}"
         clear(sheet.payment, SEALED)
-        if record.order_id != sheet.payment.order_id:
-            outcome = post_former(sheet, seen, desk.now())
-            session.add_all(sheet.events)
-            return outcome
-        if being_begun_anew(sheet, desk.schedule, desk.now()):
-            raise _NotYet
         apply(sheet, account.pos_id, [seen], Posting(now=desk.now(), schedule=desk.schedule, alone=True))
+        if ADDRESS in open_problems(sheet.payment) and sheet.create.next_look_at is None:
+            # Something else answered our call, and yet the gateway has told the outcome: one look tells whether it
+            # answers there again, so that the problem ends by itself (laws of money, 13).
+            sheet.create.next_look_at = desk.schedule.after_end(desk.now())
         session.add_all([*sheet.operations, *sheet.events])
     return f"{seen.kind.value} {seen.state.value}"
 

@@ -3,25 +3,37 @@
 from collections.abc import Sequence
 
 from app.ledger.inbox import Kept
-from app.ledger.outbox import EVENTS
+from app.ledger.outbox import EVENTS, event_with_payment, events_beside, later_events
 from app.ledger.sheets import Sheet
 from app.ledger.tables import EventState, SaleorEvent
 from app.payments.desk import Desk
 from app.payments.learn.notify import digest
+from app.payments.outcome.notes import says_what_is_possible
+from app.payments.outcome.precedence import has_succeeded, is_overtaken, supersede
 
 
 async def tell_again(desk: Desk, event_ids: Sequence[int]) -> list[int]:
     """Let the worker tell Saleor these events again, now; return those for which it will.
 
     For somebody who has mended in Saleor what made it refuse. The problem is gone when Saleor has taken the event. One
-    that waits is told at once; one that has been told, or is not needed any more, is left alone.
+    that waits is told at once; one that has been told, or is not needed any more, is left alone. A failure is never
+    told after the success of the same operation (laws of money, 5).
     """
     again = []
     for event_id in event_ids:
         async with desk.database.transaction() as session:
-            event = await session.get(SaleorEvent, event_id, with_for_update=True)
-            if event is None or event.state not in {EventState.REFUSED, EventState.WAITING}:
+            if await session.get(SaleorEvent, event_id) is None:
                 continue
+            event, payment = await event_with_payment(session, event_id)
+            if event.state not in {EventState.REFUSED, EventState.WAITING}:
+                continue
+            beside = await events_beside(session, event)
+            if is_overtaken(event, beside) or (event.state is EventState.REFUSED and has_succeeded(event, beside)):
+                supersede(payment, event)
+                continue
+            later = await later_events(session, event)
+            if event.state is EventState.REFUSED and any(says_what_is_possible(each) for each in later):
+                event.available_actions = None  # Saleor has heard since what is possible now
             event.state = EventState.WAITING
             event.next_attempt_at = desk.now()
             again.append(event_id)

@@ -8,26 +8,37 @@ from datetime import datetime
 
 import structlog
 
-from app.gateway.errors import BadCredentials, GatewayError
+from app.gateway.errors import GatewayError, KeysNotOpened
+from app.ledger.attempts import ATTEMPTS
 from app.ledger.outbox import EVENTS
 from app.ledger.sheets import LOOKS, Sheet, load_by_operation
-from app.ledger.tables import Kind, MerchantAccount, Operation, Payment, State
+from app.ledger.tables import Kind, MerchantAccount, Operation, State
 from app.payments.change.send import send
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
+from app.payments.learn.unreadable import mind_unreadable
+from app.payments.look_up import opened, shown_at_gateway
 from app.payments.outcome.apply import Posting, apply, conclude, raise_problem
 from app.payments.outcome.balance import balance
 from app.payments.outcome.closing import (
-    LINK_IS_LOST,
     TIME_IS_OVER,
-    being_begun_anew,
     being_closed,
     cancellation,
+    is_looked_up_first,
+    is_pursued,
     link_is_missing,
+    pursue,
 )
-from app.payments.outcome.mapper import Seen
-from app.payments.outcome.problems import KEYS, KEYS_REFUSED, disagrees, keys_accepted, of_waiting
-from app.payments.outcome.seen import seen_in
+from app.payments.outcome.errors import tell_staff
+from app.payments.outcome.lost_page import give_up
+from app.payments.outcome.problems import (
+    ADDRESS,
+    clear,
+    disagrees,
+    keys_accepted,
+    of_waiting,
+)
+from app.payments.outcome.seen import Shown
 from app.payments.refusal import Refusal
 from app.payments.said import Money, Said, marked
 from app.payments.show.names import NAMES
@@ -57,7 +68,7 @@ async def look(
     due = await _due(desk, operation_row_id)
     if due is None:
         return None
-    if due.operation.state is State.WAITING:
+    if due.operation.state is State.WAITING and not is_looked_up_first(due.operation):
         await _take_its_turn(desk, due, deadline)
         return None
     records = await shown_at_gateway(desk, due.account, due.sheet.payment, deadline)
@@ -68,20 +79,8 @@ async def look(
     if unpaid is not None:
         sheet, closing = unpaid
         await send(desk, due.account, sheet, closing, deadline, answering=False)
-    desk.wake(LOOKS, EVENTS)
+    desk.wake(LOOKS, EVENTS, ATTEMPTS)
     return records if isinstance(records, GatewayError) else None
-
-
-async def shown_at_gateway(
-    desk: Desk, account: MerchantAccount, payment: Payment, deadline: Deadline
-) -> tuple[Seen, ...] | GatewayError:
-    """Return what the gateway shows of a payment, or why it does not."""
-    try:
-        found = await desk.gateways.client(account).order(payment.order_id, timeout=deadline.left)
-    except GatewayError as error:
-        log.warning("look-up failed", order_id=payment.order_id, error=str(error))
-        return error
-    return tuple(seen for each in found if (seen := seen_in(each, payment.language)) is not None)
 
 
 async def _due(desk: Desk, operation_row_id: int) -> _Due | None:
@@ -104,6 +103,11 @@ async def _take_its_turn(desk: Desk, due: _Due, deadline: Deadline) -> None:
         if operation.state is not State.WAITING or balance(sheet.payment.flow, sheet.operations).in_flight:
             return
         try:
+            opened(desk, due.account)
+        except KeysNotOpened:
+            operation.next_look_at = now + desk.schedule.longest  # staff are told (attention), and it waits for them
+            return
+        try:
             renew(sheet, operation)
         except Refusal as refusal:
             posting = Posting(now=now, schedule=desk.schedule)
@@ -118,40 +122,52 @@ async def _take_its_turn(desk: Desk, due: _Due, deadline: Deadline) -> None:
 
 
 async def _post(
-    desk: Desk, due: _Due, records: tuple[Seen, ...] | GatewayError, posting: Posting, *, scheduled: bool
+    desk: Desk, due: _Due, records: Shown | GatewayError, posting: Posting, *, scheduled: bool
 ) -> tuple[Sheet, Operation] | None:
-    """Post a look-up. Return a cancellation to be sent, when an unpaid payment page must be closed."""
+    """Post a look-up. Return a cancellation to be sent, when an unpaid payment page must be closed.
+
+    Once no answer with its link can come any more, a page of which nobody has the link is given up, whatever a look-up
+    shows or does not show.
+    """
     closing = None
     async with desk.database.transaction() as session:
         sheet = await load_by_operation(session, due.row_id)
         operation = sheet.by_id(due.row_id)
         operation.looks += scheduled
         operation.looked_at = posting.now
-        if being_begun_anew(sheet, posting.schedule, posting.now):
-            return None
-        if isinstance(records, BadCredentials):
-            raise_problem(sheet, KEYS_REFUSED, posting.now, cause=KEYS)
+        if isinstance(records, GatewayError):
+            tell_staff(sheet, records, posting.now)
         if not isinstance(records, GatewayError):
             apply(sheet, due.account.pos_id, records, posting)
+            mind_unreadable(sheet, records, posting.now)
+            clear(sheet.payment, ADDRESS)
+        if operation.kind is Kind.CREATE and posting.now >= posting.schedule.after_intent(operation.created_at):
+            give_up(sheet, posting)
+        if is_pursued(operation):
+            shown = None if isinstance(records, GatewayError) else records
+            closing = operation if pursue(sheet, operation, shown, posting.schedule, posting.now) else None
+        elif not isinstance(records, GatewayError):
             _conclude_from_silence(sheet, operation, records, posting)
             closing = _close_the_page(sheet, operation, posting)
-        if operation.state.final and not isinstance(records, GatewayError):
+            _is_seen(sheet, due)
+        if operation.state.final and not (
+            isinstance(records, GatewayError) and _is_worth_another_look(operation, posting)
+        ):
             operation.next_look_at = None
-        elif scheduled and operation.next_look_at is not None:
+        elif scheduled and operation.next_look_at is not None and not is_pursued(operation):
             operation.next_look_at = _next_look(sheet, operation, posting)
         _mind_what_is_overdue(sheet, operation, posting)
         session.add_all([*sheet.operations, *sheet.events])
     return None if closing is None else (sheet, closing)
 
 
-def _conclude_from_silence(sheet: Sheet, operation: Operation, records: tuple[Seen, ...], posting: Posting) -> None:
+def _conclude_from_silence(sheet: Sheet, operation: Operation, records: Shown, posting: Posting) -> None:
     """An operation of which the gateway shows nothing, for long enough, did not happen."""
     now, schedule, payment = posting.now, posting.schedule, sheet.payment
-    at_gateway = any(seen.kind is Kind.CREATE for seen in records)
     if operation.operation_id is not None or (operation.kind is Kind.CREATE and disagrees(payment)):
         return  # the gateway has spoken of it: silence does not undo that, and what does not agree is for a person
     if operation.state in {State.INTENT, State.UNKNOWN}:
-        if schedule.settled_by_silence(operation.updated_at, now):
+        if schedule.settled_by_silence(operation.updated_at, now) and _is_silent(sheet, operation, records):
             words = marked("The gateway has no trace of it: nothing was charged or changed")
             conclude(sheet, operation, State.FAILURE, posting, message=words, inferred=True)
         elif operation.state is State.INTENT:
@@ -164,28 +180,41 @@ def _conclude_from_silence(sheet: Sheet, operation: Operation, records: tuple[Se
             for each in sheet.operations
         )
         over = ends is not None and schedule.settled_by_silence(ends, now)
-        if over and (not_closed or not at_gateway):
+        if over and (not_closed or _is_silent(sheet, operation, records)):
             words = marked("The time to pay is over and the gateway knows of no payment")
             conclude(sheet, operation, State.FAILURE, posting, message=words, inferred=True)
 
 
-def _close_the_page(sheet: Sheet, operation: Operation, posting: Posting) -> Operation | None:
-    """Return the intent to cancel a payment that nobody can make any more.
+def _is_silent(sheet: Sheet, operation: Operation, records: Shown) -> bool:
+    """Return whether a look-up that worked tells that ``operation`` did not happen.
 
-    Either its time is over, or its link got lost with the gateway's answer: nobody will ever be sent to that page, so
-    it is closed, and the shopper can begin anew.
+    Of a payment: the gateway says, in its own shape, that it knows no such order. Of what is done to a payment: it
+    shows the payment, as far as it must have come for that, and nothing else. One that shows less may lag behind, and
+    what cannot be read may be it.
     """
+    if records.unreadable:
+        return False
+    if operation.kind is Kind.CREATE:
+        return not records
+    order_id, cancels = sheet.payment.order_id, operation.kind is Kind.CANCEL
+    return any(
+        each.kind is Kind.CREATE and each.order_id == order_id and (cancels or each.state is State.SUCCESS)
+        for each in records
+    )
+
+
+def _close_the_page(sheet: Sheet, operation: Operation, posting: Posting) -> Operation | None:
+    """Return the intent to cancel a payment that nobody can make any more: its time is over."""
     payment, now = sheet.payment, posting.now
     if operation.kind is not Kind.CREATE or operation.state is not State.INIT or disagrees(payment):
         return None
-    lost = link_is_missing(payment) and now >= posting.schedule.after_intent(payment.created_at)
     over = payment.expires_at is not None and now >= payment.expires_at + posting.schedule.expiry_grace
-    if being_closed(sheet) or not (lost or over):
+    if being_closed(sheet) or not over:
         return None
     closing = cancellation(
         payment,
         key=f"close-page-{len(sheet.operations)}",
-        why=LINK_IS_LOST if lost else TIME_IS_OVER,
+        why=TIME_IS_OVER,
         state=State.INTENT,
         next_look_at=posting.schedule.after_intent(now),
         now=now,
@@ -194,12 +223,37 @@ def _close_the_page(sheet: Sheet, operation: Operation, posting: Posting) -> Ope
     return closing
 
 
+def _is_seen(sheet: Sheet, due: _Due) -> None:
+    """Whatever had ended before the gateway was asked needs no look of its own: this one has shown the whole order."""
+    ended = {each.id for each in due.sheet.operations if each.state.final}
+    for each in sheet.operations:
+        if each.id in ended:
+            each.next_look_at = None
+
+
+def _is_worth_another_look(operation: Operation, posting: Posting) -> bool:
+    """Return whether the look after an operation that has ended is tried again; after a day it is given up."""
+    return not posting.schedule.is_overdue(operation.updated_at, posting.now)
+
+
 def _mind_what_is_overdue(sheet: Sheet, operation: Operation, posting: Posting) -> None:
     """Make an outcome that is open for too long a problem for staff: nothing waits for ever in silence."""
+    if is_pursued(operation):
+        if operation.state.final:
+            clear(sheet.payment, of_waiting(operation))
+        if not operation.state.final and posting.schedule.settled_by_silence(operation.created_at, posting.now):
+            words = Said(
+                "The gateway has not closed the payment page since %(since)s, though nobody should pay on it any more. "
+                "The app goes on asking the gateway; look in the merchant portal whether it can be paid.",
+                since=operation.created_at,
+            )
+            raise_problem(sheet, words, posting.now, cause=of_waiting(operation))
+        return
     since = operation.updated_at
     if operation.state is State.INIT and sheet.payment.expires_at is not None:
         since = max(since, sheet.payment.expires_at)  # until then it is the shopper who is waited for
-    if operation.state.final or not posting.schedule.is_overdue(since, posting.now):
+    awaited = not operation.state.final and operation.kind is not Kind.DISPUTE  # a bank takes weeks: staff are told
+    if not awaited or not posting.schedule.is_overdue(since, posting.now):
         return
     words = Said(
         "Since %(since)s it is not known what became of the %(what)s of %(sum)s. The app goes on asking the gateway; "
@@ -213,6 +267,8 @@ def _mind_what_is_overdue(sheet: Sheet, operation: Operation, posting: Posting) 
 
 def _next_look(sheet: Sheet, operation: Operation, posting: Posting) -> datetime | None:
     payment, now = sheet.payment, posting.now
+    if operation.kind is Kind.DISPUTE and not operation.state.final:
+        return posting.schedule.next_look_at_dispute(now)
     # The answer with the link may still be on its way: the gateway's notification can overtake it.
     link_due = posting.schedule.after_intent(payment.created_at)
     if operation.state is State.INIT and link_is_missing(payment) and now < link_due:

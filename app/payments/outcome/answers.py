@@ -9,10 +9,11 @@ from typing import Any
 from app.ledger.sheets import Sheet
 from app.ledger.tables import Mode, Operation, Payment, State
 from app.payments.outcome.balance import balance
-from app.payments.outcome.closing import page_is_unknown
 from app.payments.outcome.paid_with import from_kept
 from app.payments.outcome.particulars import Particulars
+from app.payments.outcome.precedence import success_must_wait
 from app.payments.outcome.problems import disagrees
+from app.payments.outcome.shopper_words import DECLINED, shopper_words
 from app.payments.refusal import Refusal
 from app.saleor.answers import (
     ActionAnswer,
@@ -25,8 +26,8 @@ from app.saleor.answers import (
 )
 
 CREATION_UNKNOWN = "CREATION_UNKNOWN"
-DECLINED = "DECLINED"
 UNDER_REVIEW = "UNDER_REVIEW"
+BEING_CONFIRMED = "BEING_CONFIRMED"
 _UNKNOWN_WORDS = {
     "en": "We are still finding out whether the payment page was opened. Please try again in a moment.",
     "uk": "Ми ще з'ясовуємо, чи відкрилася сторінка оплати. Спробуйте ще раз за хвилину.",
@@ -35,13 +36,13 @@ _PAYING_WORDS = {
     "en": "Your payment is being made. Please wait a moment.",
     "uk": "Ваш платіж виконується. Зачекайте хвилинку.",
 }
+_CONFIRMING_WORDS = {
+    "en": "You have paid, and the store is being told. Please wait a moment, and do not pay again.",
+    "uk": "Ви оплатили, магазин от-от про це дізнається. Зачекайте хвилинку і не платіть ще раз.",
+}
 _REVIEW_WORDS = {
     "en": "The store is checking your payment. Please do not pay again, and contact the store.",
     "uk": "Магазин перевіряє ваш платіж. Будь ласка, не платіть ще раз і зверніться до магазину.",
-}
-_DECLINED_WORDS = {
-    "en": "The payment did not go through. Please try again.",
-    "uk": "Оплата не пройшла. Спробуйте ще раз.",
 }
 
 
@@ -66,7 +67,7 @@ def refused_session(flow: TransactionFlow, refusal: Refusal) -> SessionAnswer:
 def session_answer(sheet: Sheet, page: str | None) -> SessionAnswer:
     """Return where the payment stands, for the storefront and for Saleor; ``page`` is where staff see it.
 
-    It names the reference that is kept (``keep_if_told``). Only as long as nobody knows of a page it names none.
+    It names the reference that is kept (``keep_reference``).
     """
     payment, create = sheet.payment, sheet.create
     flow = TransactionFlow(payment.flow.value)
@@ -78,11 +79,15 @@ def session_answer(sheet: Sheet, page: str | None) -> SessionAnswer:
             errors = [error_data(UNDER_REVIEW, _words(_REVIEW_WORDS, payment.language))]
             said |= {"message": payment.problem, "data": {"errors": errors}}
             return SessionAnswer.action_required(flow, psp_reference=_kept(create), amount=payment.amount, **said)
+        # The failure that was concluded before may be on its way to Saleor: it must not come after the success.
+        case State.SUCCESS if success_must_wait(create, sheet.events):
+            said["data"] = {"errors": [error_data(BEING_CONFIRMED, _words(_CONFIRMING_WORDS, payment.language))]}
+            return SessionAnswer.action_required(flow, psp_reference=_kept(create), amount=payment.amount, **said)
         case State.SUCCESS:
             said |= {"actions": actions, "card": _paid_with(sheet)}
             return SessionAnswer.success(flow, psp_reference=_kept(create), amount=create.amount, **said)
         case State.FAILURE:
-            words = create.shopper_message or _words(_DECLINED_WORDS, payment.language)
+            words = create.shopper_message or shopper_words(create.status_code, payment.language)
             retry_after = Particulars.kept(create.particulars).retry_after
             errors = [error_data(create.status_code or DECLINED, words, retry_after=retry_after)]
             said |= {"actions": actions, "data": {"errors": errors}}
@@ -92,8 +97,7 @@ def session_answer(sheet: Sheet, page: str | None) -> SessionAnswer:
             return SessionAnswer.request(flow, psp_reference=_kept(create), amount=payment.amount, **said)
         case _:
             said["data"] = _next_step(sheet)
-            reference = create.psp_reference if page_is_unknown(sheet) else _kept(create)
-            return SessionAnswer.action_required(flow, psp_reference=reference, amount=payment.amount, **said)
+            return SessionAnswer.action_required(flow, psp_reference=_kept(create), amount=payment.amount, **said)
 
 
 def _is_out_of_the_shoppers_hands(payment: Payment, create: Operation) -> bool:
@@ -108,7 +112,7 @@ def action_answer(sheet: Sheet, operation: Operation, action: AvailableAction, p
     """
     reference = _kept(operation)
     match operation.state:
-        case State.SUCCESS:
+        case State.SUCCESS if not success_must_wait(operation, sheet.events):
             return ActionAnswer.success(
                 action,
                 psp_reference=reference,

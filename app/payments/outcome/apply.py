@@ -10,27 +10,37 @@ from decimal import Decimal
 from typing import Any
 
 from app.ledger.sheets import Sheet, row_id_of
-from app.ledger.tables import EventState, Kind, Mode, Operation, Payment, SaleorEvent, State
+from app.ledger.tables import Kind, Mode, Operation, Payment, State
 from app.payments.outcome.balance import ZERO, balance
-from app.payments.outcome.closing import PAGE_CLOSED, reason_of_closing
+from app.payments.outcome.closing import PAGE_CLOSED, is_pursued, reason_of_closing
+from app.payments.outcome.disputes import cause_of, words_of
+from app.payments.outcome.event_queue import enqueue
 from app.payments.outcome.mapper import Known, Seen, Verdict, believable, event_of, judge
-from app.payments.outcome.notes import make_way
+from app.payments.outcome.owner import OTHERS, is_ours, owner_of, reference_of_others
 from app.payments.outcome.paid_with import as_kept
 from app.payments.outcome.particulars import Particulars
-from app.payments.outcome.problems import clear, disagrees, of_waiting, of_words, raise_on
+from app.payments.outcome.problems import (
+    clear,
+    clear_about,
+    disagrees,
+    of_waiting,
+    of_words,
+    raise_on,
+    subject_of,
+)
 from app.payments.outcome.references import (
     keep_reference,
     reference_of_note,
     reference_of_problem,
     reference_of_release,
 )
+from app.payments.outcome.turns import follow_the_shopper
 from app.payments.said import marked
 from app.payments.schedule import Schedule
 from app.saleor.answers import EventType
 
 _UNCLEAR = marked("The gateway tells of this payment what was not asked: look at its problem first")
 _TOO_LATE = marked("The shopper paid before the payment could be cancelled: refund it instead")
-_MESSAGE_LIMIT = 512  # Saleor contract, A.7: longer messages are cut there
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +67,18 @@ def apply(sheet: Sheet, pos_id: str, records: Sequence[Seen], posting: Posting) 
     for seen in sorted(
         (_as_paid(sheet.payment, each) for each in records), key=lambda each: each.kind is not Kind.CREATE
     ):
-        operation = _owner(sheet, seen, posting)
+        operation = owner_of(sheet, seen, posting.answering)
         if operation is None:
             _post_from_outside(sheet, pos_id, seen, posting)
         else:
-            taken_for_ours = operation.operation_id is None and operation.kind is not Kind.CREATE
+            before, bound = operation.state, operation.operation_id is not None
             _post(sheet, operation, judge(what_is_known(sheet.payment, operation, pos_id), seen), seen, posting)
-            if taken_for_ours and posting.alone and operation.operation_id is not None:
-                # By its amount alone. Somebody else may have done the same, and ours may have been done as well: one
-                # look at the whole order tells (laws of money, 10).
-                operation.next_look_at = posting.schedule.after_intent(posting.now)
+            taken_for_ours = not bound and operation.operation_id is not None
+            ended = operation.state.final and not before.final and is_ours(operation)
+            if posting.alone and operation.kind is not Kind.CREATE and (taken_for_ours or ended):
+                # Taken for ours by its amount alone, somebody else may have done the same. And at whatever has ended
+                # somebody else may have acted whose notification was lost: one look at the whole order tells (10).
+                operation.next_look_at = posting.schedule.after_end(posting.now)
     _release_the_rest(sheet, posting)
     _conclude_cancellation(sheet, posting)
     _go_on(sheet, posting.now)
@@ -103,15 +115,21 @@ def conclude(
 
 
 def note(
-    sheet: Sheet, message: str, posting: Posting, *, reference: str | None = None, due: datetime | None = None
+    sheet: Sheet,
+    message: str,
+    posting: Posting,
+    *,
+    reference: str | None = None,
+    due: datetime | None = None,
+    of: Operation | None = None,
 ) -> None:
     """Write an event that changes no amount, but tells staff where the payment stands and what they may do.
 
-    ``due``: when it is told; now, unless that can wait.
+    ``due``: when it is told; now, unless that can wait. ``of``: the operation that it is about (see ``enqueue``).
     """
     payment = sheet.payment
     actions = balance(payment.flow, sheet.operations).actions
-    _append(
+    enqueue(
         sheet,
         EventType.INFO,
         reference=reference or payment.order_id,
@@ -120,6 +138,7 @@ def note(
         actions=[each.value for each in actions],
         now=posting.now,
         due=due,
+        of=of,
     )
 
 
@@ -127,7 +146,7 @@ def raise_problem(sheet: Sheet, words: str, now: datetime, *, cause: str | None 
     """Make a problem visible to staff: on the payment (``problems``), and in Saleor's history of the transaction."""
     raise_on(sheet.payment, cause or of_words(words), words, now)
     reference = reference_of_problem(sheet.payment.order_id, words)
-    _append(sheet, EventType.INFO, reference=reference, amount=ZERO, message=words, actions=None, now=now)
+    enqueue(sheet, EventType.INFO, reference=reference, amount=ZERO, message=words, actions=None, now=now)
 
 
 def _as_paid(payment: Payment, seen: Seen) -> Seen:
@@ -135,24 +154,6 @@ def _as_paid(payment: Payment, seen: Seen) -> Seen:
     if payment.mode is Mode.DIRECT and seen.kind is Kind.CREATE and seen.state is State.INIT:
         return replace(seen, state=State.PENDING)
     return seen
-
-
-def _owner(sheet: Sheet, seen: Seen, posting: Posting) -> Operation | None:
-    if seen.kind is Kind.CREATE:
-        return sheet.create
-    same_kind = [each for each in sheet.operations if each.kind is seen.kind]
-    for operation in same_kind:
-        if operation.operation_id == seen.gateway_id:
-            return operation
-    open_ones = [
-        each
-        for each in same_kind
-        if each.operation_id is None
-        and (each.state in {State.INTENT, State.UNKNOWN} or each.inferred)
-        and (seen.kind is Kind.VOID or each.amount == seen.amount)
-    ]
-    # The one being answered first; then one that is in flight; what we gave up for silence comes last.
-    return min(open_ones, key=lambda each: (each.id != posting.answering, each.inferred), default=None)
 
 
 def what_is_known(payment: Payment, operation: Operation, pos_id: str) -> Known:
@@ -174,12 +175,12 @@ def _post_from_outside(sheet: Sheet, pos_id: str, seen: Seen, posting: Posting) 
     operation = Operation(
         payment_id=row_id_of(sheet.payment),
         kind=seen.kind,
-        idempotency_key=f"gateway:{seen.gateway_id}",
+        idempotency_key=f"{OTHERS}{seen.gateway_id}",
         state=State.INTENT,
         amount=seen.amount if believable(seen.amount) else ZERO,
         currency=seen.currency,
         asked_by_saleor=False,
-        psp_reference=seen.gateway_id,
+        psp_reference=reference_of_others(sheet, seen),
         operation_id=seen.gateway_id,
         created_at=posting.now,
         updated_at=posting.now,
@@ -194,24 +195,35 @@ def _post(sheet: Sheet, operation: Operation, verdict: Verdict, seen: Seen, post
     payment = sheet.payment
     _keep_particulars(operation, verdict, seen)
     if verdict.problem is not None:
-        raise_problem(sheet, verdict.problem, posting.now)
-        operation.next_look_at = None  # nothing that the gateway repeats will mend it: a person must look
+        cause = of_words(verdict.problem, subject_of(operation, seen.gateway_id))
+        raise_problem(sheet, verdict.problem, posting.now, cause=cause)
+        # Nothing that the gateway repeats will mend it. A person must look, and is told until it has ended (13).
+        operation.next_look_at = None
         if operation.state is State.INTENT:
             operation.state = State.UNKNOWN  # the call is over, and nobody can say what came of it
     if verdict.state is None:
         if verdict.problem is None:
-            _follow_the_shopper(payment, operation, seen)
+            turn = operation.waits_for_shopper
+            follow_the_shopper(payment, operation, seen)
+            if operation.waits_for_shopper is not turn and payment.has_rivals:
+                payment.attempts_due_at = posting.now
         return
+    if verdict.state.final:
+        for subject in {subject_of(operation, seen.gateway_id), f"@{seen.gateway_id}"}:
+            clear_about(payment, subject)
     left_the_page = operation.kind is Kind.CREATE and operation.state is State.INIT
+    # The shopper was told already why it has failed, and is told nothing else when the gateway agrees (4).
+    told_already = operation.state is verdict.state and operation.status_code is not None
     operation.state = verdict.state
     operation.inferred = False
     operation.operation_id = operation.operation_id or seen.gateway_id
     operation.waits_for_shopper = seen.waits_for_shopper
     payment.redirect_url = seen.action_url or payment.redirect_url
-    operation.status_code = seen.status_code  # of this state: an earlier one's code would explain it wrongly
     why = reason_of_closing(sheet, seen)
     operation.message = why or seen.message or operation.message
-    operation.shopper_message = seen.shopper_message or operation.shopper_message
+    if not told_already:
+        operation.status_code = seen.status_code  # of this state: an earlier one's code would explain it wrongly
+        operation.shopper_message = seen.shopper_message or operation.shopper_message
     if verdict.amount is not None:
         operation.amount = verdict.amount
     _reschedule(payment, operation, posting)
@@ -228,6 +240,18 @@ def _post(sheet: Sheet, operation: Operation, verdict: Verdict, seen: Seen, post
     elif left_the_page:
         # Saleor still offers to cancel it, which the gateway would refuse now.
         note(sheet, operation.message or "", posting, reference=reference_of_note(payment.order_id, operation.state))
+    if operation.kind is Kind.DISPUTE:
+        _tell_of_dispute(sheet, operation, posting)
+
+
+def _tell_of_dispute(sheet: Sheet, operation: Operation, posting: Posting) -> None:
+    """Tell staff of a dispute, in the app and in Saleor's history, until there is nothing to do about it."""
+    words = words_of(operation)
+    if operation.state is State.FAILURE:
+        note(sheet, words, posting, reference=reference_of_note(operation.operation_id or "", operation.state))
+    else:
+        lost = operation.state is State.SUCCESS
+        raise_problem(sheet, words, posting.now, cause=cause_of(operation, lost=lost))
 
 
 def _keep_particulars(operation: Operation, verdict: Verdict, seen: Seen) -> None:
@@ -240,22 +264,6 @@ def _keep_particulars(operation: Operation, verdict: Verdict, seen: Seen) -> Non
     told = seen.particulars.completed_by(known) if behind else known.completed_by(seen.particulars)
     if told != known:
         operation.particulars = told.row()
-
-
-def _follow_the_shopper(payment: Payment, operation: Operation, seen: Seen) -> None:
-    """While a payment is pending, its turn passes between shopper and bank, which is no step forward or back.
-
-    Where the shopper must go is told by answers and look-ups only, and they are fresh. Without it, it may be a late
-    notification: that can end the shopper's turn, but not begin it again.
-    """
-    if seen.kind is not Kind.CREATE or (operation.state, seen.state) != (State.PENDING, State.PENDING):
-        return
-    turn = seen.action_url is not None or (operation.waits_for_shopper and seen.waits_for_shopper)
-    payment.redirect_url = seen.action_url or payment.redirect_url
-    if turn != operation.waits_for_shopper:
-        operation.waits_for_shopper = turn
-        operation.status_code, operation.message = seen.status_code, seen.message
-        operation.shopper_message = seen.shopper_message
 
 
 def _release_the_rest(sheet: Sheet, posting: Posting) -> None:
@@ -310,18 +318,24 @@ def _go_on(sheet: Sheet, now: datetime) -> None:
     for each in sheet.operations:
         if each.state.final:
             clear(sheet.payment, of_waiting(each))
+        if each.state.final and each.kind is Kind.DISPUTE:
+            clear(sheet.payment, cause_of(each, lost=False))
     if balance(sheet.payment.flow, sheet.operations).in_flight:
         return
-    waiting = next((each for each in sheet.operations if each.state is State.WAITING), None)
+    waiting = next((each for each in sheet.operations if each.state is State.WAITING and not is_pursued(each)), None)
     if waiting is not None:
         waiting.next_look_at = now
 
 
 def _reschedule(payment: Payment, operation: Operation, posting: Posting) -> None:
     operation.updated_at = payment.updated_at = posting.now
+    if payment.has_rivals:
+        payment.attempts_due_at = posting.now
     operation.next_look_at = posting.schedule.next_look(
         operation.state, operation.looks, posting.now, since=posting.now, expires_at=payment.expires_at
     )
+    if operation.kind is Kind.DISPUTE and not operation.state.final:
+        operation.next_look_at = posting.schedule.next_look_at_dispute(posting.now)
 
 
 def _write(
@@ -346,7 +360,7 @@ def _write(
         return
     kept = keep_reference(sheet.payment, operation)
     answered = posting.answering is not None and posting.answering == operation.id and reference is None
-    _append(
+    enqueue(
         sheet,
         event,
         reference=reference or kept,
@@ -356,42 +370,5 @@ def _write(
         now=posting.now,
         due=posting.now + posting.schedule.answer_window if answered else posting.now,
         card=card,
-    )
-
-
-def _append(
-    sheet: Sheet,
-    event: EventType,
-    *,
-    reference: str,
-    amount: Decimal,
-    message: str,
-    actions: list[str] | None,
-    now: datetime,
-    due: datetime | None = None,
-    card: dict[str, Any] | None = None,
-) -> None:
-    """Add an event unless the same one is there already: Saleor knows an event by its type and its reference.
-
-    Saleor has no transaction of a trial, so there is nothing to tell.
-    """
-    if sheet.payment.trial or any(
-        each.type == event.value and each.psp_reference == reference for each in sheet.events
-    ):
-        return
-    make_way(sheet.events, now, possible=actions is not None)
-    sheet.events.append(
-        SaleorEvent(
-            payment_id=row_id_of(sheet.payment),
-            installation_id=sheet.payment.installation_id,
-            type=event.value,
-            psp_reference=reference,
-            amount=amount,
-            message=message[:_MESSAGE_LIMIT],
-            available_actions=actions,
-            card=card,
-            state=EventState.WAITING,
-            next_attempt_at=due or now,
-            created_at=now,
-        )
+        of=operation,
     )

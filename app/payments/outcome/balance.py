@@ -20,8 +20,8 @@ class Balance:
 
     ``capturable`` is the whole reservation or nothing: the gateway takes a reservation once, and a smaller capture
     releases the rest (gateway facts, 6). ``unpaid`` means that the shopper has not paid yet and can still be stopped.
-    ``capturing``, ``refunding`` and ``voiding`` are on their way, sent or not. ``standing`` is how far the payment
-    itself has come.
+    ``capturing``, ``refunding`` and ``voiding`` are on their way, sent or not. ``disputed`` is what payers want back
+    from their bank, or have got: who refunds it too pays twice. ``standing`` is how far the payment itself has come.
     """
 
     currency: str
@@ -32,6 +32,7 @@ class Balance:
     capturing: Decimal
     refunding: Decimal
     voiding: bool
+    disputed: Decimal
     capturable: Decimal
     refundable: Decimal
     unpaid: bool
@@ -62,6 +63,7 @@ def balance(flow: Flow, operations: Sequence[Operation]) -> Balance:
     refunded = _sum(operations, Kind.REFUND, State.SUCCESS)
     charged = paid if flow is Flow.CHARGE else captured
     refunding = _sum_on_its_way(operations, Kind.REFUND)
+    disputed = sum((each.amount for each in operations if each.kind is Kind.DISPUTE and _counts(each)), ZERO)
     used = any(each.kind in {Kind.CAPTURE, Kind.VOID} and _counts(each) for each in operations)
     cancelling = any(each.kind is Kind.CANCEL and not each.state.final for each in operations)
     return Balance(
@@ -74,7 +76,8 @@ def balance(flow: Flow, operations: Sequence[Operation]) -> Balance:
         refunding=refunding,
         voiding=any(each.kind is Kind.VOID and not each.state.final for each in operations),
         capturable=paid if flow is Flow.AUTHORIZATION and not used else ZERO,
-        refundable=max(ZERO, charged - refunded - refunding),
+        disputed=disputed,
+        refundable=max(ZERO, charged - refunded - refunding - disputed),
         unpaid=create.state is State.INIT and not cancelling,
         in_flight=any(in_flight(each) for each in operations),
     )
@@ -82,7 +85,8 @@ def balance(flow: Flow, operations: Sequence[Operation]) -> Balance:
 
 def in_flight(operation: Operation) -> bool:
     """Return True for a secondary operation that was sent, or is about to be, and whose outcome is open."""
-    return operation.kind is not Kind.CREATE and not operation.state.final and operation.state is not State.WAITING
+    asked = operation.kind not in {Kind.CREATE, Kind.DISPUTE}
+    return asked and not operation.state.final and operation.state is not State.WAITING
 
 
 def _counts(operation: Operation) -> bool:

@@ -1,16 +1,18 @@
 """An unpaid payment page is closed by ourselves, because nobody can, or nobody should, pay on it any more.
 
 The cancellation is an operation like any other: journaled, sent one at a time, and judged by what becomes of the
-payment. Saleor hears of the payment only, with the reason that is written here.
+payment. Saleor hears of the payment only, with the reason that is written here. It moves no money, so it may be sent
+again once a look-up has shown that the page is still open; a page that must not be paid is closed by nothing less than
+the gateway's word.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from app.ledger.sheets import Sheet, row_id_of
-from app.ledger.tables import Kind, Mode, Operation, Payment, State
-from app.payments.outcome.balance import ZERO
+from app.ledger.tables import Kind, Operation, Payment, State
+from app.payments.outcome.balance import ZERO, in_flight
 from app.payments.outcome.mapper import Seen
-from app.payments.outcome.problems import disagrees
+from app.payments.outcome.seen import Shown
 from app.payments.said import marked
 from app.payments.schedule import Schedule
 
@@ -22,9 +24,17 @@ BY_STAFF = marked("Staff cancelled the payment in the app, and the payment page 
 LINK_IS_LOST = marked(
     "The address of the payment page got lost with the gateway's answer, so the page was closed unused"
 )
-BEGIN_ANEW = "begin-anew-"  # the key of a closing after which the webhook that asks for it opens another page
-
+COVERED = marked("The same is paid or at the bank by another payment, and the payment page was closed")
 REPLACED = marked("A newer attempt to pay has taken its place, and the payment page was closed")
+
+_NO_SUCH_PAGE = marked("The gateway knows of no such payment: there was no page to close")
+_STILL_OPEN = marked("The gateway did not close the page before its time was over")
+_NOT_YET = marked("The gateway has not closed the page yet: it is asked again")
+
+LOST_PAGE = "close-lost-page"
+REPLACED_BY = "replaced-by-"
+_UNTIL_CONFIRMED = (LOST_PAGE, REPLACED_BY)
+_LONGEST_PAUSE = timedelta(minutes=5)
 
 
 def cancellation(
@@ -55,34 +65,57 @@ def link_is_missing(payment: Payment) -> bool:
     return payment.checkout_url is None and payment.qr_url is None
 
 
-def page_is_unknown(sheet: Sheet) -> bool:
-    """Return True while nobody knows where a hosted payment could be paid, nor what has become of it.
-
-    Either the gateway is just being asked for its page, or the answer got lost; then another page may be opened.
-    """
-    waiting = sheet.create.state in {State.INTENT, State.UNKNOWN, State.INIT}
-    hosted = sheet.payment.mode is Mode.HOSTED
-    return hosted and waiting and link_is_missing(sheet.payment) and not disagrees(sheet.payment)
-
-
-def being_begun_anew(sheet: Sheet, schedule: Schedule, now: datetime) -> bool:
-    """Return True while a webhook is closing the page in order to open another one.
-
-    What the gateway says of the payment meanwhile is not its end, and has to wait until that webhook has got an answer,
-    or is over.
-    """
-    return any(
-        each.kind is Kind.CANCEL
-        and each.idempotency_key.startswith(BEGIN_ANEW)
-        and each.state is State.INTENT
-        and now < schedule.after_intent(each.created_at)
-        for each in sheet.operations
-    )
-
-
 def being_closed(sheet: Sheet) -> bool:
     """Return True while somebody's cancellation of the page is open."""
     return any(each.kind is Kind.CANCEL and not each.state.final for each in sheet.operations)
+
+
+def is_pursued(operation: Operation) -> bool:
+    """Return True for the closing of a page that must not be paid: it is tried until the gateway confirms it."""
+    return operation.kind is Kind.CANCEL and operation.idempotency_key.startswith(_UNTIL_CONFIRMED)
+
+
+def is_looked_up_first(closing: Operation) -> bool:
+    """Return True when a closing is sent only if a look-up shows the page: it was tried before, or the link is lost."""
+    return is_pursued(closing) and (closing.looks > 0 or closing.idempotency_key == LOST_PAGE)
+
+
+def try_again_later(closing: Operation, why: str | None, schedule: Schedule, now: datetime) -> None:
+    """Put a closing off that the gateway has not carried out, or of which nobody knows whether it has.
+
+    ``why`` is for staff. The pauses grow with ``Operation.looks``.
+    """
+    closing.state, closing.updated_at = State.WAITING, now
+    closing.message = why or _NOT_YET
+    closing.looks = max(closing.looks, 1)
+    closing.next_look_at = now + schedule.pause(schedule.first_settle, closing.looks + 1, _LONGEST_PAUSE)
+
+
+def pursue(sheet: Sheet, closing: Operation, shown: Shown | None, schedule: Schedule, now: datetime) -> bool:
+    """Decide what comes next of a closing that is due; return True when it is an intent now, to be sent.
+
+    ``shown`` is what the gateway shows of the order, which is posted already; None when the look-up failed. Its end is
+    the end of the payment (``apply``), or that there is no such payment once it must have appeared, or that the time to
+    pay is over and the gateway would not close it.
+    """
+    if closing.state is State.INTENT and now < schedule.after_intent(closing.updated_at):
+        return False  # it is being sent
+    if closing.state.final:
+        return False
+    ends, created = sheet.payment.expires_at, sheet.create.created_at
+    open_now = shown is not None and any(each.kind is Kind.CREATE and each.state is State.INIT for each in shown)
+    nothing = shown is not None and not shown and not shown.unreadable
+    if nothing and sheet.create.state is State.FAILURE and schedule.settled_by_silence(created, now):
+        _end(closing, State.SUCCESS, _NO_SUCH_PAGE, now)
+    elif shown is not None and ends is not None and closing.looks > 1 and schedule.settled_by_silence(ends, now):
+        _end(closing, State.FAILURE, _STILL_OPEN, now)
+    elif open_now and not any(in_flight(each) for each in sheet.operations if each is not closing):
+        closing.state, closing.updated_at = State.INTENT, now
+        closing.next_look_at = schedule.after_intent(now)
+        return True
+    else:
+        try_again_later(closing, closing.message, schedule, now)
+    return False
 
 
 def reason_of_closing(sheet: Sheet, seen: Seen) -> str | None:
@@ -96,3 +129,8 @@ def reason_of_closing(sheet: Sheet, seen: Seen) -> str | None:
     )
     closing = next(ours, None)
     return None if closing is None else f"{closing.request['why']} [{CANCELLED}]"
+
+
+def _end(closing: Operation, state: State, message: str, now: datetime) -> None:
+    closing.state, closing.message = state, message
+    closing.next_look_at, closing.updated_at = None, now

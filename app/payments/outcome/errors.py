@@ -1,5 +1,7 @@
 """What a call that did not return a record means for the operation that it was made for."""
 
+from datetime import datetime
+
 import structlog
 
 from app.gateway.errors import (
@@ -7,34 +9,62 @@ from app.gateway.errors import (
     DuplicateOrder,
     GatewayError,
     InvalidRequest,
+    KeysNotOpened,
+    NotFound,
     NotSent,
-    OutcomeUnknown,
+    NotTheGateway,
     RateLimited,
     Refused,
 )
+from app.gateway.models import OperationRecord, PaymentRecord, Status
 from app.ledger.sheets import Sheet
-from app.ledger.tables import Operation, State
+from app.ledger.tables import Kind, Operation, State
 from app.payments.outcome.apply import Posting, conclude, raise_problem
-from app.payments.outcome.problems import KEYS, KEYS_REFUSED
+from app.payments.outcome.closing import is_pursued, try_again_later
+from app.payments.outcome.problems import ADDRESS, ADDRESS_DOUBTED, KEYS, KEYS_REFUSED, NOT_THE_GATEWAY
+from app.payments.outcome.shopper_words import BUSY, STORE_UNAVAILABLE, shopper_words
 from app.payments.said import marked
 
 log = structlog.get_logger(__name__)
 
 _NOTHING_HAPPENED = marked("Nothing was charged or changed")
+KEYS_NOT_OPENED = marked("The keys of this merchant account cannot be opened. Nothing was charged or changed")
 _UNREADABLE = marked("The gateway gave no readable answer: we are looking the payment up")
 _NOT_REACHED = marked("The gateway could not be reached. Nothing was charged or changed: try again")
 _KEYS_REFUSED = marked("The gateway refuses the keys of this merchant account. Nothing was charged or changed")
 _BUSY = marked("The gateway is busy. Nothing was charged or changed: try again in a minute")
 
 
+def is_unknown(error: GatewayError) -> bool:
+    """Return True when what was asked may have been done (laws of money, 2)."""
+    nothing_was_done = isinstance(error, Refused | NotSent | KeysNotOpened | InvalidRequest)
+    return isinstance(error, DuplicateOrder) or not nothing_was_done
+
+
+def tell_staff(sheet: Sheet, error: GatewayError, now: datetime) -> None:
+    """Make what only a person can mend a problem: keys that are refused, an address that is not the gateway's."""
+    if isinstance(error, NotTheGateway):
+        words = ADDRESS_DOUBTED if error.wrong_address else NOT_THE_GATEWAY
+        raise_problem(sheet, words, now, cause=ADDRESS)
+    if isinstance(error, BadCredentials):
+        raise_problem(sheet, KEYS_REFUSED, now, cause=KEYS)
+
+
 def post_error(sheet: Sheet, operation: Operation, error: GatewayError, posting: Posting) -> None:
     """Post a failed call to the sheet (laws of money, 2).
 
-    Refused or provably not sent: the operation has failed. Anything else: it is unknown, and will be looked up. An
-    order id that the gateway knows already is our own earlier attempt, so it is looked up too.
+    Refused by the gateway itself, or provably not sent: the operation has failed. Anything else: it is unknown, and
+    will be looked up. An order id that the gateway knows already is our own earlier attempt, so it is looked up too.
+    The closing of a page that must not be paid never fails by an error: the gateway is asked again.
     """
     log.warning("gateway call without a record", operation=operation.id, kind=operation.kind.value, error=str(error))
-    if isinstance(error, OutcomeUnknown | DuplicateOrder):
+    tell_staff(sheet, error, posting.now)
+    if is_pursued(operation):
+        if not operation.state.final:
+            why = _UNREADABLE if is_unknown(error) else _for_staff(error)
+            try_again_later(operation, why, posting.schedule, posting.now)
+        return
+    if is_unknown(error):
         conclude(
             sheet,
             operation,
@@ -43,16 +73,40 @@ def post_error(sheet: Sheet, operation: Operation, error: GatewayError, posting:
             message=_UNREADABLE,
         )
         return
-    if isinstance(error, BadCredentials):
-        raise_problem(sheet, KEYS_REFUSED, posting.now, cause=KEYS)
+    told = _told_to_the_shopper(error) if operation.kind is Kind.CREATE else None
     conclude(
         sheet,
         operation,
         State.FAILURE,
         posting,
         message=_for_staff(error),
-        status_code=error.code,
+        shopper_message=shopper_words(told, sheet.payment.language) if told else "",
+        status_code=told or error.code,
     )
+
+
+def others_have_acted(outcome: PaymentRecord | OperationRecord | GatewayError) -> bool:
+    """Return whether the gateway refuses because the payment stands otherwise than we believe: look at it at once."""
+    match outcome:
+        case NotFound() | Refused(status_code="4139" | "4150"):
+            return True
+        case Refused(violations=violations):
+            return any("amount" in each.field for each in violations)
+        case PaymentRecord() | OperationRecord():
+            return outcome.status is Status.FAILURE and outcome.status_code in {"4139", "4150"}
+        case _:
+            return False
+
+
+def _told_to_the_shopper(error: GatewayError) -> str | None:
+    """Return a code of ours where the gateway's says nothing to a shopper; its own stands in the words for staff."""
+    match error:
+        case BadCredentials():
+            return STORE_UNAVAILABLE
+        case RateLimited():
+            return BUSY
+        case _:
+            return None
 
 
 def _for_staff(error: GatewayError) -> str:
@@ -60,14 +114,14 @@ def _for_staff(error: GatewayError) -> str:
     match error:
         case NotSent():
             return _NOT_REACHED
+        case KeysNotOpened():
+            return KEYS_NOT_OPENED
         case BadCredentials():
             return f"{_KEYS_REFUSED}{code}"
         case RateLimited():
             return f"{_BUSY}{code}"
         case Refused(violations=violations) if violations:
             fields = "; ".join(f"{each.field}: {each.text}" for each in violations)
-            return f"The gateway refused the request ({fields}). {_NOTHING_HAPPENED}{code}"
-        case Refused() | InvalidRequest():
-            return f"The gateway refused the request: {error.message.rstrip('.')}. {_NOTHING_HAPPENED}{code}"
+            return f"The gateway refused the request: {error.message.rstrip('.')} ({fields}). {_NOTHING_HAPPENED}{code}"
         case _:
-            return f"{_NOTHING_HAPPENED}{code}"
+            return f"The gateway refused the request: {error.message.rstrip('.')}. {_NOTHING_HAPPENED}{code}"

@@ -7,6 +7,7 @@ the gateway never means two things. Pure: no database, no clock, no network.
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from app.ledger.columns import LARGEST
 from app.ledger.tables import Flow, Kind, State
 from app.payments.outcome.particulars import Particulars
 from app.payments.said import Money, Said
@@ -84,6 +85,7 @@ _EVENTS: dict[tuple[Kind, Flow | None, State], EventType] = {
     (Kind.CANCEL, None, State.FAILURE): EventType.CANCEL_FAILURE,
     (Kind.REFUND, None, State.SUCCESS): EventType.REFUND_SUCCESS,
     (Kind.REFUND, None, State.FAILURE): EventType.REFUND_FAILURE,
+    (Kind.DISPUTE, None, State.SUCCESS): EventType.CHARGE_BACK,  # one that the store has won takes nothing
 }
 
 
@@ -114,6 +116,8 @@ def judge(known: Known, seen: Seen) -> Verdict:
         )
     if known.inferred and seen.state is known.state:
         return Verdict(state=seen.state)  # what we concluded is now the gateway's word; Saleor has heard it
+    if known.inferred and known.kind is Kind.CREATE and seen.state is State.INIT:
+        return Verdict()  # a page that nobody has paid on yet does not undo what its shopper was told
     if seen.state.rank <= known.state.rank and not known.inferred:
         return Verdict()
     amount = seen.paid if seen.paid is not None else seen.amount
@@ -154,7 +158,7 @@ def _wrong_amount(known: Known, seen: Seen) -> Said | None:
     if seen.paid is not None and seen.paid_currency not in {None, known.currency}:
         paid = Money(seen.paid, seen.paid_currency or "")
         return Said("The shopper paid %(sum)s, but the payment is in %(currency)s.", sum=paid, currency=known.currency)
-    if seen.paid is None and known.asked is not None and seen.amount != known.asked:
+    if known.asked is not None and seen.amount != known.asked:
         return Said(
             "The gateway reports %(sum)s, but %(asked)s was asked.",
             sum=Money(seen.amount, seen.currency),
@@ -167,5 +171,5 @@ def _wrong_amount(known: Known, seen: Seen) -> Said | None:
 
 
 def believable(amount: Decimal) -> bool:
-    """Return True for an amount of money: above zero, with at most two decimals (laws of money, 12)."""
-    return amount > 0 and amount == amount.quantize(Decimal("0.01"))
+    """Return True for an amount of money: above zero, no larger than any is, with at most two decimals (law 14)."""
+    return 0 < amount <= LARGEST and amount == amount.quantize(Decimal("0.01"))

@@ -4,32 +4,54 @@
 cause                 raised when                            cleared when
 ====================  =====================================  ====================================
 ``KEYS``              the gateway refuses the account's keys it accepts them again
+``ADDRESS``           something else answers in its place,   the gateway answers again
+                      or its answer leads elsewhere
 ``of_event``          Saleor refuses an event for good       it has taken the event after all
 ``of_waiting``        an outcome is not known for a day      it is known
+``disputes``          a payer disputes, or has won           it has ended, and staff have looked
+``PAID_TWICE``        several payments pay the same          enough is given back, or ... looked
 ``SEALED``            no key of ours opens a notification    one of its order opens
-``of_words``          the gateway's word does not agree      staff have looked (``looked_at``)
-                      with what was asked, or with itself
+``UNREADABLE``        a look-up shows unreadable records     one shows none, or staff have looked
+``of_words``          the gateway's word does not agree      what it is about has ended in
+                      with what was asked, or with itself    agreement, or staff have looked
 ====================  =====================================  ====================================
+
+Looking ends nothing (laws of money, 13): what is about an operation that is still open stays until it has ended.
 
 ``Payment.problem`` holds the words of all that are open, one a line; None when there is nothing to look at.
 """
 
 import hashlib
+from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 from app.ledger.sheets import Sheet, payment_of, with_problem
-from app.ledger.tables import Operation, Payment, SaleorEvent
+from app.ledger.tables import Kind, Operation, Payment, SaleorEvent, State
 from app.payments.desk import Desk
 from app.payments.said import Kept, Said
 
 KEYS = "keys"
 KEYS_REFUSED = Said("The gateway refuses the keys of this merchant account: check them, nothing can be paid.")
+ADDRESS = "address"
+ADDRESS_DOUBTED = Said(
+    "What answers at the address of this merchant account leads elsewhere, and not to a payment page: check the "
+    "account's address of the gateway."
+)
+NOT_THE_GATEWAY = Said(
+    "What answers at this merchant account's address is not the gateway: a firewall or proxy on the way, or the "
+    "address is wrong."
+)
+PAID_TWICE = "paid twice"
 SEALED = "sealed"
+UNREADABLE = "unreadable"
+AND_MORE = Said("The gateway says more that does not agree than is listed here: look at it in the merchant portal.")
 _EVENT = "event:"
 _WORDS = "words:"
 _WAITING = "waiting:"
+_MORE = "words:more"
+_MOST = 20  # problems of a payment: nobody reads more, and the gateway may say any number of things
 _EARLIER = "earlier"  # raised before causes were kept
 _LOOKED_AT = ""
 
@@ -37,17 +59,23 @@ _LOOKED_AT = ""
 class ProblemKind(StrEnum):
     """What kind of cause a problem has. ``Payment.problem_kinds`` has those of the open ones, sorted, with ``+``."""
 
+    ADDRESS = "address"
+    DISPUTE = "dispute"
     KEYS = "keys"
     MISMATCH = "mismatch"
+    PAID_TWICE = "paid twice"
     REFUSED = "refused"
     SEALED = "sealed"
     WAITING = "waiting"
 
 
 _KINDS = {
+    "dispute": ProblemKind.DISPUTE,
     "event": ProblemKind.REFUSED,
     "waiting": ProblemKind.WAITING,
+    ADDRESS: ProblemKind.ADDRESS,
     KEYS: ProblemKind.KEYS,
+    PAID_TWICE: ProblemKind.PAID_TWICE,
     SEALED: ProblemKind.SEALED,
 }
 
@@ -62,9 +90,15 @@ def of_waiting(operation: Operation) -> str:
     return f"{_WAITING}{operation.id}"
 
 
-def of_words(words: str) -> str:
-    """Return the cause of a problem that is known only by its words."""
-    return f"{_WORDS}{hashlib.sha256(words.encode()).hexdigest()[:16]}"
+def of_words(words: str, about: str | None = None) -> str:
+    """Return the cause of a problem that is known only by its words, and by what it is ``about`` (``subject_of``)."""
+    subject = "" if about is None else f"{about}:"
+    return f"{_WORDS}{subject}{hashlib.sha256(words.encode()).hexdigest()[:16]}"
+
+
+def subject_of(operation: Operation, gateway_id: str) -> str:
+    """Return by what the problems of an operation are known: its row, or the gateway's id if it has none."""
+    return f"@{gateway_id}" if operation.id is None else str(operation.id)
 
 
 def needs_decision(cause: str) -> bool:
@@ -84,8 +118,11 @@ def disagrees(payment: Payment) -> bool:
 
 def raise_on(payment: Payment, cause: str, words: str, now: datetime) -> None:
     """Make a problem visible, unless staff have looked at this very one before: the gateway repeats itself."""
-    raised = {cause: words.kept() if isinstance(words, Said) else words}
-    _keep(payment, _kept(payment) | ({} if cause in _kept(payment) else raised))
+    known = _kept(payment)
+    if cause not in known:
+        if len(known) >= _MOST and cause.startswith(_WORDS):
+            cause, words = _MORE, AND_MORE
+        _keep(payment, known | {cause: words.kept() if isinstance(words, Said) else words})
     if payment.problem is not None:
         payment.problem_since = payment.problem_since or now
 
@@ -97,14 +134,25 @@ def clear(payment: Payment, cause: str) -> None:
         _keep(payment, kept)
 
 
-def looked_at(payment: Payment) -> tuple[str, ...]:
+def clear_about(payment: Payment, subject: str) -> None:
+    """Take away what did not agree about an operation that has ended in agreement with what was asked."""
+    kept = _kept(payment)
+    theirs = [cause for cause in kept if cause.startswith(f"{_WORDS}{subject}:")]
+    for cause in theirs:
+        del kept[cause]
+    if theirs:
+        _keep(payment, kept)
+
+
+def looked_at(payment: Payment, operations: Sequence[Operation] = ()) -> tuple[str, ...]:
     """Take away what only a person can judge; return the words. The keys stay a problem until they are accepted.
 
-    A word of the gateway that staff have looked at is no problem again when it is repeated; another one is.
+    So does what is about one of these ``operations`` as long as it is open: it is settled, not looked away. A word of
+    the gateway that staff have looked at is no problem again when it is repeated; another one is.
     """
     kept, seen = _kept(payment), []
     for cause, words in open_problems(payment).items():
-        if cause == KEYS:
+        if cause in {KEYS, ADDRESS} or _is_open(cause, operations):
             continue
         seen.append(words)
         kept[cause] = _LOOKED_AT
@@ -114,18 +162,40 @@ def looked_at(payment: Payment) -> tuple[str, ...]:
     return tuple(seen)
 
 
+def _is_open(cause: str, operations: Sequence[Operation]) -> bool:
+    """Return whether a problem is about an operation that has not ended."""
+    name, _, rest = cause.partition(":")
+    subject, named, _ = rest.partition(":")
+    still_open = [each for each in operations if not each.state.final]
+    if f"{name}:" == _WAITING:
+        return any(str(each.id) == subject for each in still_open)
+    if name == ProblemKind.DISPUTE:
+        of_gateway = rest.rpartition(":")[0]
+        return any(each.kind is Kind.DISPUTE and each.operation_id == of_gateway for each in still_open)
+    if f"{name}:" != _WORDS:
+        return False
+    if named:
+        return any(str(each.id) == subject for each in still_open)
+    # From before it was kept what it is about: nobody looks at those that disagree.
+    return any(each.next_look_at is None and each.state is not State.WAITING for each in still_open)
+
+
 async def keys_accepted(desk: Desk, account_id: str, sheet: Sheet) -> None:
-    """The gateway has just accepted an account's keys, for ``sheet``: none of its payments has that problem any more.
+    """The gateway has just answered with an account's keys, for ``sheet``: none of its payments has those problems now.
 
     The others are looked for now and then only, because this happens at every call.
     """
-    if KEYS not in open_problems(sheet.payment) and not desk.gateways.time_to_compare(account_id, desk.now()):
+    theirs = {KEYS, ADDRESS}
+    here = not theirs.isdisjoint(open_problems(sheet.payment))
+    if not here and not desk.gateways.time_to_compare(account_id, desk.now()):
         return
     async with desk.database.transaction() as session:
-        found = await with_problem(session, account_id, KEYS_REFUSED)
+        found = await with_problem(session, account_id, KEYS_REFUSED, ADDRESS_DOUBTED, NOT_THE_GATEWAY)
     for payment_id in found:  # each under its own lock and for itself: two locks at once can wait for each other
         async with desk.database.transaction() as session:
-            clear(await payment_of(session, payment_id), KEYS)
+            payment = await payment_of(session, payment_id)
+            for cause in theirs:
+                clear(payment, cause)
 
 
 def _kept(payment: Payment) -> dict[str, Any]:

@@ -6,35 +6,30 @@ import hashlib
 import re
 import uuid
 
-from app.ledger.sheets import Sheet
 from app.ledger.tables import Kind, Mode, Operation, Payment, State
-from app.payments.outcome.closing import page_is_unknown
 
-_LETTERS = "ghijklmnopqrstuvwxyz"
+_RECOGNISED = 12  # characters of the transaction's name; a UUID's next one is the same in all
 _SAID_OF_IT = re.compile(rf"-(?:released|problem-[0-9a-f]{{8}}|{'|'.join(State)})$")
 
 
-def order_id_of(transaction_id: str) -> str:
-    """Return the gateway's order id for a Saleor transaction: 32 letters and digits, always the same for the same id.
+def order_id_of(transaction_id: str, saleor_api_url: str | None = None) -> str:
+    """Return the gateway's order id for a store's transaction: 32 letters and digits, always the same for the same two.
 
     Secondary operations allow at most 32 characters (gateway interface, Limits). Saleor's transactions are named by a
-    UUID, which fits exactly; any other id is hashed.
+    UUID, with which the order id begins, so that people recognise it. The rest tells stores apart: a copy of a store
+    has the same transactions, and may be served by another app with the same point of sale.
+
+    ``saleor_api_url`` None: the order id of before stores were told apart, by which older payments are found.
     """
     try:
         _, _, token = base64.b64decode(transaction_id, validate=True).decode().partition(":")
-        return uuid.UUID(token).hex
+        name = uuid.UUID(token).hex
     except (binascii.Error, UnicodeDecodeError, ValueError):
-        return hashlib.sha256(transaction_id.encode()).hexdigest()[:32]
-
-
-def fresh_order_id(transaction_id: str, attempt: int) -> str:
-    """Return the order id of a later attempt at the same payment: 32 letters and digits, for ``attempt`` 2 to 21.
-
-    It differs from the first by one character, so that people recognise it. The 13th digit of Saleor's ids says only
-    that they are random UUIDs ("4"); in its place stands a letter that no hexadecimal number has.
-    """
-    first = order_id_of(transaction_id)
-    return f"{first[:12]}{_LETTERS[attempt - 2]}{first[13:]}"
+        name = hashlib.sha256(transaction_id.encode()).hexdigest()[:32]
+    if saleor_api_url is None:
+        return name
+    both = f"{saleor_api_url} {transaction_id}"
+    return name[:_RECOGNISED] + hashlib.sha256(both.encode()).hexdigest()[: 32 - _RECOGNISED]
 
 
 def new_reference(what: str) -> str:
@@ -44,6 +39,8 @@ def new_reference(what: str) -> str:
 
 def keep_reference(payment: Payment, operation: Operation) -> str:
     """Return the reference by which Saleor knows an operation. It is given once and for ever (laws of money, 9).
+
+    Only Saleor changes it: where its own request has another one, because our answer got lost, that is the operation's.
 
     It is the gateway's id. Where Saleor must be told before that is known, it is our own: for a payment the order id,
     by which staff find it at the gateway too. The answer to a hosted payment names no id, so it is always that one.
@@ -56,15 +53,6 @@ def keep_reference(payment: Payment, operation: Operation) -> str:
     return operation.psp_reference
 
 
-def keep_if_told(sheet: Sheet) -> None:
-    """Keep the reference that the answer to a session names: none, as long as nobody knows of a page.
-
-    Another page may be opened then under another order id, and nothing can take back what Saleor has been told.
-    """
-    if not page_is_unknown(sheet):
-        keep_reference(sheet.payment, sheet.create)
-
-
 def reference_of_refusal(key: str) -> str:
     """Return the reference of a question that was refused, always the same for the same question."""
     return f"refused-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
@@ -73,6 +61,11 @@ def reference_of_refusal(key: str) -> str:
 def reference_of_wish(key: str) -> str:
     """Return the reference under which Saleor is told that staff asked for something at our own door."""
     return f"asked-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+
+
+def reference_of_pending(key: str) -> str:
+    """Return the reference under which Saleor is told what is possible while the outcome of a request is open."""
+    return f"pending-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
 
 
 def reference_of_release(capture_reference: str) -> str:

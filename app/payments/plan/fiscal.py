@@ -8,17 +8,18 @@ What is done to a split payment tells them inside its shares, where they sum to 
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from app.gateway.models import FiscalProduct
 from app.ledger.sheets import Sheet
-from app.ledger.tables import Kind, State
+from app.ledger.tables import Kind, Operation, State
 from app.payments.outcome.balance import ZERO, balance
 from app.payments.plan.products import DELIVERY, article_of
-from app.payments.split.distribute import IndivisibleError, distribute, distribute_within
-from app.payments.split.remainder import left_of
+from app.payments.split.distribute import IndivisibleError, distribute
+from app.payments.split.remainder import Remainder, given_back
 from app.saleor.events import GrantedRefund
 
 # Products of one article and one tax rate, by both: Saleor may sell the same thing at different prices.
@@ -55,26 +56,32 @@ def _products(sheet: Sheet, kind: Kind, amount: Decimal, granted: GrantedRefund 
     if not sold:
         return []
     worth = _totals(sold)
-    left = worth if kind is Kind.CAPTURE else _left(sheet, worth)
-    try:
-        shares = distribute_within(amount, _granted_worth(granted, sold) or left, left)
-    except IndivisibleError:  # the gateway took more than was asked for, so there is more to give back than was sold
-        shares = distribute(amount, worth)
+    shares = distribute(amount, worth)
+    if kind is Kind.REFUND:
+        # Otherwise the gateway took more than was asked for, so there is more to give back than was sold.
+        with suppress(IndivisibleError):
+            lines = _granted_worth(granted, sold)
+            shares = given_back(amount, _left(sheet, worth), sheet.payment.currency, lines)
     return [each for key, products in sold.items() if key in shares for each in _of_value(products, shares[key])]
 
 
-def _left(sheet: Sheet, worth: Mapping[str, Decimal]) -> dict[str, Decimal]:
+def _left(sheet: Sheet, worth: Mapping[str, Decimal]) -> Remainder:
     """Return what of each product was paid for and is not given back, nor about to be."""
     charged = balance(sheet.payment.flow, sheet.operations).charged
-    left = distribute(charged, worth) if charged else dict(worth)
+    rest = Remainder.of(distribute(charged, worth) if charged else worth)
     for refund in sheet.operations:
         if refund.kind is Kind.REFUND and refund.state is not State.FAILURE:
-            try:
-                said = _totals(goods_in(refund.request)) or distribute_within(refund.amount, left, left)
-            except IndivisibleError:
-                said = left
-            left = left_of(left, [said])
-    return left
+            said = _totals(goods_in(refund.request))
+            rest = rest.after(said or _in_proportion(refund, rest), refund.currency)
+    return rest
+
+
+def _in_proportion(refund: Operation, rest: Remainder) -> Mapping[str, Decimal]:
+    """Return what a refund that others made is taken to have given back: nobody says for which products."""
+    try:
+        return given_back(refund.amount, rest, refund.currency)
+    except IndivisibleError:
+        return rest.left
 
 
 def _granted_worth(granted: GrantedRefund | None, sold: Goods) -> dict[str, Fraction]:

@@ -20,7 +20,9 @@ from pydantic.alias_generators import to_camel, to_pascal
 
 from app.payments.cards.sealed_card import is_sealed
 from app.payments.refusal import Refusal, RefusalCode
+from app.validation import found_wrong
 
+_MOST_TOLD = 10  # of what is wrong at once
 _CARD_FIELD = re.compile(
     r"((credit|debit|bank|payment)[_-]?)?(card|cc|pan)[_-]?(number|num|no)?"
     r"|(card[_-]?)?(cvv2?|cvc2?|security[_-]?code)([_-]?code)?"
@@ -126,9 +128,9 @@ def read_data(data: Any) -> StorefrontData:
     try:
         return StorefrontData.model_validate(data)
     except ValidationError as exc:
-        first = exc.errors(include_input=False, include_url=False)[0]
-        path = ".".join(["data", *(str(part) for part in first["loc"])])
-        raise Refusal(RefusalCode.INVALID_DATA, f"`{path}` is not right: {first['msg']}.", path) from exc
+        wrong = [(".".join(["data", *each.where]), each.words) for each in found_wrong(exc)]
+        said = "; ".join(f"`{path}` is not right: it {words}" for path, words in wrong[:_MOST_TOLD])
+        raise Refusal(RefusalCode.INVALID_DATA, f"{said}.", wrong[0][0]) from exc
 
 
 def passes_card(data: Any) -> bool:

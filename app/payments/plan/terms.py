@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from app.gateway.errors import InvalidRequest
 from app.gateway.models import Method, Sector
 from app.gateway.models.payments import HostedPayment, Payment
+from app.ledger.columns import LARGEST
 from app.ledger.tables import Flow, MerchantAccount
 from app.payments.desk import Addresses
 from app.payments.outcome.references import order_id_of
@@ -18,6 +19,7 @@ from app.payments.plan.context import attributes_of, description_of, payload_of
 from app.payments.plan.language import base_language, page_language
 from app.payments.plan.products import products_of
 from app.payments.plan.storefront import StorefrontData, allowed_return_url, read_data, storefront_path
+from app.payments.plan.typed import check_typed
 from app.payments.refusal import Refusal, RefusalCode
 from app.payments.said import Said
 from app.payments.split.planning import split_of_payment
@@ -68,9 +70,15 @@ class HostedPlan:
 
 
 def check_amount(amount: Decimal) -> None:
-    """Refuse an amount that is not above zero or is finer than two decimals (laws of money, 12). Raises Refusal."""
+    """Refuse an amount that is not above zero or is finer than two decimals (laws of money, 14). Raises Refusal."""
     if amount <= 0:
         raise Refusal(RefusalCode.INVALID_AMOUNT, Said("There is nothing left to pay: the amount is zero."), "amount")
+    if amount > LARGEST:
+        raise Refusal(
+            RefusalCode.INVALID_AMOUNT,
+            Said("The amount %(amount)s is larger than any that can be paid.", amount=str(amount)),
+            "amount",
+        )
     if amount != amount.quantize(Decimal("0.01")):
         raise Refusal(
             RefusalCode.INVALID_AMOUNT,
@@ -102,9 +110,10 @@ def plan_hosted(
     event: TransactionInitializeSession | TransactionProcessSession,
     account: MerchantAccount | None,
     addresses: Addresses,
+    saleor_api_url: str,
 ) -> HostedPlan:
     """Return the hosted payment that answers ``event`` (gateway interface, 1b). Raises Refusal."""
-    terms = terms_of(event, account, addresses)
+    terms = terms_of(event, account, addresses, saleor_api_url)
     request = terms.request(
         HostedPayment, customer_lang=page_language(terms.language), order_timeout=terms.account.order_timeout
     )
@@ -115,6 +124,7 @@ def terms_of(
     event: TransactionInitializeSession | TransactionProcessSession,
     account: MerchantAccount | None,
     addresses: Addresses,
+    saleor_api_url: str,
 ) -> Terms:
     """Return what is the same of every payment, however the shopper pays. Raises Refusal."""
     check_amount(event.action.amount)
@@ -129,9 +139,19 @@ def terms_of(
         require(first_name, RefusalCode.MISSING_NAME, "first name", "data.customer.firstName")
         require(last_name, RefusalCode.MISSING_NAME, "last name", "data.customer.lastName")
     language = base_language(data.language, source.language_code)
+    email, phone = customer.email or source.email, customer.phone or source.phone
+    typed = {
+        "data.customer.firstName": first_name,
+        "data.customer.lastName": last_name,
+        "data.customer.patronymic": customer.patronymic,
+        "data.customer.email": email,
+        "data.customer.phone": phone,
+        "data.customer.taxId": customer.tax_id,
+    }
+    check_typed(typed, language)
     products = products_of(account, source, event.action.amount, event.action.currency, language)
     flow = Flow(event.action.action_type.value)
-    order_id = order_id_of(event.transaction.id)
+    order_id = order_id_of(event.transaction.id, saleor_api_url)
     order_number = source.number if isinstance(source, Order) else None
     billing = source.billing_address
     said = {
@@ -145,12 +165,8 @@ def terms_of(
         "customer_fname": first_name or None,
         "customer_lname": last_name or None,
         "customer_patronym": customer.patronymic,
-        "customer_email": require(
-            customer.email or source.email, RefusalCode.MISSING_EMAIL, "e-mail address", "data.customer.email"
-        ),
-        "customer_phone": require(
-            customer.phone or source.phone, RefusalCode.MISSING_PHONE, "phone number", "data.customer.phone"
-        ),
+        "customer_email": require(email, RefusalCode.MISSING_EMAIL, "e-mail address", "data.customer.email"),
+        "customer_phone": require(phone, RefusalCode.MISSING_PHONE, "phone number", "data.customer.phone"),
         "customer_country": customer.country or (billing.country.code if billing and billing.country else None),
         "customer_birthday": customer.birthday,
         "customer_tax_id": customer.tax_id,

@@ -9,6 +9,7 @@ NAMES = {
     Kind.VOID: Said("release"),
     Kind.REFUND: Said("refund"),
     Kind.CANCEL: Said("cancellation"),
+    Kind.DISPUTE: Said("dispute"),
 }
 RESERVATION = Said("reservation")
 STATES = {

@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from app.gateway.errors import UnreadableNotification
-from app.gateway.models import OperationRecord, PaymentRecord
+from app.gateway.models import Records
 from app.gateway.notification import decode
 from app.ledger.inbox import Kept
 from app.ledger.sheets import Sheet
@@ -24,7 +24,7 @@ operation_id payment_id order_id transaction_id gateway_order_id billing_order_i
 status status_code status_description response_code response_description created_at processed_at processing_time
 fee fixed_fee percent_fee split_fee limit_info retry_after eci mcc options_3ds order_3ds_bypass
 user_action_required payway processed_amount processed_currency recurring id receipt_url bank_short_name cc_mask
-why chosen by_lines order_timeout customer_lang merchant_mcc f_receipt_delivery server_url
+why unreadable chosen by_lines order_timeout customer_lang merchant_mcc f_receipt_delivery server_url
 """
 _WHAT_IS_SOLD = (
     "description attributes key value payload split sub_merchant_id products name qty unit taxes prc type code"
@@ -59,9 +59,9 @@ def raw(sheet: Sheet, notifications: Sequence[Kept]) -> list[Raw]:
     return sorted([*asked, *map(_notified, notifications), *told], key=lambda each: each.at)
 
 
-def raw_records(records: Sequence[PaymentRecord | OperationRecord]) -> str:
-    """Return the gateway's records of an order."""
-    return _text([each.to_wire() for each in records])
+def raw_records(records: Records) -> str:
+    """Return the gateway's records of an order; of those that cannot be read, why."""
+    return _text([*(each.to_wire() for each in records), *({"unreadable": why} for why in records.unreadable)])
 
 
 def veiled(said: object, name: str = "") -> object:

@@ -27,6 +27,8 @@ class Standing(StrEnum):
     RELEASING = "release under way"
     REFUNDING = "refund under way"
     CANCELLING = "cancellation under way"
+    DISPUTED = "dispute under way"
+    CHARGED_BACK = "charged back"
 
 
 _UNDER_WAY = {
@@ -34,6 +36,7 @@ _UNDER_WAY = {
     Kind.VOID: Standing.RELEASING,
     Kind.REFUND: Standing.REFUNDING,
     Kind.CANCEL: Standing.CANCELLING,
+    Kind.DISPUTE: Standing.DISPUTED,
 }
 
 
@@ -46,6 +49,8 @@ def standings(sheet: Sheet) -> tuple[Standing, ...]:
     """Return where the payment stands, and then what is being done to it."""
     now = balance(sheet.payment.flow, sheet.operations)
     under_way = [_UNDER_WAY[each.kind] for each in sheet.operations if each.kind in _UNDER_WAY and not each.state.final]
+    if any(each.kind is Kind.DISPUTE and each.state is State.SUCCESS for each in sheet.operations):
+        under_way.append(Standing.CHARGED_BACK)
     return (_standing(sheet, now), *dict.fromkeys(under_way))
 
 

@@ -127,8 +127,10 @@ def _of_operation(
         return Entry(at, who, what, words, tone, {**facts, **more})
 
     begun = operation.created_at
-    if operation.idempotency_key.startswith("gateway:"):
+    if operation.idempotency_key.startswith("gateway:") or operation.kind is Kind.DISPUTE:
         words = Said("shows a %(what)s of %(sum)s that others asked for", what=name, sum=sum_)
+        if operation.kind is Kind.DISPUTE:
+            words = Said("shows that the payer disputes %(sum)s", sum=sum_)
         yield entry(begun, Who.GATEWAY, "seen", _with_shares(words, sheet, operation, names))
     else:
         asked = Said(_ASKED[operation.kind], sum=sum_)

@@ -6,12 +6,13 @@ typed                                    is
 anything with an @                       the shopper's e-mail address
 ``1234.50``, ``1 234,50``, ``1,234.50``  an amount; with a currency behind it also ``1000 UAH``
 ``#1042``, ``1042``                      Saleor's order number
-a UUID, with or without dashes           the gateway's order or its id of a payment or operation
+a UUID, with or without dashes           Saleor's transaction, the gateway's order, or its id of an operation
 six characters or more                   also the beginning of the gateway's order
 anything else                            Saleor's transaction, or a reference of an operation
 =======================================  =======================================================================
 """
 
+import base64
 import re
 from collections.abc import Iterable
 from contextlib import suppress
@@ -19,6 +20,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from uuid import UUID
 
+from app.ledger.columns import fitting
 from app.ledger.emails import EmailDigests
 from app.ledger.search import Names, Wanted
 from app.payments.outcome.references import named_in, order_id_of
@@ -58,10 +60,12 @@ class ByAmount:
 
 Typed = ByEmail | ByAmount | Names
 
+_MOST_DIGITS = 13  # before the point, of the largest amount
+
 
 def read(text: str) -> Typed | None:
     """Return what was typed; None for nothing. Never raises: what is nothing else is a name."""
-    text = text.strip()
+    text = fitting(text).strip()
     if not text:
         return None
     if "@" in text:
@@ -96,6 +100,8 @@ def _amount(text: str) -> ByAmount | None:
     if currency is None and found["plain"] and not found["decimals"]:
         return None  # an order number
     whole = re.sub(r"\D", "", found["plain"] or found["grouped"])
+    if len(whole) > _MOST_DIGITS:
+        return None  # of no payment
     code = None if currency is None else "UAH" if currency["hryvnia"] else currency["code"].upper()
     return ByAmount(Decimal(f"{whole}.{found['decimals'] or '0'}").quantize(Decimal("0.01")), code)
 
@@ -111,8 +117,13 @@ def _exact(text: str) -> frozenset[str]:
     names = {text, text.lower(), named, named.lower(), order_id_of(text)}
     for name in (text, named):
         with suppress(ValueError):
-            names |= {UUID(name).hex, str(UUID(name))}
+            names |= {UUID(name).hex, str(UUID(name)), _transaction(UUID(name))}
     return frozenset(names)
+
+
+def _transaction(token: UUID) -> str:
+    """Return Saleor's id of the transaction with that token."""
+    return base64.b64encode(f"TransactionItem:{token}".encode()).decode()
 
 
 def _beginning(text: str) -> str | None:

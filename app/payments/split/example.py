@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from app.payments.split.allocation import ZERO, Basket, Line, allocate
 from app.payments.split.distribute import Shares
-from app.payments.split.remainder import GrantedLine, given_back, granted_worth, left_of
+from app.payments.split.remainder import GrantedLine, Remainder, given_back, granted_worth
 from app.payments.split.rules import SplitMode, SplitRules
 
 _SELLERS = ("11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222")
@@ -42,9 +42,10 @@ def worked_example(rules: SplitRules, currency: str = "UAH") -> Example:
     received = allocate(rules, Basket(lines, paid, _SHIPPING, _GIFT_CARD), paid, currency)
     one_mug = mugs.total / 2
     worth = granted_worth(rules, [GrantedLine(mugs, 1, 2)], shipping=ZERO)
-    first = given_back(one_mug, received, currency, worth)
+    whole = Remainder.of(received)
+    first = given_back(one_mug, whole, currency, worth)
     plain = Decimal("100.00")
-    second = given_back(plain, left_of(received, [first]), currency)
+    second = given_back(plain, whole.after(first, currency), currency)
     return Example(
         (
             *(_bought(rules, line, currency) for line in lines),

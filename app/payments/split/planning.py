@@ -152,9 +152,9 @@ def _shares(
         )
     worth = {who: Decimal(value) for who, value in said.get("by_lines", {}).items()}
     try:
-        return given_back(amount, standing.left, currency, worth)
+        return given_back(amount, standing.rest, currency, worth)
     except IndivisibleError:
-        left = total_of(standing.left.values())
+        left = standing.rest.total
         words = Said(
             "%(sum)s cannot be refunded: the sub-merchants have %(left)s of it left.",
             sum=Money(amount, currency),

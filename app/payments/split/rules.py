@@ -11,6 +11,9 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from app.payments.said import Quoted, Said
+from app.validation import Invalid, found_wrong
+
 METADATA_KEY = "sub_merchant_id"
 _HUNDRED = Decimal(100)
 
@@ -137,14 +140,14 @@ def read_rules(data: Mapping[str, Any] | None) -> SplitRules:
     try:
         return SplitRules.model_validate(data or {})
     except ValidationError as error:
-        found = error.errors(include_url=False, include_context=False, include_input=False)
-    raise RulesError([_words(each["loc"], each["msg"]) for each in found])
+        found = found_wrong(error)
+    raise RulesError([_words(each) for each in found])
 
 
-def _words(where: tuple[int | str, ...], message: str) -> str:
-    place = ".".join(str(step) for step in where if step != "[key]")
-    said = message.removeprefix("Value error, ")
-    return f"{place}: {said}" if place else said
+def _words(wrong: Invalid) -> str:
+    """Return what is wrong so that it can be said in another language; what our own checks say is only in English."""
+    why = Quoted(wrong.words) if "error" in wrong.values else Said(wrong.sentence, **wrong.values)
+    return Said("%(field)s: %(why)s", field=wrong.field, why=why) if wrong.where else why
 
 
 def names_of(data: Mapping[str, Any] | None) -> Mapping[str, str]:

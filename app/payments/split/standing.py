@@ -11,7 +11,7 @@ from decimal import Decimal
 from app.ledger.sheets import Sheet
 from app.ledger.tables import Flow, Kind, Operation, State
 from app.payments.split.distribute import Shares, total_of
-from app.payments.split.remainder import captured, given_back, left_of
+from app.payments.split.remainder import Remainder, captured, given_back
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +25,20 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class SplitStanding:
-    """``received`` and ``parts`` (refunds) of a payment; ``left`` is what can be given back by whom.
+    """``received`` and ``refunds`` of a payment; ``rest`` is what can be given back by whom.
 
     ``at_most`` is the same if none of the assumed refunds touched that sub-merchant.
     """
 
     received: tuple[Part, ...]
     refunds: tuple[Part, ...]
-    left: Shares
+    rest: Remainder
     at_most: Shares
+
+    @property
+    def left(self) -> Shares:
+        """What can be given back by whom."""
+        return self.rest.left
 
     @property
     def assumed(self) -> bool:
@@ -68,15 +73,18 @@ def standing_of(sheet: Sheet, *, turn_of: Operation | None = None) -> SplitStand
         and (turn_of is None or (each is not turn_of and each.state is not State.WAITING))
     ]
     known = [Part(each, shares, known=True) for each in counting if (shares := _of(sheet, each))]
-    left = at_most = left_of(sums, (part.shares for part in known))
+    rest = Remainder.of(sums)
+    for part in known:
+        rest = rest.after(part.shares, part.operation.currency)
+    at_most = rest.left
     assumed = []
     for each in counting:
         if not _of(sheet, each):
-            amount = min(each.amount, total_of(left.values()))
-            shares = given_back(amount, left, each.currency) if amount else {}
+            amount = min(each.amount, rest.total)
+            shares = given_back(amount, rest, each.currency) if amount else {}
             assumed.append(Part(each, shares, known=False))
-            left = left_of(left, [shares])
-    return SplitStanding(received, tuple(known + assumed), left, at_most)
+            rest = rest.after(shares, each.currency)
+    return SplitStanding(received, tuple(known + assumed), rest, at_most)
 
 
 def _received(sheet: Sheet) -> Iterator[Part]:

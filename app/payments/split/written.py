@@ -1,10 +1,12 @@
 """Rules as a store owner writes them down: TOML or JSON."""
 
 import json
+import re
 import tomllib
 from decimal import Decimal
 from typing import Any
 
+from app.payments.said import Said
 from app.payments.split.rules import RulesError, SplitRules, read_rules
 
 LONGEST = 1_000_000  # characters
@@ -18,5 +20,13 @@ def rules_in(text: str, *, as_json: bool = False) -> SplitRules:
         is_json = as_json or text.lstrip().startswith("{")
         data: Any = json.loads(text, parse_float=Decimal) if is_json else tomllib.loads(text, parse_float=Decimal)
     except (json.JSONDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise RulesError([f"it is neither TOML nor JSON: {error}"]) from error
+        raise RulesError([Said("it is neither TOML nor JSON (%(place)s)", place=_place(error))]) from error
     return read_rules(data)
+
+
+def _place(error: Exception) -> str:
+    """Return where reading ended."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.lineno}:{error.colno}"
+    found = re.search(r"\(at line (\d+), column (\d+)\)$", str(error))
+    return f"{found[1]}:{found[2]}" if found else "-"

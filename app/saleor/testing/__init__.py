@@ -16,11 +16,12 @@ from app.saleor.testing.client import FakeSaleor
 from app.saleor.testing.http import create_saleor
 from app.saleor.testing.server import Serving, serve_forever, serving, serving_in_thread
 from app.saleor.testing.settings import ChannelSettings, Nuisances, SaleorSettings
-from app.saleor.testing.views import GrantedLine, NewCheckout, NewLine
+from app.saleor.testing.views import AskedAction, GrantedLine, NewCheckout, NewLine
 from app.saleor.testing.vocabulary import Action, EventType, Flow
 
 __all__ = [
     "Action",
+    "AskedAction",
     "ChannelSettings",
     "EventType",
     "FakeSaleor",

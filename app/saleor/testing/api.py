@@ -27,10 +27,11 @@ from app.saleor.testing.rules.reports import Report, ReportRefused, book_report
 from app.saleor.testing.schema import schema
 from app.saleor.testing.selection import FieldFailed
 from app.saleor.testing.settings import Nuisances
-from app.saleor.testing.state import App, Transaction
+from app.saleor.testing.staff import Staff
+from app.saleor.testing.state import App, Order, Transaction
 from app.saleor.testing.storefront import Storefront
 from app.saleor.testing.views import ErrorView
-from app.saleor.testing.vocabulary import HANDLE_PAYMENTS, EventType
+from app.saleor.testing.vocabulary import HANDLE_PAYMENTS, MANAGE_ORDERS, EventType
 from app.saleor.testing.world import ArrivedReport, NotFound, World
 
 Info = GraphQLResolveInfo[Any]
@@ -48,8 +49,9 @@ class PermissionDenied(Exception):  # noqa: N818 - the name is shown to the app 
 class Api:
     """Executes documents for whoever holds a token."""
 
-    def __init__(self, world: World, storefront: Storefront) -> None:
+    def __init__(self, world: World, storefront: Storefront, staff: Staff) -> None:
         self._world = world
+        self._staff = staff
         self._root: dict[str, Any] = {
             "app": self._app,
             "shop": self._shop,
@@ -59,6 +61,7 @@ class Api:
             "transactionEventReport": self._report,
             "transactionUpdate": self._update,
             "transactionInitialize": partial(initialize, world, storefront),
+            "transactionRequestRefundForGrantedRefund": self._refund_granted,
             "appProblemCreate": self._problem,
             "appProblemDismiss": self._dismiss,
         }
@@ -107,10 +110,15 @@ class Api:
         return app
 
     def _allowed(self, info: Info) -> App:
-        app = self._world.app_by_token(info.context)
-        if app is None or HANDLE_PAYMENTS not in app.permissions:
+        app = self._app_with(info, HANDLE_PAYMENTS)
+        if app is None:
             raise PermissionDenied(HANDLE_PAYMENTS)
         return app
+
+    def _app_with(self, info: Info, *any_of: str) -> App | None:
+        """Return the app that asks, if it has one of these permissions."""
+        app = self._world.app_by_token(info.context)
+        return app if app is not None and not set(any_of).isdisjoint(app.permissions) else None
 
     def _app(self, info: Info, **_arguments: Any) -> payload.Payload:
         return payload.app(self._authenticated(info))
@@ -137,23 +145,35 @@ class Api:
     def _transaction_by(self, info: Info, **arguments: Any) -> payload.Payload | None:
         self._allowed(info)
         try:
-            return payload.transaction(self._found(arguments))
+            return self._shown(self._found(arguments))
         except NotFound:
             return None
 
     def _order(self, _info: Info, **arguments: Any) -> payload.Payload | None:
-        """Whoever knows the id may look; only the transactions need a permission."""
         key_of("Order", arguments.get("id") or "")
         try:
-            order = self._world.order(arguments["id"])
+            return self._shown_order(self._world.order(arguments["id"]))
         except NotFound:
             return None
 
-        def transactions(info: Info) -> list[payload.Payload]:
-            self._allowed(info)
-            return [payload.transaction(each) for each in order.transactions]
+    def _shown(self, item: Transaction) -> payload.Payload:
+        """Return a transaction with the order that it belongs to, if it belongs to one."""
+        return {**payload.transaction(item), "order": self._shown_order(item.order) if item.order else None}
 
-        return {**payload.source(order), "transactions": transactions}
+    def _shown_order(self, order: Order) -> payload.Payload:
+        """Whoever knows the id may look; only the transactions and the granted refunds need a permission."""
+
+        def transactions(info: Info) -> list[payload.Payload]:
+            if self._app_with(info, HANDLE_PAYMENTS, MANAGE_ORDERS) is None:
+                raise PermissionDenied(MANAGE_ORDERS, HANDLE_PAYMENTS)
+            return [self._shown(each) for each in order.transactions]
+
+        def granted_refunds(info: Info) -> list[payload.Payload]:
+            if self._app_with(info, MANAGE_ORDERS) is None:
+                raise PermissionDenied(MANAGE_ORDERS)
+            return [payload.granted_refund(each) for each in order.granted_refunds]
+
+        return {**payload.source(order), "transactions": transactions, "grantedRefunds": granted_refunds}
 
     def _found(self, arguments: Mapping[str, Any]) -> Transaction:
         """Return the transaction of ``id`` or ``token``; raise InvalidId or NotFound."""
@@ -186,7 +206,7 @@ class Api:
             arrived.already_processed, arrived.event = already, event
             return {
                 "alreadyProcessed": already,
-                "transaction": payload.transaction(transaction),
+                "transaction": self._shown(transaction),
                 "transactionEvent": payload.event(event, transaction.currency),
                 "errors": [],
             }
@@ -211,7 +231,24 @@ class Api:
         transaction.metadata.update(_pairs(fields.get("metadata")) or {})
         transaction.private_metadata.update(_pairs(fields.get("privateMetadata")) or {})
         transaction.modified_at = self._world.scribe.now()
-        return {"transaction": payload.transaction(transaction), "errors": []}
+        return {"transaction": self._shown(transaction), "errors": []}
+
+    def _refund_granted(self, info: Info, **arguments: Any) -> payload.Payload:
+        """An app may ask for itself what staff ask for in the Dashboard (Saleor contract, A.10)."""
+        self._allowed(info)
+        asked, transaction = arguments["grantedRefundId"], None
+        key_of("OrderGrantedRefund", asked)
+        try:
+            if arguments.get("id") or arguments.get("token"):
+                transaction = self._found(arguments).id
+            answer = self._staff.refund_granted(asked, transaction)
+        except NotFound as exc:
+            error = {"field": "grantedRefundId", "code": "NOT_FOUND", "message": str(exc)}
+            return {"transaction": None, "errors": [error]}
+        if answer.errors or answer.granted_refund is None or answer.granted_refund.transaction_id is None:
+            return {"transaction": None, "errors": [each.model_dump() for each in answer.errors]}
+        asked_of = self._world.transaction(answer.granted_refund.transaction_id)
+        return {"transaction": self._shown(asked_of), "errors": []}
 
     def _problem(self, info: Info, **arguments: Any) -> payload.Payload:
         app, asked = self._authenticated(info), arguments["input"]

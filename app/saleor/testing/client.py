@@ -16,6 +16,7 @@ from app.saleor.testing.settings import Nuisances
 from app.saleor.testing.views import (
     ActionView,
     AppView,
+    AskedAction,
     CheckoutView,
     CompletionView,
     DeliveryView,
@@ -107,6 +108,11 @@ class FakeSaleor:
 
     # Shopper
 
+    async def gateways(self) -> list[str]:
+        """Return the payment gateways that a storefront is offered."""
+        listed: list[str] = _checked(await self._http.get("/gateways")).json()
+        return listed
+
     async def new_checkout(self, wanted: NewCheckout | None = None) -> CheckoutView:
         """Fill a basket (569.50 UAH unless something else is wanted)."""
         return await self._act("/storefront/checkout", CheckoutView, wanted or NewCheckout())
@@ -174,6 +180,11 @@ class FakeSaleor:
     async def cancel(self, transaction_id: str, amount: Decimal | None = None) -> ActionView:
         """Ask for a cancelation of what is authorized, which may be nothing (an unpaid hosted payment)."""
         return await self._request(transaction_id, Action.CANCEL, amount)
+
+    async def at_once(self, *wanted: AskedAction) -> list[ActionView]:
+        """Ask for several things at the same moment: the webhook of each lists the requests of all."""
+        answered = await self._post("/staff/at-once", {"wanted": list(wanted)})
+        return TypeAdapter(list[ActionView]).validate_json(answered.content)
 
     async def new_order(self, wanted: NewCheckout | None = None) -> OrderView:
         """Take an order, as staff do by telephone. Nobody has paid anything of it."""

@@ -15,6 +15,7 @@ from app.saleor.testing.show import show_checkout, show_order, show_report, show
 from app.saleor.testing.views import (
     ActionView,
     AppView,
+    AskedAction,
     CheckoutView,
     CompletionView,
     DeliveryView,
@@ -60,6 +61,7 @@ def control_routes() -> APIRouter:
         "/storefront/complete": _complete,
         "/staff/sign-in": _sign_in,
         "/staff/action": _action,
+        "/staff/at-once": _at_once,
         "/staff/order": _new_order,
         "/staff/cancel-order": _cancel_order,
         "/staff/grant": _grant,
@@ -70,6 +72,7 @@ def control_routes() -> APIRouter:
     }
     looks: dict[str, _Handler] = {
         "/apps": _apps,
+        "/gateways": _gateways,
         "/deliveries": _deliveries,
         "/reports": _reports,
         "/transactions": _transactions,
@@ -161,6 +164,10 @@ async def _action(
     return saleor.staff.request_action(transaction_id, action, amount)
 
 
+async def _at_once(saleor: Here, wanted: Annotated[list[AskedAction], Body(embed=True)]) -> list[ActionView]:
+    return saleor.staff.request_at_once(wanted)
+
+
 async def _new_order(saleor: Here, wanted: NewCheckout) -> OrderView:
     return saleor.staff.new_order(wanted)
 
@@ -207,6 +214,10 @@ async def _background_done(saleor: Here) -> None:
 
 async def _apps(saleor: Here) -> list[AppView]:
     return saleor.apps.installed()
+
+
+async def _gateways(saleor: Here) -> list[str]:
+    return saleor.storefront.gateways()
 
 
 async def _deliveries(saleor: Here) -> list[DeliveryView]:

@@ -55,7 +55,7 @@ class Courier:
         """Return what an app's subscription selects of an event, as bytes, and what this Saleor could not fill in."""
         world = self._world
         event = {**envelope(webhook.event, app, world.scribe.now(), world.settings.version), **fields}
-        selected = select(webhook.query, event)
+        selected = select(webhook.query, event, app.permissions)
         return json.dumps(selected.body).encode(), selected.unplayed
 
     async def post_event(
@@ -63,9 +63,22 @@ class Courier:
     ) -> Delivery:
         """POST a signed body; an empty one is signed as well (that is what retries carry)."""
         headers = self._event_headers(webhook.event, webhook.target_url, body)
-        return await self._send(
+        delivery = await self._send(
             "POST", webhook.target_url, headers, body, what=webhook.event.value, attempt=attempt, unplayed=unplayed
         )
+        return await self._on_the_way_back(delivery)
+
+    async def _on_the_way_back(self, delivery: Delivery) -> Delivery:
+        """What may become of an answer that the app has given."""
+        troubles = self._world.nuisances
+        self._world.nuisances = troubles.after_one("webhook")
+        if troubles.webhook_answer_delay:
+            await self._world.sleep(troubles.webhook_answer_delay)
+        if troubles.webhook_answer_lost == "bad_gateway":
+            delivery.status, delivery.answer = 502, "<html><h1>502 Bad Gateway</h1></html>"
+        elif troubles.webhook_answer_lost == "dropped":
+            delivery.status, delivery.answer, delivery.error = None, None, "RemoteProtocolError: the answer broke off"
+        return delivery
 
     def _first_headers(self, url: str) -> Headers:
         return [

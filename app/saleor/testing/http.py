@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
 
 import httpx2
 from fastapi import FastAPI, Request
@@ -16,7 +15,7 @@ from app.saleor.testing.client import certificates
 from app.saleor.testing.control import control_routes
 from app.saleor.testing.dashboard.pages import dashboard_routes
 from app.saleor.testing.engine import Saleor
-from app.saleor.testing.settings import Nuisances, SaleorSettings
+from app.saleor.testing.settings import SaleorSettings
 from app.saleor.testing.world import NotFound, World
 
 
@@ -70,7 +69,7 @@ async def _jwks(request: Request) -> Response:
 async def _graphql(request: Request) -> Response:
     world = _world(request)
     troubles = world.nuisances
-    _wear_off(world)
+    world.nuisances = troubles.after_one("graphql")
     if troubles.graphql_status:
         return Response("Saleor is not at home.", status_code=troubles.graphql_status, media_type="text/plain")
     try:
@@ -82,19 +81,6 @@ async def _graphql(request: Request) -> Response:
     if troubles.graphql_answer_lost:
         return BrokenAnswer()
     return JSONResponse(body, status_code=status)
-
-
-def _wear_off(world: World) -> None:
-    """Count one request of the API's troubles; after the last one they are over."""
-    times = world.nuisances.graphql_times
-    if times is None:
-        return
-    change: dict[str, Any] = {"graphql_times": times - 1}
-    if times <= 1:
-        change = Nuisances().model_dump(
-            include={name for name in Nuisances.model_fields if name.startswith("graphql_")}
-        )
-    world.nuisances = world.nuisances.model_copy(update=change)
 
 
 def _token(request: Request) -> str | None:

@@ -11,9 +11,10 @@ from typing import Any
 from app.saleor.testing.ids import global_id
 from app.saleor.testing.money import ZERO, in_currency, on_the_wire
 from app.saleor.testing.rules.coverage import authorize_status, charge_status, total_authorized, total_charged
-from app.saleor.testing.selection import FieldFailed
+from app.saleor.testing.rules.grants import events_of
+from app.saleor.testing.selection import FieldFailed, NeedsPermission
 from app.saleor.testing.state import App, Basket, Checkout, Event, GrantedRefund, Line, Order, Transaction
-from app.saleor.testing.vocabulary import WebhookEvent
+from app.saleor.testing.vocabulary import MANAGE_ORDERS, WebhookEvent
 
 _METHOD_TYPENAMES = {
     "CARD": "CardPaymentMethodDetails",
@@ -177,7 +178,7 @@ def _order(order: Order) -> Payload:
         "totalCharged": _money(total_charged(order), basket.currency),
         "totalAuthorized": _money(total_authorized(order), basket.currency),
         "lines": [_order_line(line, basket.currency) for line in basket.lines],
-        "grantedRefunds": [_granted(granted) for granted in order.granted_refunds],
+        "grantedRefunds": NeedsPermission(MANAGE_ORDERS, [granted_refund(each) for each in order.granted_refunds]),
         **_common(basket),
     }
 
@@ -251,7 +252,8 @@ def _variant(line: Line) -> Payload:
     }
 
 
-def _granted(granted: GrantedRefund) -> Payload:
+def granted_refund(granted: GrantedRefund) -> Payload:
+    """Return an OrderGrantedRefund."""
     currency = granted.order.basket.currency
     return {
         "__typename": "OrderGrantedRefund",
@@ -261,6 +263,7 @@ def _granted(granted: GrantedRefund) -> Payload:
         "amount": _money(granted.amount, currency),
         "shippingCostsIncluded": granted.shipping_costs_included,
         "transaction": {"__typename": "TransactionItem", "id": granted.transaction.id} if granted.transaction else None,
+        "transactionEvents": [event(each, currency) for each in reversed(events_of(granted))],
         "lines": [
             {
                 "__typename": "OrderGrantedRefundLine",
@@ -313,5 +316,5 @@ def action_requested(item: Transaction, request: Event) -> Payload:
     return {
         "transaction": transaction(item),
         "action": {"actionType": request.type.family, **amount},
-        "grantedRefund": _granted(request.granted_refund) if request.granted_refund else None,
+        "grantedRefund": granted_refund(request.granted_refund) if request.granted_refund else None,
     }

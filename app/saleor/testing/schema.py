@@ -46,6 +46,11 @@ type Mutation {
     idempotencyKey: String
     paymentGateway: PaymentGatewayToInitialize!
   ): TransactionInitialize
+  transactionRequestRefundForGrantedRefund(
+    grantedRefundId: ID!
+    id: ID
+    token: UUID
+  ): TransactionRequestRefundForGrantedRefund
   %(problem_mutations)s
 }
 
@@ -124,6 +129,17 @@ type Order implements Node {
   channel: Channel!
   total: TaxedMoney!
   transactions: [TransactionItem!]!
+  grantedRefunds: [OrderGrantedRefund!]!
+}
+enum OrderGrantedRefundStatusEnum { NONE PENDING SUCCESS FAILURE }
+type OrderGrantedRefund {
+  id: ID!
+  amount: Money!
+  reason: String
+  shippingCostsIncluded: Boolean!
+  status: OrderGrantedRefundStatusEnum!
+  transactionEvents: [TransactionEvent!]
+  transaction: TransactionItem
 }
 type TaxedMoney { currency: String! gross: Money! net: Money! tax: Money! }
 enum OrderStatus { UNFULFILLED UNCONFIRMED FULFILLED CANCELED DRAFT EXPIRED }
@@ -163,6 +179,17 @@ type TransactionInitialize {
   transactionEvent: TransactionEvent
   data: JSON
   errors: [TransactionInitializeError!]!
+}
+type TransactionRequestRefundForGrantedRefund {
+  transaction: TransactionItem
+  errors: [TransactionRequestRefundForGrantedRefundError!]!
+}
+type TransactionRequestRefundForGrantedRefundError {
+  field: String message: String code: TransactionRequestRefundForGrantedRefundErrorCode!
+}
+enum TransactionRequestRefundForGrantedRefundErrorCode {
+  INVALID GRAPHQL_ERROR NOT_FOUND AMOUNT_GREATER_THAN_AVAILABLE MISSING_TRANSACTION_ACTION_REQUEST_WEBHOOK
+  REFUND_ALREADY_PROCESSED REFUND_IS_PENDING
 }
 type TransactionInitializeError { field: String message: String code: TransactionInitializeErrorCode! }
 enum TransactionInitializeErrorCode { GRAPHQL_ERROR INVALID NOT_FOUND UNIQUE CHECKOUT_COMPLETION_IN_PROGRESS }

@@ -4,7 +4,7 @@ A webhook's body is the content of ``event { ... }`` at top level. The document 
 selection set is laid over a rich payload (``app.saleor.testing.payload``): what an app does not select it does not get.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -38,6 +38,14 @@ class FieldFailed(Exception):  # noqa: N818 - named like what happens
     """Put into a payload in place of a value: a field that Saleor cannot resolve."""
 
 
+@dataclass(frozen=True)
+class NeedsPermission:
+    """Put into a payload in place of a value that only some apps may read."""
+
+    permission: str
+    value: Any
+
+
 @dataclass
 class Selected:
     """The body of a webhook.
@@ -50,11 +58,14 @@ class Selected:
     unplayed: list[str] = field(default_factory=list)
 
 
-def select(query: str, event: Mapping[str, Any]) -> Selected:
-    """Return what ``subscription { event { ... } }`` selects of ``event``, in the order of the document."""
+def select(query: str, event: Mapping[str, Any], permissions: Collection[str] = ()) -> Selected:
+    """Return what ``subscription { event { ... } }`` selects of ``event``, in the order of the document.
+
+    ``permissions`` are those of the app that is told.
+    """
     document = _parsed(query)
     root = _field(_operation(document).selection_set, "event")
-    selection = _Selection(_fragments(document))
+    selection = _Selection(_fragments(document), permissions)
     body = selection.of(root.selection_set, event, ("event",))
     if not isinstance(body, dict):
         msg = "an event is an object"
@@ -102,8 +113,9 @@ def _inline(selections: SelectionSetNode | None, fragments: Mapping[str, Fragmen
 
 
 class _Selection:
-    def __init__(self, fragments: Mapping[str, FragmentDefinitionNode]) -> None:
+    def __init__(self, fragments: Mapping[str, FragmentDefinitionNode], permissions: Collection[str]) -> None:
         self._fragments = fragments
+        self._permissions = permissions
         self.errors: list[dict[str, Any]] = []
         self.unplayed: list[str] = []
 
@@ -122,14 +134,22 @@ class _Selection:
             try:
                 result[key] = self.of(node.selection_set, self._value(node, value, here), here)
             except FieldFailed:
-                # Only `transaction` may be null above the fields that can fail (Saleor contract, A.5).
-                if name != "transaction":
+                # Only these may be null above the fields that can fail (Saleor contract, A.5).
+                if name not in {"transaction", "order"}:
                     raise
                 result[key] = None
         return result
 
-    def _fail(self, failure: FieldFailed, path: tuple[str | int, ...]) -> None:
-        extensions = {"exception": {"code": "GraphQLError"}}
+    def _readable(self, value: Any, path: tuple[str | int, ...]) -> Any:
+        if not isinstance(value, NeedsPermission):
+            return value
+        if value.permission not in self._permissions:
+            wanted = f"To access this path, you need one of the following permissions: {value.permission}"
+            self._fail(FieldFailed(wanted), path, "PermissionDenied")
+        return value.value
+
+    def _fail(self, failure: FieldFailed, path: tuple[str | int, ...], code: str = "GraphQLError") -> None:
+        extensions = {"exception": {"code": code}}
         self.errors.append({"message": str(failure), "path": list(path), "extensions": extensions})
         raise failure
 
@@ -154,7 +174,7 @@ class _Selection:
     def _value(self, node: FieldNode, parent: Mapping[str, Any], path: tuple[str | int, ...]) -> Any:
         name = node.name.value
         if name in parent:
-            return parent[name]
+            return self._readable(parent[name], path)
         if name in _METAFIELDS and _METAFIELDS[name] in parent:
             pairs = {item["key"]: item["value"] for item in parent[_METAFIELDS[name]]}
             arguments = {

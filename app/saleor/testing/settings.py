@@ -1,7 +1,7 @@
 """How this Saleor is set up."""
 
 from pathlib import Path
-from typing import Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -91,9 +91,27 @@ class Nuisances(BaseModel):
     jwks_status: int | None = None
     """The keys are answered with this HTTP status."""
 
+    webhook_answer_lost: Literal["bad_gateway", "dropped"] | None = None
+    """The app does its work, then its answer is lost: a proxy says 502 instead, or the connection breaks."""
+    webhook_answer_delay: float = 0
+    """So many seconds go by before Saleor reads an answer: what the app reports meanwhile comes first."""
+    webhook_times: int | None = None
+    """How many webhooks these two last; None until they are switched off."""
+
     webhooks_twice: bool = False
     """Every webhook is delivered a second time, with the same body, after the first answer."""
     read_timeout: float | None = None
     """Instead of the setting of that name: lets a test make Saleor impatient."""
     unsigned: bool = False
     """Webhooks carry a signature that no key of ours made."""
+
+    def after_one(self, door: Literal["graphql", "webhook"]) -> Self:
+        """Return what is left when one more has gone wrong there; after the last of ``<door>_times`` it is over."""
+        times: int | None = getattr(self, f"{door}_times")
+        if times is None:
+            return self
+        change: dict[str, Any] = {f"{door}_times": times - 1}
+        if times <= 1:
+            fields = type(self).model_fields
+            change = {name: field.default for name, field in fields.items() if name.startswith(f"{door}_")}
+        return self.model_copy(update=change)

@@ -1,6 +1,5 @@
 """The staff's side: charge, refund, cancel, granted refunds (Saleor contract, A.5 and A.6)."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -10,18 +9,24 @@ from app.saleor.testing import payload
 from app.saleor.testing.courier import Courier
 from app.saleor.testing.ids import global_id
 from app.saleor.testing.rules.answers import SaleorCrashed
-from app.saleor.testing.rules.booking import book_action_answer, open_request, settle_granted_refund
+from app.saleor.testing.rules.booking import book_action_answer
+from app.saleor.testing.rules.grants import GrantRefused, settle_granted_refund
+from app.saleor.testing.rules.requests import NOBODY_LISTENS, fail_unheard, request_action, request_granted_refund
 from app.saleor.testing.show import show_granted, show_order
 from app.saleor.testing.state import App, Event, GrantedRefund, Order, Transaction, Webhook
 from app.saleor.testing.storefront import new_basket
-from app.saleor.testing.views import ActionView, ErrorView, GrantedLine, NewCheckout, OrderView
-from app.saleor.testing.vocabulary import ACTION_EVENTS, HANDLE_PAYMENTS, Action, GrantedRefundStatus
-from app.saleor.testing.world import Delivery, NotFound, World
+from app.saleor.testing.views import ActionView, AskedAction, ErrorView, GrantedLine, NewCheckout, OrderView
+from app.saleor.testing.vocabulary import ACTION_EVENTS, HANDLE_PAYMENTS, Action
+from app.saleor.testing.world import Delivery, World
 
-_NOT_AGAIN = {
-    GrantedRefundStatus.PENDING: ("REFUND_IS_PENDING", "Refund is pending."),
-    GrantedRefundStatus.SUCCESS: ("REFUND_ALREADY_PROCESSED", "Refund has already been processed."),
-}
+
+@dataclass(frozen=True)
+class _Opened:
+    """A request that is written down."""
+
+    transaction: Transaction
+    action: Action
+    request: Event
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,33 @@ class Staff:
 
     def request_action(self, transaction_id: str, action: Action, amount: Decimal | None = None) -> ActionView:
         """``transactionRequestAction``. The amount is clipped to what there is, which may be nothing."""
-        return self._request(self._world.transaction(transaction_id), action, amount, None)
+        [answer] = self.request_at_once([AskedAction(transaction_id=transaction_id, action=action, amount=amount)])
+        return answer
+
+    def refund_granted(self, granted_refund_id: str, transaction_id: str | None = None) -> ActionView:
+        """``transactionRequestRefundForGrantedRefund``: ask the app for a refund that was granted.
+
+        ``transaction_id`` counts only where the grant names no transaction itself.
+        """
+        asked = AskedAction(granted_refund_id=granted_refund_id, transaction_id=transaction_id)
+        [answer] = self.request_at_once([asked])
+        return answer
+
+    def request_at_once(self, wanted: Sequence[AskedAction]) -> list[ActionView]:
+        """Ask for several things at the same moment, as two people do who press their buttons together.
+
+        Each mutation writes its request and builds its webhook's body. Here all requests are written before the first
+        body is built, so every body lists all of them (Saleor contract, A.10).
+        """
+        opened = [self._open(asked) for asked in wanted]
+        errands = [self._errand(each) if isinstance(each, _Opened) else None for each in opened]
+        for errand in errands:
+            if errand is not None:
+                self._world.in_background(self._carry_out(errand))
+        return [
+            self._answer(each, heard=errand is not None) if isinstance(each, _Opened) else each
+            for each, errand in zip(opened, errands, strict=True)
+        ]
 
     def new_order(self, wanted: NewCheckout | None = None) -> OrderView:
         """``draftOrderComplete``: an order that staff took, by telephone say. Nobody has paid anything of it."""
@@ -84,39 +115,39 @@ class Staff:
         order.granted_refunds.append(granted)
         return ActionView(granted_refund=show_granted(granted))
 
-    def refund_granted(self, granted_refund_id: str) -> ActionView:
-        """``transactionRequestRefundForGrantedRefund``: ask the app for a refund that was granted."""
-        orders = self._world.orders.values()
-        granted = next((g for order in orders for g in order.granted_refunds if g.id == granted_refund_id), None)
-        if granted is None or granted.transaction is None:
-            msg = f"no granted refund {granted_refund_id!r}"
-            raise NotFound(msg)
-        if granted.status in _NOT_AGAIN:
-            code, message = _NOT_AGAIN[granted.status]
-            return ActionView(errors=[ErrorView(field="grantedRefundId", code=code, message=message)])
-        return self._request(granted.transaction, Action.REFUND, granted.amount, granted)
+    def _open(self, asked: AskedAction) -> "_Opened | ActionView":
+        """Write the request down; an ActionView says why Saleor does not."""
+        world, key = self._world, str(uuid4())
+        if asked.granted_refund_id is None:
+            transaction = world.transaction(asked.transaction_id or "")
+            event = request_action(transaction, asked.action, asked.amount, world.scribe, idempotency_key=key)
+            return _Opened(transaction, asked.action, event)
+        granted = world.granted_refund(asked.granted_refund_id)
+        transaction = granted.transaction or world.transaction(asked.transaction_id or "")
+        try:
+            event = request_granted_refund(granted, transaction, world.scribe, idempotency_key=key)
+        except GrantRefused as refused:
+            error = ErrorView(field=refused.field, code=refused.code, message=str(refused))
+            return ActionView(errors=[error], granted_refund=show_granted(granted))
+        return _Opened(transaction, Action.REFUND, event)
 
-    def _request(
-        self, transaction: Transaction, action: Action, amount: Decimal | None, granted: GrantedRefund | None
-    ) -> ActionView:
-        world = self._world
-        found = self._listener(transaction, action)
+    def _errand(self, opened: "_Opened") -> "_Errand | None":
+        """Build the webhook; None: there is nobody to tell, and the request has failed."""
+        transaction, request = opened.transaction, opened.request
+        found = self._listener(transaction, opened.action)
         if found is None:
-            message = "No app or plugin is configured to handle requested action."
-            code = "MISSING_TRANSACTION_ACTION_REQUEST_WEBHOOK"
-            return ActionView(errors=[ErrorView(field="id", code=code, message=message)])
-        there = transaction.amounts.charged if action is Action.REFUND else transaction.amounts.authorized
-        clipped = there if amount is None else min(amount, there)
-        request = open_request(
-            transaction, action.request, clipped, world.scribe, idempotency_key=str(uuid4()), granted_refund=granted
-        )
+            fail_unheard(transaction, request, self._world.scribe)
+            return None
         body, unplayed = self._courier.body(*found, payload.action_requested(transaction, request))
-        if granted:
-            # After the body was made: it still says NONE.
-            settle_granted_refund(granted)
-        errand = _Errand(found[1], action, transaction, request, body, unplayed)
-        world.in_background(self._carry_out(errand))
-        return ActionView(granted_refund=show_granted(granted) if granted else None)
+        # After the body was made: it still says what the status was before.
+        settle_granted_refund(request.granted_refund)
+        return _Errand(found[1], opened.action, transaction, request, body, unplayed)
+
+    @staticmethod
+    def _answer(opened: "_Opened", *, heard: bool) -> ActionView:
+        granted = opened.request.granted_refund
+        missing = ErrorView(field="id", code="MISSING_TRANSACTION_ACTION_REQUEST_WEBHOOK", message=NOBODY_LISTENS)
+        return ActionView(errors=[] if heard else [missing], granted_refund=show_granted(granted) if granted else None)
 
     def _listener(self, transaction: Transaction, action: Action) -> tuple[App, Webhook] | None:
         app = self._world.apps.get(transaction.app_identifier)
@@ -142,6 +173,6 @@ class Staff:
         for attempt, delay in enumerate(self._world.settings.retry_delays, 2):
             if delivery.status is None or delivery.status < 500:
                 break
-            await asyncio.sleep(delay * self._world.settings.delay_factor)
+            await self._world.sleep(delay * self._world.settings.delay_factor)
             delivery = await self._courier.post_event(errand.webhook, b"", attempt=attempt)
         return delivery

@@ -51,6 +51,14 @@ class Storefront:
         self._world.checkouts[checkout.id] = checkout
         return show_checkout(checkout)
 
+    def gateways(self) -> list[str]:
+        """``availablePaymentGateways``: the apps that are active, may handle payments and listen to sessions."""
+        return [
+            app.identifier
+            for app in self._world.apps.values()
+            if not isinstance(self._gateway(app.identifier, WebhookEvent.TRANSACTION_INITIALIZE_SESSION), ErrorView)
+        ]
+
     async def gateway_initialize(
         self, source_id: str, *, data: Any = None, amount: Decimal | None = None, gateway: str | None = None
     ) -> GatewayView:

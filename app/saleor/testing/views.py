@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from app.saleor.testing.vocabulary import AuthorizeStatus, ChargeStatus, EventType, GrantedRefundStatus
+from app.saleor.testing.vocabulary import Action, AuthorizeStatus, ChargeStatus, EventType, GrantedRefundStatus
 
 
 class View(BaseModel):
@@ -173,6 +173,15 @@ class CompletionView(View):
 
     order: OrderView | None = None
     errors: list[ErrorView] = []
+
+
+class AskedAction(View):
+    """What staff ask of a transaction; with ``granted_refund_id`` that refund, whatever else is said."""
+
+    transaction_id: str | None = None
+    action: Action = Action.REFUND
+    amount: Decimal | None = None
+    granted_refund_id: str | None = None
 
 
 class ActionView(View):

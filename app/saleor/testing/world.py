@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
@@ -12,10 +12,11 @@ from app.saleor.testing.defaults import members
 from app.saleor.testing.ids import global_id
 from app.saleor.testing.settings import Nuisances, SaleorSettings
 from app.saleor.testing.signing import SigningKey
-from app.saleor.testing.state import App, Checkout, Event, Member, Order, Scribe, Transaction
+from app.saleor.testing.state import App, Checkout, Event, GrantedRefund, Member, Order, Scribe, Transaction
 from app.saleor.testing.views import ErrorView
 
 _Item = TypeVar("_Item")
+Sleep = Callable[[float], Awaitable[None]]
 
 
 class NotFound(LookupError):  # noqa: N818 - named like Saleor's code
@@ -69,10 +70,13 @@ class ArrivedReport:
 class World:
     """The records of this Saleor, its key, its troubles, and the work that goes on in the background."""
 
-    def __init__(self, settings: SaleorSettings, clock: Callable[[], datetime] | None = None) -> None:
+    def __init__(
+        self, settings: SaleorSettings, clock: Callable[[], datetime] | None = None, sleep: Sleep = asyncio.sleep
+    ) -> None:
         self.settings = settings
+        self.sleep = sleep
         self.scribe = Scribe(clock or (lambda: datetime.now(UTC)))
-        self.key = SigningKey()
+        self._key: SigningKey | None = None
         self.nuisances = Nuisances()
         self.apps: dict[str, App] = {}
         self.members = members()
@@ -88,9 +92,16 @@ class World:
         self.refund_numbers = count(1)
         self._background: set[asyncio.Task[None]] = set()
 
+    @property
+    def key(self) -> SigningKey:
+        """The key that signs, made when it is first needed: that takes a while."""
+        if self._key is None:
+            self._key = SigningKey()
+        return self._key
+
     def rotate_key(self) -> None:
         """Get a new key; the old one vanishes at once, as in Saleor."""
-        self.key = SigningKey()
+        self._key = SigningKey()
 
     def app(self, identifier: str | None) -> App:
         """Return an installed app by its identifier; None means the only one. Raises NotFound."""
@@ -126,6 +137,11 @@ class World:
     def transaction(self, transaction_id: str) -> Transaction:
         """Return a transaction by its global id; raise NotFound."""
         return self._find(self.transactions, transaction_id, "transaction")
+
+    def granted_refund(self, granted_refund_id: str) -> GrantedRefund:
+        """Return a granted refund of any order by its global id; raise NotFound."""
+        granted = {each.id: each for order in self.orders.values() for each in order.granted_refunds}
+        return self._find(granted, granted_refund_id, "granted refund")
 
     @staticmethod
     def _find(among: Mapping[str, _Item], key: str, what: str) -> _Item:

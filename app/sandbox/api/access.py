@@ -57,7 +57,7 @@ async def json_object(request: Request) -> dict[str, Any]:
 
 
 def authenticate(sandbox: Sandbox, request: Request, pos_id: object, *, with_endpoints_key: bool = True) -> PointOfSale:
-    """The point of sale whose credentials the headers hold and that `pos_id` names. Raises BadCredentials."""
+    """The point of sale whose credentials the headers hold and that `pos_id` names. BadCredentials, TooManyCalls."""
     pos = sandbox.points_of_sale.get(_uuid(pos_id))
     behaviour = Behaviour() if pos is None else sandbox.book.behaviour(pos.pos_id)
     if pos is None:
@@ -71,6 +71,7 @@ def authenticate(sandbox: Sandbox, request: Request, pos_id: object, *, with_end
         fits &= hmac.compare_digest(ours.encode(), theirs.encode())
     if not fits:
         raise BadCredentials(behaviour)
+    sandbox.count_call(pos.pos_id)
     return pos
 
 

@@ -8,14 +8,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from app.gateway.wire import dumps
 from app.sandbox.api.access import BadCredentials, NotJsonBody
-from app.sandbox.book.refusals import DuplicateOrder, InvalidFields, NotPossible, Refusal, UnknownRecord
+from app.sandbox.book.refusals import DuplicateOrder, InvalidFields, NotPossible, Refusal, TooManyCalls, UnknownRecord
 
-_HTTP_STATUS: dict[type[Refusal], int] = {UnknownRecord: 404, NotJsonBody: 406}
+_HTTP_STATUS: dict[type[Refusal], int] = {UnknownRecord: 404, NotJsonBody: 406, TooManyCalls: 429}
 
 
 def json_answer(value: object, status: int = 200) -> Response:
@@ -55,7 +56,16 @@ def _no_route(_request: Request, error: Exception) -> Response:
     return problem(str(error.detail), {"code": f"R-{error.status_code}"}, error.status_code)
 
 
+def _unreadable(request: Request, error: Exception) -> Response:
+    """A path, a query or a body of the control endpoints that is of the wrong type."""
+    if not isinstance(error, RequestValidationError):
+        raise error
+    problems = [(str(found["loc"][-1]), found["msg"]) for found in error.errors()]
+    return _refused(request, InvalidFields(problems))
+
+
 def say_no_like_the_gateway(app: FastAPI) -> None:
     """Answer every refusal, unknown path and wrong verb in the gateway's shapes."""
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(HTTPException, _no_route)
+    app.add_exception_handler(RequestValidationError, _unreadable)

@@ -8,7 +8,8 @@ from fastapi.responses import Response
 from app.sandbox.api.access import JsonObject, PathPos, TheSandbox, authenticate
 from app.sandbox.api.answers import json_answer
 from app.sandbox.book import attempts, secondary
-from app.sandbox.book.bodies import CaptureBody, RefundBody, SplitRefundBody, VoidBody, read_body
+from app.sandbox.book.bodies import CaptureBody, RefundBody, SplitCaptureBody, SplitRefundBody, VoidBody, read_body
+from app.sandbox.book.fields import check_webhook_port
 from app.sandbox.book.records import Operation, OperationMethod, Payment
 from app.sandbox.book.refusals import NotPossible
 from app.sandbox.render import operation_record, payment_record
@@ -22,15 +23,14 @@ router = APIRouter()
 async def capture(request: Request, sandbox: TheSandbox, body: JsonObject) -> Response:
     """Capture without split; not in the interface, but in the provider's public pages."""
     pos = authenticate(sandbox, request, body.get("pos_id"))
-    fields = read_body(CaptureBody, body | {"split": None})
-    return _capture(sandbox, pos, fields, through_split=False)
+    return _capture(sandbox, pos, read_body(CaptureBody, body))
 
 
 @router.post("/api/v1/split/capture")
 async def split_capture(request: Request, sandbox: TheSandbox, body: JsonObject) -> Response:
     """3: take a hold, whole or in part; `split` distributes what is taken."""
     pos = authenticate(sandbox, request, body.get("pos_id"))
-    return _capture(sandbox, pos, read_body(CaptureBody, body), through_split=True)
+    return _capture(sandbox, pos, read_body(SplitCaptureBody, body))
 
 
 @router.post("/api/v1/void")
@@ -52,7 +52,7 @@ async def refund(request: Request, sandbox: TheSandbox, body: JsonObject) -> Res
         currency=fields.order_currency,
         comment=fields.comment,
         server_url=fields.server_url,
-        products=fields.products or [],
+        products=fields.goods,
     )
     return act(sandbox, _payment(sandbox, pos, fields.order_id), "refund", order)
 
@@ -84,6 +84,7 @@ async def cancel(sandbox: TheSandbox, pos: PathPos, order_id: str) -> Response:
 
 def act(sandbox: Sandbox, payment: Payment, method: OperationMethod, order: secondary.Order) -> Response:
     """Carry out an operation and answer with its record; a refusal is answered as the point of sale's options say."""
+    check_webhook_port(sandbox.book.behaviour(payment.pos_id), order.server_url)
     try:
         operation = secondary.operate(sandbox.book, payment, method, order, sandbox.now())
     except NotPossible as refusal:
@@ -95,15 +96,16 @@ def act(sandbox: Sandbox, payment: Payment, method: OperationMethod, order: seco
     return json_answer(operation_record(operation))
 
 
-def _capture(sandbox: Sandbox, pos: PointOfSale, fields: CaptureBody, *, through_split: bool) -> Response:
+def _capture(sandbox: Sandbox, pos: PointOfSale, fields: CaptureBody) -> Response:
+    through_split = isinstance(fields, SplitCaptureBody)
     order = secondary.Order(
         amount=fields.charge_amount,
         currency=fields.order_currency,
-        split=fields.shares,
+        split=fields.shares if isinstance(fields, SplitCaptureBody) else [],
         through_split=through_split,
         comment=fields.comment,
         server_url=fields.server_url,
-        products=fields.products or [],
+        products=fields.goods,
     )
     return act(sandbox, _payment(sandbox, pos, fields.order_id), "capture", order)
 

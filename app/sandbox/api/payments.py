@@ -12,7 +12,7 @@ from app.sandbox.book.creation import open_hosted, pay_direct, pay_out
 from app.sandbox.book.refusals import InvalidFields
 from app.sandbox.render import checkout_url, payment_record
 from app.sandbox.sandbox import Sandbox
-from app.sandbox.settings import PointOfSale
+from app.sandbox.settings import Behaviour, PointOfSale
 
 router = APIRouter()
 
@@ -37,8 +37,7 @@ def _create(request: Request, sandbox: Sandbox, body: dict[str, Any], *, qr: boo
     order_id = body.get("order_id")
     if isinstance(order_id, str) and order_id:
         sandbox.book.burn(pos.pos_id, order_id)
-    if split:
-        _must_be_split(body)
+    _check_split(sandbox.book.behaviour(pos.pos_id), body, split=split)
     try:
         if body.get("mode") == "hosted":
             return _hosted(request, sandbox, pos, body, qr=qr)
@@ -67,8 +66,12 @@ def _direct(request: Request, sandbox: Sandbox, pos: PointOfSale, body: dict[str
     return json_answer(payment_record(book, payment, "processing_time"))
 
 
-def _must_be_split(body: dict[str, Any]) -> None:
-    if body.get("split") is None:
+def _check_split(behaviour: Behaviour, body: dict[str, Any], *, split: bool) -> None:
+    """Purchases are split at one address, and everything there is split; reservations as the options say."""
+    if split and body.get("split") is None:
         raise InvalidFields([("split", "Field required")])
-    if body.get("method") != "purchase":
+    if split and body.get("method") != "purchase":
         raise InvalidFields([("method", "must be purchase")])
+    reserved = body.get("method") == "auth" and behaviour.split_reservations
+    if not split and "split" in body and not reserved:
+        raise InvalidFields([("split", "is no field of this request")])

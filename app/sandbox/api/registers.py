@@ -34,8 +34,6 @@ async def start(request: Request, sandbox: TheSandbox, body: JsonObject) -> Resp
     """Ask for a register. Its rows are those of this moment."""
     pos = authenticate(sandbox, request, body.get("project_id"), with_endpoints_key=False)
     fields = read_body(RegisterBody, body)
-    if fields.start_date.tzinfo is None or fields.end_date.tzinfo is None:
-        raise InvalidFields([("start_date", "must have an offset"), ("end_date", "must have an offset")])
     if not timedelta(0) <= fields.end_date - fields.start_date <= _LONGEST:
         raise InvalidFields([("end_date", "the period is at most 31 days")])
     names = tuple(fields.transaction_details or _DEFAULT_FIELDS)
@@ -82,18 +80,19 @@ async def fetch(request: Request, sandbox: TheSandbox, report_id: str) -> Respon
 
 def _row(book: Book, entry: Payment | Operation, project_name: str) -> dict[str, Any]:
     payment = book.payments[entry.payment_id]
-    row = period_row(book, entry)
+    row = period_row(book, entry, "registers")
+    original = f"{entry.amount:.2f}"
     return row | {
         "cardMask": payment.card.mask if payment.card else "",
         "payway": payment.payway or "",
         "entityName": project_name,
         "projectName": project_name,
-        "originalAmount": row["amount"],
-        "exchangeAmount": row["amount"],
+        "originalAmount": original,
+        "exchangeAmount": original,
         "exchangeCurrency": row["currency"],
         "exchangeRate": "1.00",
         "tokenizationKind": "",
-        "reserveAmount": "0.00",
+        "reserveAmount": f"{entry.reserve:.2f}",
         **dict.fromkeys(_OF_RECEIVERS, ""),
     }
 

@@ -10,10 +10,10 @@ from app.sandbox.api.access import JsonObject, PathPos, TheSandbox, authenticate
 from app.sandbox.api.answers import json_answer
 from app.sandbox.api.operations import act
 from app.sandbox.book import secondary
-from app.sandbox.book.bodies import SubscriptionRefundBody, read_body
+from app.sandbox.book.bodies import SubscriptionRefundBody, WalletSessionBody, WalletTokenBody, read_body
 from app.sandbox.book.creation import wallet_token
 from app.sandbox.book.records import Payment, Subscription
-from app.sandbox.book.refusals import InvalidFields, UnknownRecord
+from app.sandbox.book.refusals import UnknownRecord
 from app.sandbox.book.subscriptions import stop
 from app.sandbox.render import timestamp
 
@@ -59,9 +59,7 @@ async def refund(sandbox: TheSandbox, pos: PathPos, recurring_id: UUID, payment_
 async def tokenize(request: Request, sandbox: TheSandbox, body: JsonObject) -> Response:
     """A card token for a wallet's token. Only X-API-AUTH is needed."""
     pos = authenticate(sandbox, request, body.get("pos_id"), with_endpoints_key=False)
-    token = body.get("token")
-    if not isinstance(token, str) or not token.startswith(("applepay:", "gpay:")):
-        raise InvalidFields([("token", "must begin with applepay: or gpay:")])
+    read_body(WalletTokenBody, body)
     card = wallet_token(sandbox.book, pos.pos_id, sandbox.now())
     sandbox.save()
     return json_answer({"cc_token": card.token})
@@ -71,8 +69,7 @@ async def tokenize(request: Request, sandbox: TheSandbox, body: JsonObject) -> R
 async def wallet_session(request: Request, sandbox: TheSandbox, body: JsonObject) -> Response:
     """A merchant session for a wallet's payment sheet. Nobody is called: it is a made-up one."""
     pos = authenticate(sandbox, request, body.get("pos_id"))
-    if not isinstance(body.get("validation_url"), str):
-        raise InvalidFields([("validation_url", "Field required")])
+    read_body(WalletSessionBody, body)
     return json_answer({"merchantSessionIdentifier": str(sandbox.book.new_id()), "displayName": pos.name})
 
 

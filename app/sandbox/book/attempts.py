@@ -83,7 +83,7 @@ def _succeed(book: Book, payment: Payment, now: datetime) -> str:
     payment.fee = book.fee_for(payment.pos_id, payment.paid_amount, payment.currency)
     if payment.method == "purchase":
         own = shares.pay_in(book, payment, shares.as_paid(payment), payment.paid_amount)
-        account.available += own - payment.fee.total
+        book.take_in(payment, own)
     if payment.plan is not None:
         activate(book, payment, now)
     return book.behaviour(payment.pos_id).auth_success_code if payment.method == "auth" else OK

@@ -1,83 +1,97 @@
 """What a merchant may send, field by field (gateway interface, Endpoints 1 to 7 and 10).
 
-A body that breaks a rule is answered by the names of the fields and what is wrong with each; what was sent is never
-echoed, since it may be a card number.
+A field that a request does not have is refused: a misspelt `refund_amount` would else be a full refund. A body that
+breaks a rule is answered by the names of the fields and what is wrong with each; what was sent is never echoed, since
+it may be a card number.
 """
 
 from collections.abc import Mapping
-from datetime import datetime
-from decimal import Decimal
 from typing import Annotated, Any, Literal, TypeVar
-from urllib.parse import urlsplit
-from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from app.sandbox.book.fields import (
+    Amount,
+    CardNumber,
+    Comment,
+    Country,
+    Currency,
+    Day,
+    Identifier,
+    Moment,
+    Number,
+    ReceiptDelivery,
+    ShortOrderId,
+    Text,
+    WebAddress,
+)
 from app.sandbox.book.records import RecurringPlan, Share
 from app.sandbox.book.refusals import InvalidFields
 
-FINGERPRINT_MEMBERS = frozenset(
-    f"browser{member}"
-    for member in (
-        "ColorDepth",
-        "ScreenHeight",
-        "ScreenWidth",
-        "JavaEnabled",
-        "Language",
-        "TimeZone",
-        "TimeZoneOffset",
-        "AcceptHeader",
-        "IpAddress",
-        "UserAgent",
-    )
-)
+_NOT_OF_THE_CUSTOMER = {"customer_lang", "customer_referrer"}
 
 
-def _web_address(value: str) -> str:
-    parts = urlsplit(value)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ValueError("must be an absolute http or https address")
-    return value
+class Body(BaseModel):
+    """Root of all bodies: no type is changed into another, and no field is taken that is not named."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
-def _number(value: object) -> object:
-    # Plugins send amounts as numbers and as text; true and false are neither.
-    if isinstance(value, bool) or not isinstance(value, int | Decimal | str):
-        raise ValueError("must be a number")  # noqa: TRY004 - pydantic makes a violation of a ValueError only
-    return value
-
-
-Amount = Annotated[
-    Decimal,
-    BeforeValidator(_number),
-    Field(gt=0, max_digits=14, decimal_places=2),
-    AfterValidator(lambda amount: amount.quantize(Decimal("0.01"))),
-]
-Currency = Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
-WebAddress = Annotated[str, AfterValidator(_web_address)]
-Text = Annotated[str, Field(min_length=1)]
-ShortOrderId = Annotated[str, Field(min_length=1, max_length=32)]
-Comment = Annotated[str, Field(max_length=2048)]
-ReceiptDelivery = Literal["email", "sms", "viber", "none"]
-
-
-class Attribute(BaseModel):
+class Attribute(Body):
     """One searchable attribute of a payment."""
 
     key: str = Field(min_length=1, max_length=45)
     value: str = Field(max_length=250)
 
 
-class SplitItem(BaseModel):
+class Taxes(Body):
+    """The tax of a product with fiscalization."""
+
+    type: Literal["vat", "non-vat"]
+    prc: Number
+
+
+class Product(Body):
+    """A product, with or without fiscalization. The interface shows no field; these come from the public pages."""
+
+    id: str | None = None
+    name: str | None = None
+    amount: Amount | None = None
+    qty: Number = None
+    currency: Currency | None = None
+    category: str | None = None
+    description: str | None = None
+    url: WebAddress | None = None
+    price_type: Literal["VAT", "NET"] | None = None
+    vat: Number = None
+    payload: str | None = None
+    unit: str | None = None
+    bar_code: str | None = None
+    taxes: Taxes | None = None
+    fiscalReceiptDelivery: ReceiptDelivery | None = None  # noqa: N815 - the gateway's name
+
+
+class SplitItem(Body):
     """One sub-merchant's part."""
 
     amount: Amount
-    sub_merchant_id: UUID
-    products: list[dict[str, Any]] | None = None
+    sub_merchant_id: Identifier
+    products: list[Product] | None = None
 
 
-class SplitFields(BaseModel):
-    """The `split` member that several bodies have."""
+class WithProducts(Body):
+    """A body that may name products."""
+
+    products: list[Product] | None = None
+
+    @property
+    def goods(self) -> list[dict[str, Any]]:
+        """The products as they were sent."""
+        return [product.model_dump(exclude_unset=True) for product in self.products or ()]
+
+
+class WithSplit(Body):
+    """A body that may divide its amount."""
 
     split: list[SplitItem] | None = Field(default=None, min_length=1)
 
@@ -87,34 +101,37 @@ class SplitFields(BaseModel):
         return [Share(sub_merchant_id=item.sub_merchant_id, amount=item.amount) for item in self.split or ()]
 
 
-class PaymentFields(SplitFields):
-    """What all payment creations have in common."""
+class Plan(Body, RecurringPlan):
+    """`init_recurring`; its fields from the public pages."""
 
+    start_date: Day | None = None
+    expiry_date: Day | None = None
+    time: str | None = Field(default=None, pattern=r"^([01]\d|2[0-3]):[0-5]\d:[0-5]\d$")
+    notification_url: WebAddress | None = None
+    amount: Amount | None = None
+
+
+class Creation(Body):
+    """What payments and payouts have in common (1a, 1b, 1c)."""
+
+    pos_id: Identifier
     amount: Amount
     currency: Currency
     description: str = Field(min_length=1, max_length=2048)
     order_id: str = Field(min_length=1, max_length=256)
-    order_3ds_bypass: Text
-    products: list[dict[str, Any]] | None = None
+    order_3ds_bypass: Literal["supported", "always", "never"]
     customer_id: str | None = None
     customer_fname: str | None = None
     customer_lname: str | None = None
-    customer_patronym: str | None = None
     customer_email: str | None = None
     customer_phone: str | None = None
-    customer_ip: str | None = None
-    customer_country: str | None = Field(default=None, pattern=r"^[A-Z]{2}$")
-    customer_city: str | None = None
-    customer_birthday: str | None = Field(default=None, pattern=r"^\d{4}-\d{2}-\d{2}$")
-    customer_tax_id: str | None = None
+    customer_country: Country | None = None
+    customer_birthday: Day | None = None
     server_url: WebAddress | None = None
     result_url: WebAddress | None = None
-    merchant_mcc: str | None = None
+    merchant_mcc: str | None = Field(default=None, pattern=r"^\d{4}$")
     payload: str | None = Field(default=None, max_length=4000)
     validation_url: str | None = None
-    f_receipt_delivery: ReceiptDelivery | None = None
-    attributes: list[Attribute] | None = Field(default=None, max_length=20)
-    init_recurring: RecurringPlan | None = None
 
     @property
     def customer(self) -> dict[str, str]:
@@ -122,34 +139,54 @@ class PaymentFields(SplitFields):
         return {
             name: value
             for name, value in self.model_dump(exclude_none=True).items()
-            if name.startswith("customer_") and name not in {"customer_lang", "customer_referrer"}
+            if name.startswith("customer_") and name not in _NOT_OF_THE_CUSTOMER
         }
 
 
-class CardFields(BaseModel):
-    """How a direct payment is paid: full card data, a token, or a wallet's cryptogram."""
+class PaymentFields(Creation, WithProducts, WithSplit):
+    """What direct and hosted payments have in common (1a, 1b)."""
 
-    cc_number: str | None = Field(default=None, pattern=r"^\d{12,19}$")
-    exp_month: int | None = Field(default=None, ge=1, le=12)
-    exp_year: int | None = Field(default=None, ge=0, le=9999)
-    card_cvv: str | None = Field(default=None, pattern=r"^\d{3,4}$")
-    cc_token: Text | None = None
-    cryptogram: dict[str, Any] | str | None = None
+    customer_patronym: str | None = None
+    customer_email: Text
+    customer_phone: Text
+    customer_tax_id: str | None = None
+    f_receipt_delivery: ReceiptDelivery | None = None
+    attributes: list[Attribute] | None = Field(default=None, max_length=20)
+    init_recurring: Plan | None = None
 
 
-class DirectPayment(PaymentFields, CardFields):
-    """1a: the merchant's own page has collected the card."""
+class Fingerprint(Body):
+    """`browser_fingerprint`: ten members, all of them strings."""
+
+    browserColorDepth: str  # noqa: N815 - the gateway's names, here and below
+    browserScreenHeight: str  # noqa: N815
+    browserScreenWidth: str  # noqa: N815
+    browserJavaEnabled: str  # noqa: N815
+    browserLanguage: str  # noqa: N815
+    browserTimeZone: str  # noqa: N815
+    browserTimeZoneOffset: str  # noqa: N815
+    browserAcceptHeader: str  # noqa: N815
+    browserIpAddress: str  # noqa: N815
+    browserUserAgent: str  # noqa: N815
+
+
+class DirectPayment(PaymentFields):
+    """1a: the merchant's own page has collected the card, or there is a token or a wallet's cryptogram."""
 
     mode: Literal["direct"]
     method: Literal["auth", "purchase", "lookup", "p2p"]
     customer_fname: Text
     customer_lname: Text
-    customer_email: Text
-    customer_phone: Text
     customer_ip: Text
     customer_referrer: WebAddress | None = None
-    browser_fingerprint: dict[str, str]
-    recipient_cc_number: str | None = Field(default=None, pattern=r"^\d{12,19}$")
+    browser_fingerprint: Fingerprint
+    cc_number: CardNumber | None = None
+    exp_month: int | None = Field(default=None, ge=1, le=12)
+    exp_year: int | None = Field(default=None, ge=0, le=9999)
+    card_cvv: str | None = Field(default=None, pattern=r"^\d{3,4}$")
+    cc_token: Text | None = None
+    cryptogram: dict[str, Any] | str | None = None
+    recipient_cc_number: CardNumber | None = None
 
     @model_validator(mode="after")
     def _one_way_to_pay(self) -> "DirectPayment":
@@ -160,40 +197,49 @@ class DirectPayment(PaymentFields, CardFields):
             raise InvalidFields([("cc_token", "is sent instead of card data, not beside it")])
         if self.method == "p2p" and self.recipient_cc_number is None:
             raise InvalidFields([("recipient_cc_number", "Field required")])
-        if missing := FINGERPRINT_MEMBERS - self.browser_fingerprint.keys():
-            raise InvalidFields([("browser_fingerprint", f"lacks {', '.join(sorted(missing))}")])
         return self
 
 
 class HostedPayment(PaymentFields):
-    """1b: the gateway's page collects the card."""
+    """1b: the gateway's page collects the card. No card, address, fingerprint or referrer of the payer is taken."""
 
     mode: Literal["hosted"]
     method: Literal["auth", "purchase", "lookup"]
-    customer_email: Text
-    customer_phone: Text
-    customer_lang: str | None = None
+    customer_lang: str | None = Field(default=None, pattern=r"^[A-Z]{2}(_[A-Z]{2})?$")
     order_timeout: int | None = Field(default=None, gt=0, le=10**8)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _no_card(cls, body: object) -> object:
-        if isinstance(body, Mapping):
-            sent = [name for name in CardFields.model_fields if body.get(name) is not None]
-            if sent:
-                raise InvalidFields([(name, "is not taken in hosted mode") for name in sent])
-        return body
+
+class Recipient(Body):
+    """`properties` of a payout."""
+
+    recipient_first_name: str | None = None
+    recipient_middle_name: str | None = None
+    recipient_last_name: str | None = None
+    recipient_doc_number: str | None = None
+    recipient_doc_issue_date: Day | None = None
+    recipient_doc_issued_by: str | None = None
+    recipient_phone: str | None = None
+    recipient_birth_date: Day | None = None
+    recipient_birth_place: str | None = None
+    recipient_country: str | None = Field(default=None, pattern=r"^[A-Z]{2}(-[A-Z0-9]{1,3})?$")
+    recipient_city: str | None = None
+    recipient_address: str | None = None
+    recipient_postcode: str | None = None
+    wallet_number: str | None = None
+    is_operation_taxable: Literal["true", "false"] | None = None
 
 
-class Payout(PaymentFields):
+class Payout(Creation):
     """1c: money goes to a card."""
 
     mode: Literal["direct"]
     method: Literal["credit"]
-    cc_number: str | None = Field(default=None, pattern=r"^\d{12,19}$")
+    cc_number: CardNumber | None = None
     cc_token: Text | None = None
     customer_ip: Text
-    properties: dict[str, Any] | None = None
+    customer_city: str | None = None
+    validation_url: WebAddress | None = None
+    properties: Recipient | None = None
 
     @model_validator(mode="after")
     def _one_recipient(self) -> "Payout":
@@ -202,63 +248,78 @@ class Payout(PaymentFields):
         return self
 
 
-class CaptureBody(SplitFields):
-    """3: `charge_amount` omitted takes the whole reservation."""
+class OperationBody(Body):
+    """What operations on a payment have in common (3 to 6)."""
 
+    pos_id: Identifier
     order_id: ShortOrderId
+    comment: Comment | None = None
+    server_url: WebAddress | None = None
+
+
+class CaptureBody(OperationBody, WithProducts):
+    """The capture without split, from the public pages. `charge_amount` omitted takes the whole reservation."""
+
     order_currency: Currency
     charge_amount: Amount | None = None
-    comment: Comment | None = None
-    server_url: WebAddress | None = None
-    products: list[dict[str, Any]] | None = None
 
 
-class VoidBody(BaseModel):
+class SplitCaptureBody(CaptureBody, WithSplit):
+    """3: take a reservation; `split` distributes what is taken."""
+
+
+class VoidBody(OperationBody):
     """4: the whole reservation is given back."""
 
-    order_id: ShortOrderId
     order_currency: Currency
-    comment: Comment | None = None
-    server_url: WebAddress | None = None
 
 
-class RefundBody(BaseModel):
+class RefundBody(OperationBody, WithProducts):
     """5: `refund_amount` omitted refunds everything."""
 
-    order_id: ShortOrderId
     order_currency: Currency
     refund_amount: Amount | None = None
-    comment: Comment | None = None
-    server_url: WebAddress | None = None
     f_receipt_delivery: ReceiptDelivery | None = None
-    products: list[dict[str, Any]] | None = None
 
 
-class SplitRefundBody(SplitFields):
+class SplitRefundBody(OperationBody, WithSplit):
     """6: note `currency`, where the other bodies say `order_currency`."""
 
-    order_id: ShortOrderId
     currency: Currency
     refund_amount: Amount
-    comment: Comment | None = None
-    server_url: WebAddress | None = None
     split: list[SplitItem] = Field(min_length=1)
 
 
-class SubscriptionRefundBody(BaseModel):
+class SubscriptionRefundBody(Body):
     """Refund of one charge of a subscription; the path names the charge."""
 
+    pos_id: Identifier | None = None
     order_currency: Currency
     refund_amount: Amount | None = None
     comment: Comment | None = None
     server_url: WebAddress | None = None
 
 
-class RegisterBody(BaseModel):
+class WalletTokenBody(Body):
+    """The exchange of a wallet's token, from the provider's public pages."""
+
+    pos_id: Identifier
+    token: Annotated[str, Field(pattern=r"^(applepay|gpay):.")]
+
+
+class WalletSessionBody(Body):
+    """The start of a wallet's payment sheet, from the provider's public pages."""
+
+    pos_id: Identifier
+    validation_url: WebAddress
+
+
+class RegisterBody(Body):
     """10: the period has an offset and is at most 31 days long."""
 
-    start_date: datetime
-    end_date: datetime
+    project_id: Identifier
+    start_date: Moment
+    end_date: Moment
     statuses: list[Literal["success", "pending", "failure", "init"]] | None = None
     methods: (
         list[
@@ -280,16 +341,20 @@ class RegisterBody(BaseModel):
     transaction_details: list[str] | None = None
 
 
-Body = TypeVar("Body", bound=BaseModel)
+BodyT = TypeVar("BodyT", bound=BaseModel)
+_VIOLATIONS = {"extra_forbidden": "is no field of this request", "missing": "Field required"}
 
 
-def read_body(model: type[Body], body: Mapping[str, Any]) -> Body:
+def read_body(model: type[BodyT], body: Mapping[str, Any]) -> BodyT:
     """Validate a body. Raises InvalidFields with one violation for each field that breaks a rule."""
     try:
         return model.model_validate(body)
     except ValidationError as error:
         violations = [
-            (".".join(str(part) for part in problem["loc"]) or "body", problem["msg"])
+            (
+                ".".join(str(part) for part in problem["loc"]) or "body",
+                _VIOLATIONS.get(problem["type"], problem["msg"].removeprefix("Value error, ")),
+            )
             for problem in error.errors(include_url=False, include_input=False, include_context=False)
         ]
     # Outside of the handler: pydantic's error carries what was sent, which may be a card number.

@@ -204,6 +204,17 @@ class Book(BaseModel):
         fixed = behaviour.fee_fixed.quantize(CENT)
         return Fee(total=percent + fixed, fixed=fixed, percent=percent, currency=currency)
 
+    def customer_fee(self, pos_id: UUID, amount: Decimal) -> Decimal:
+        """What the payer pays on top of an amount, rounded half up to the cent."""
+        return (amount * self.behaviour(pos_id).customer_fee_percent / 100).quantize(CENT, ROUND_HALF_UP)
+
+    def take_in(self, entry: Payment | Operation, own: Decimal) -> None:
+        """Give the merchant what it has earned by an entry: less the commission, and less what is kept back of it."""
+        account = self.account(entry.pos_id, entry.currency)
+        entry.reserve = (own * self.behaviour(entry.pos_id).reserve_percent / 100).quantize(CENT, ROUND_HALF_UP)
+        account.reserve += entry.reserve
+        account.available += own - entry.reserve - (entry.fee.total if entry.fee else 0)
+
     # Telling -------------------------------------------------------------------------------------------------
 
     def announce(self, entry: Payment | Operation) -> None:

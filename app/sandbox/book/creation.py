@@ -11,6 +11,7 @@ from app.sandbox.book import attempts, cards, shares, subscriptions
 from app.sandbox.book.bodies import DirectPayment, HostedPayment, PaymentFields, Payout
 from app.sandbox.book.book import Book
 from app.sandbox.book.codes import BAD_CARD, BAD_CURRENCY, CARD_EXPIRED, OK
+from app.sandbox.book.fields import check_webhook_port
 from app.sandbox.book.records import CardOnFile, Payment
 from app.sandbox.book.refusals import InvalidFields
 
@@ -45,7 +46,7 @@ def pay_out(book: Book, pos_id: UUID, body: Payout, base_url: str, now: datetime
     """Send money to a card. Raises InvalidFields."""
     _check(book, pos_id, body)
     payment = _open(book, pos_id, body, base_url, now)
-    payment.properties = body.properties
+    payment.properties = None if body.properties is None else body.properties.model_dump(exclude_unset=True)
     if body.cc_number is not None:
         recipient = card_on_file(book, pos_id, body.cc_number, now)
     else:
@@ -106,13 +107,14 @@ def _open(
         payload=body.payload,
         mcc=body.merchant_mcc,
         options_3ds=body.order_3ds_bypass,
-        attributes=[attribute.model_dump() for attribute in body.attributes or ()],
-        products=body.products or [],
-        shares=body.shares,
         base_url=base_url,
+        customer_fee=book.customer_fee(pos_id, body.amount),
     )
+    if isinstance(body, PaymentFields):
+        payment.attributes = [attribute.model_dump() for attribute in body.attributes or ()]
+        payment.products, payment.shares = body.goods, body.shares
     book.add_payment(payment)
-    if body.init_recurring is not None:
+    if isinstance(body, PaymentFields) and body.init_recurring is not None:
         subscriptions.begin(book, payment, body.init_recurring, now)
     return payment
 
@@ -122,9 +124,12 @@ def _check(book: Book, pos_id: UUID, body: HostedPayment | DirectPayment | Payou
     low, high = behaviour.minimum_amount, behaviour.maximum_amount
     if not low <= body.amount <= high:
         raise InvalidFields([("amount", f"must be from {low} to {high} {body.currency}")])
+    check_webhook_port(behaviour, body.server_url)
+    if isinstance(body, Payout):
+        return
     if body.split is not None:
-        shares.must_sum_to(book, pos_id, body.shares, body.amount)
-    if behaviour.sector == "microfinance" and body.method != "credit":
+        shares.check(book, pos_id, body.shares, body.amount)
+    if behaviour.sector == "microfinance":
         if body.customer_birthday is None and body.customer_tax_id is None:
             raise InvalidFields([("customer_birthday", "this or customer_tax_id is mandatory")])
         if body.currency == "UAH" and body.amount > TAX_ID_ABOVE and body.customer_tax_id is None:

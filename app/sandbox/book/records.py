@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from app.sandbox.book.codes import LIMITS, WAITS_FOR_PAYER, Status, description_of, status_of
 
 PaymentMethod = Literal["purchase", "auth", "credit", "lookup", "p2p"]
-OperationMethod = Literal["capture", "void", "refund"]
+OperationMethod = Literal["capture", "void", "refund", "dispute"]
 Mode = Literal["direct", "hosted"]
 
 
@@ -54,6 +54,8 @@ class Entry(BaseModel):
     """When it stops being `pending` by itself."""
     server_url: str | None = None
     fee: Fee | None = None
+    reserve: Decimal = Decimal("0.00")
+    """What of it the gateway keeps back."""
     limit_info: LimitInfo | None = None
     shares: list[Share] = Field(default_factory=list)
     base_url: str = ""
@@ -123,6 +125,8 @@ class Payment(Entry):
     eci: str | None = None
     payway: str | None = None
     processed_amount: Decimal | None = None
+    customer_fee: Decimal = Decimal("0.00")
+    """What the payer pays on top."""
     plan: RecurringPlan | None = None
     recurring_id: UUID | None = None
 
@@ -138,7 +142,7 @@ class Payment(Entry):
 
 
 class Operation(Entry):
-    """A capture, void or refund (gateway interface, Secondary operation record)."""
+    """A capture, void, refund or dispute (gateway interface, Secondary operation record)."""
 
     kind: Literal["operation"] = "operation"
     operation_id: UUID

@@ -4,6 +4,7 @@ Refusal
   +-- UnknownRecord        no such order, payment, operation, subscription or register
   +-- DuplicateOrder       the order id was used before, whatever became of it
   +-- InvalidFields        a field is missing or breaks its rule: (field name, violation), one or more
+  +-- TooManyCalls         one point of sale has called too often
   +-- NotPossible          the payment is not in a state that allows it; carries the closest status code
 """
 
@@ -33,6 +34,15 @@ class DuplicateOrder(Refusal):
 
     def __init__(self) -> None:
         super().__init__("Payment with this order_id already exists")
+
+
+class TooManyCalls(Refusal):
+    """Try again after a while (HTTP 429)."""
+
+    code = "P-429"
+
+    def __init__(self) -> None:
+        super().__init__("Too many requests")
 
 
 class InvalidFields(Refusal):

@@ -1,4 +1,4 @@
-"""Capture, void and refund (gateway interface, 3 to 6, and States and transitions).
+"""Capture, void, refund and dispute (gateway interface, 3 to 6, and States and transitions).
 
 A hold is captured once, whole or in part (a partial capture gives the rest back), or voided whole. Refunds never sum
 to more than was taken. What is pending counts as if it had succeeded.
@@ -25,7 +25,7 @@ from app.sandbox.book.codes import (
 from app.sandbox.book.records import Operation, OperationMethod, Payment, Share
 from app.sandbox.book.refusals import InvalidFields, NotPossible
 
-_SUCCESS = {"capture": OK, "void": VOIDED, "refund": REFUNDED}
+_SUCCESS = {"capture": OK, "void": VOIDED, "refund": REFUNDED, "dispute": OK}
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,14 @@ class Order:
 
 def operate(book: Book, payment: Payment, method: OperationMethod, order: Order, now: datetime) -> Operation:
     """Carry out an operation by its name. Raises what that operation raises."""
-    return {"capture": capture, "void": void, "refund": refund}[method](book, payment, order, now)
+    carry_out = {"capture": capture, "void": void, "refund": refund, "dispute": dispute}[method]
+    return carry_out(book, payment, order, now)
 
 
 def capture(book: Book, payment: Payment, order: Order, now: datetime) -> Operation:
     """Take a hold. Raises NotPossible (not a hold, or taken or given back before) and InvalidFields."""
     _same_currency(payment, order)
-    _must_be_a_free_hold(book, payment)
+    _must_be_a_free_hold(book, payment, now)
     amount = payment.amount if order.amount is None else order.amount
     excess = book.behaviour(payment.pos_id).capture_excess_percent
     if amount > payment.amount * (1 + excess / 100):
@@ -60,14 +61,14 @@ def capture(book: Book, payment: Payment, order: Order, now: datetime) -> Operat
             raise InvalidFields([("split", "a part of a split payment is captured with its split")])
         split = payment.shares
     if split:
-        shares.must_sum_to(book, payment.pos_id, split, amount)
+        shares.check(book, payment.pos_id, split, amount)
     return _carry_out(book, payment, "capture", replace(order, amount=amount, split=split), now)
 
 
 def void(book: Book, payment: Payment, order: Order, now: datetime) -> Operation:
     """Give a hold back, whole. Raises NotPossible and InvalidFields."""
     _same_currency(payment, order)
-    _must_be_a_free_hold(book, payment)
+    _must_be_a_free_hold(book, payment, now)
     return _carry_out(book, payment, "void", replace(order, amount=payment.amount), now)
 
 
@@ -78,16 +79,31 @@ def refund(book: Book, payment: Payment, order: Order, now: datetime) -> Operati
     if taken == 0:
         raise NotPossible("Only a successful purchase or capture can be refunded", INVALID_OPERATION)
     amount = taken if order.amount is None else order.amount
-    if amount > taken - refunded_amount(book, payment):
+    if amount > taken - refunded_amount(book, payment) - disputed_amount(book, payment):
         raise NotPossible("More than is left to refund", BAD_AMOUNT)
     is_split = bool(shares.received(book, payment))
     if is_split != order.through_split:
         message = "A split payment is refunded by split refund" if is_split else "This payment is not split"
         raise NotPossible(message, INVALID_OPERATION)
     if is_split:
-        shares.must_sum_to(book, payment.pos_id, order.split, amount)
+        shares.check(book, payment.pos_id, order.split, amount)
         shares.must_fit(order.split, shares.left(book, payment))
     return _carry_out(book, payment, "refund", replace(order, amount=amount), now)
+
+
+def dispute(book: Book, payment: Payment, order: Order, now: datetime) -> Operation:
+    """The payer's bank takes back what the store still has. Raises NotPossible (nothing is left, or less than that).
+
+    The interface names disputes and does not show them; ours is an operation of its own, of the merchant's money.
+    """
+    _same_currency(payment, order)
+    left = taken_amount(book, payment) - refunded_amount(book, payment) - disputed_amount(book, payment)
+    if left <= 0:
+        raise NotPossible("Only what was paid can be disputed", INVALID_OPERATION)
+    amount = left if order.amount is None else order.amount
+    if amount > left:
+        raise NotPossible("More than was paid", BAD_AMOUNT)
+    return _carry_out(book, payment, "dispute", replace(order, amount=amount), now)
 
 
 def taken_amount(book: Book, payment: Payment) -> Decimal:
@@ -105,6 +121,11 @@ def refunded_amount(book: Book, payment: Payment) -> Decimal:
     return sum((entry.amount for entry in book.living(payment, "refund")), Decimal(0))
 
 
+def disputed_amount(book: Book, payment: Payment) -> Decimal:
+    """What the payer's bank has taken back or is about to."""
+    return sum((entry.amount for entry in book.living(payment, "dispute")), Decimal(0))
+
+
 def finish(book: Book, operation: Operation, code: str, now: datetime) -> None:
     """Give an operation that is not final the status of a code; money moves when it succeeds."""
     account = book.account(operation.pos_id, operation.currency)
@@ -118,7 +139,9 @@ def finish(book: Book, operation: Operation, code: str, now: datetime) -> None:
     if status_of(code) is Status.SUCCESS and operation.method == "capture":
         operation.fee = book.fee_for(operation.pos_id, operation.amount, operation.currency)
         own = shares.pay_in(book, operation, operation.shares, operation.amount)
-        account.available += own - operation.fee.total
+        book.take_in(operation, own)
+    if status_of(code) is Status.SUCCESS and operation.method == "dispute":
+        account.available -= operation.amount  # nobody asks whether there is as much
     operation.move(code, now)
     if code in SETTLES_BY_ITSELF:
         operation.settles_at = now + book.behaviour(operation.pos_id).settle_after
@@ -160,8 +183,8 @@ def _outcome(book: Book, operation: Operation) -> str:
     if scripted is not None and status_of(scripted) is not Status.SUCCESS:
         return scripted
     success = _SUCCESS[operation.method]
-    # A void's amount is not the caller's choice, so its cents choose nothing.
-    if scripted or operation.method == "void" or not book.behaviour(operation.pos_id).amount_endings:
+    # A void's amount is not the caller's choice, nor is that of a dispute, so its cents choose nothing.
+    if scripted or operation.method in {"void", "dispute"} or not book.behaviour(operation.pos_id).amount_endings:
         return success
     return cards.SECONDARY_ENDINGS.get(cards.ending_of(operation.amount), success)
 
@@ -172,8 +195,11 @@ def _same_currency(payment: Payment, order: Order, *, split_refund: bool = False
         raise InvalidFields([(name, "is not the currency of the payment")])
 
 
-def _must_be_a_free_hold(book: Book, payment: Payment) -> None:
+def _must_be_a_free_hold(book: Book, payment: Payment, now: datetime) -> None:
     if payment.method != "auth" or payment.status is not Status.SUCCESS:
         raise NotPossible("Only a successful reservation allows this", INVALID_OPERATION)
     if not book.is_free_hold(payment):
         raise NotPossible("This reservation was captured or voided before", INVALID_OPERATION)
+    lapses_after = book.behaviour(payment.pos_id).hold_lapses_after
+    if lapses_after is not None and payment.processed_at is not None and payment.processed_at + lapses_after <= now:
+        raise NotPossible("This reservation has lapsed", INVALID_OPERATION)

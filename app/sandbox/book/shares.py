@@ -9,11 +9,18 @@ from app.sandbox.book.records import Operation, Payment, Share
 from app.sandbox.book.refusals import InvalidFields
 
 
-def must_sum_to(book: Book, pos_id: UUID, shares: Iterable[Share], amount: Decimal) -> None:
-    """Raises InvalidFields unless the parts make up the whole. No page says so; every sample does.
+def check(book: Book, pos_id: UUID, shares: Iterable[Share], amount: Decimal) -> None:
+    """Refuse parts that do not make up the whole, or whose sub-merchants are not known, each once. InvalidFields.
 
-    A point of sale can be told to take less (``split_must_sum``), but never more.
+    That they make up the whole no page says; every sample does. A point of sale can be told to take less
+    (``split_must_sum``), but never more.
     """
+    shares = list(shares)
+    payees, known = [share.sub_merchant_id for share in shares], book.behaviour(pos_id).sub_merchants
+    if len(set(payees)) != len(payees):
+        raise InvalidFields([("split", "names a sub-merchant twice")])
+    if known is not None and not known.issuperset(payees):
+        raise InvalidFields([("split", "names a sub-merchant that is not known")])
     total = total_of(shares)
     if total > amount or (total != amount and book.behaviour(pos_id).split_must_sum):
         raise InvalidFields([("split", f"amounts sum to {total}, not to {amount}")])

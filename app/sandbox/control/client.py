@@ -108,10 +108,19 @@ class SandboxControl:
         amount: Decimal | None = None,
         *,
         split: Mapping[UUID, Decimal] | None = None,
+        silent: bool = False,
     ) -> PaymentView:
-        """Do something in the merchant portal, behind the shop's back."""
+        """Do something in the merchant portal, behind the shop's back. `silent`: no webhook tells of it."""
         shares = [Share(sub_merchant_id=who, amount=what) for who, what in (split or {}).items()]
-        return await self._act(order_id, "portal", views.Portal(operation=operation, amount=amount, split=shares))
+        ask = views.Portal(operation=operation, amount=amount, split=shares, silent=silent)
+        return await self._act(order_id, "portal", ask)
+
+    async def dispute(
+        self, order_id: str, amount: Decimal | None = None, *, status_code: str = "1000", silent: bool = False
+    ) -> PaymentView:
+        """Let the payer's bank take money back: all that was paid, or an amount."""
+        ask = views.Dispute(amount=amount, status_code=status_code, silent=silent)
+        return await self._act(order_id, "dispute", ask)
 
     async def sub_merchants(self) -> dict[UUID, views.SubMerchantView]:
         """What each sub-merchant got, gave back and has; of one currency, if a story uses one only."""

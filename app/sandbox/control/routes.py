@@ -24,6 +24,7 @@ from app.sandbox.control.views import (
     Clock,
     Decline,
     Deliveries,
+    Dispute,
     Fire,
     Idle,
     Pay,
@@ -136,7 +137,26 @@ async def portal(sandbox: TheSandbox, payment: ThePayment, ask: Portal) -> Payme
         comment=ask.comment,
         server_url=payment.server_url,
     )
+    sandbox.settle_up()  # what happened before is not silent
     secondary.operate(sandbox.book, payment, ask.operation, order, sandbox.now())
+    if ask.silent:
+        sandbox.hush()
+    return _done(sandbox, payment)
+
+
+@router.post("/payments/{order_id}/dispute")
+async def dispute(sandbox: TheSandbox, payment: ThePayment, ask: Dispute) -> PaymentView:
+    """The payer's bank takes money back; the webhook goes to the payment's address."""
+    sandbox.settle_up()
+    script = Script(status_code=ask.status_code, method="dispute", order_id=payment.order_id)
+    sandbox.book.scripts.insert(0, script)
+    try:
+        order = secondary.Order(amount=ask.amount, server_url=payment.server_url)
+        secondary.operate(sandbox.book, payment, "dispute", order, sandbox.now())
+    finally:
+        sandbox.book.scripts = [each for each in sandbox.book.scripts if each is not script]
+    if ask.silent:
+        sandbox.hush()
     return _done(sandbox, payment)
 
 

@@ -134,12 +134,21 @@ class Settle(Ask):
 
 
 class Portal(Ask):
-    """Something that a person did in the merchant portal, so that the shop hears of it by webhook only."""
+    """Something that a person did in the merchant portal: the shop hears of it by webhook, or (`silent`) not at all."""
 
     operation: Literal["capture", "void", "refund"]
     amount: Decimal | None = Field(default=None, gt=0, decimal_places=2)
     split: list[Share] = Field(default_factory=list)
     comment: str | None = None
+    silent: bool = False
+
+
+class Dispute(Ask):
+    """The payer's bank takes money back: all of it, or `amount`. `status_code` may leave it pending."""
+
+    amount: Decimal | None = Field(default=None, gt=0, decimal_places=2)
+    status_code: str = Field(default=OK, pattern=r"^\d{4}$")
+    silent: bool = False
 
 
 class Fire(Ask):

@@ -282,8 +282,9 @@ LAST_STEP = Step("open", "A payment is left open for you", "app", Story.leave_op
 
 
 def _order_id(transaction: TransactionView) -> str:
-    """The gateway's order id of a transaction (decision 1: our order id is made from Saleor's)."""
-    return transaction.token.replace("-", "")
+    """The gateway's order id of a transaction: the link to the payment's page at its events ends with it."""
+    links = (each.external_url for each in transaction.events if each.external_url)
+    return urlsplit(next(links, "")).path.rpartition("/")[2]
 
 
 def _asks(page: Page, amount: Decimal) -> bool:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import httpx2
+import pytest
 
 from app.ledger.tables import Kind, State
 from tests.commands.books import a_payment, operation
@@ -167,3 +168,20 @@ async def test_below_a_path_all_links_stay_below_it(shop: Shop) -> None:
     for page in (shell, *parts):
         for address in re.findall(r'(?:href|src|action)="([^"]*)"', page.text):
             assert address.startswith("/pay/"), address
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["a\x00b", "\x00", "9" * 400, "9" * 40 + ".00", "🙂" * 40],
+    ids=["NUL", "only NUL", "long", "huge", "not ASCII"],
+)
+@pytest.mark.parametrize("field", ["search", "channel", "account", "after", "state", "from", "to"])
+async def test_whatever_is_typed_is_looked_for(office: Office, field: str, word: str) -> None:
+    """A page that says what is found, and a file that does not break off behind its 200."""
+    await office.payment(1)
+    page = await office.do("/payments", **{field: word})
+    assert page.status_code == 200
+    file = await office.do("/payments.csv", **{field: word})
+    assert file.status_code == 200
+    found = 0 if field in {"search", "channel", "account"} else 1
+    assert len(file.text.splitlines()) == 1 + found

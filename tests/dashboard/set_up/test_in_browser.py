@@ -5,11 +5,13 @@ from playwright.async_api import FrameLocator, Page, expect
 from starlette.responses import JSONResponse
 
 from app.shopper import standing
+from app.shopper.limits import PageLimits
+from app.shopper.look_ups import LookUps
 from app.shopper.router import create_shopper_router
 from tests.commands.conftest import one_database
 from tests.dashboard.framing import Complaints, dashboard_of, heard, sign_in
 from tests.dashboard.office import Office
-from tests.payments.till import POS_ID, payment, refused
+from tests.payments.till import NO_SUCH_ORDER, POS_ID, payment, refused
 
 pytestmark = pytest.mark.browser
 
@@ -23,7 +25,8 @@ async def new_store(nothing: Office) -> Office:
     nothing.app.include_router(
         create_shopper_router(
             find=lambda order_id: standing.find(desk, order_id),
-            on_return=lambda order_id: standing.follow_up(desk, order_id),
+            on_return=LookUps(desk).follow_up,
+            limits=PageLimits(desk.now),
         )
     )
     nothing.saleor.graphql = JSONResponse({"data": {"channels": CHANNELS}})
@@ -88,6 +91,8 @@ async def wrong_keys_are_refused(frame: FrameLocator, office: Office) -> None:
 
 
 async def right_keys_are_kept(page: Page, frame: FrameLocator, office: Office) -> None:
+    # It knows no such order with these keys, and does not take made-up ones.
+    office.shop.till.will_look(NO_SUCH_ORDER, refused("Invalid credentials", "S-404", 401))
     await frame.get_by_label("API secret").fill("the-api-secret")
     await frame.get_by_role("button", name="Try the keys out and save").click()
     await expect(frame.get_by_role("status")).to_contain_text("the account is kept")

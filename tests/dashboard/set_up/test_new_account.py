@@ -15,7 +15,7 @@ async def test_an_account_is_tried_out_and_kept(nothing: Office, gateway: Gatewa
 
     (account,) = await nothing.desk.accounts.all()
     assert answer.status_code == 200, answer.text
-    assert gateway.asked == [f"/api/v1/pos/{POS_ID}/orders/0"]
+    assert gateway.asked == [f"/api/v1/pos/{POS_ID}/orders/0"] * 2  # with these keys, and with others
     assert answer.headers["content-location"] == f"/set-up/accounts/{account.id}"
     assert "The gateway takes these keys, and the account is kept." in answer.text
     assert (account.name, account.pos_id, account.base_url) == ("Main", POS_ID, gateway.url)
@@ -80,7 +80,12 @@ async def test_refusals_are_told_in_the_readers_language(nothing: Office, gatewa
 
 
 @one_database
-@pytest.mark.parametrize("address", ["http://10.0.0.7", "https://192.168.1.1", "http://sandbox:8200", "https://[::1]"])
+@pytest.mark.parametrize(
+    "address",
+    ["http://10.0.0.7", "https://192.168.1.1", "http://sandbox:8200", "https://[::1]", "https://127.1", "http://127.1",
+     "https://0x7f.0.0.1", "https://0177.0.0.1", "https://localhost.", "https://100.64.0.1", "https://2130706433",
+     "https://[::ffff:127.0.0.1]", "https://[64:ff9b::7f00:1]"],
+)  # fmt: skip
 async def test_an_app_in_public_asks_no_private_network_for_its_users(
     nothing: Office, gateway: Gateway, address: str
 ) -> None:

@@ -19,6 +19,7 @@ from app.sandbox.demo.on_terminal import TerminalTeller
 from app.sandbox.demo.play import play_story
 from app.sandbox.demo.stage import Stage, open_stage
 from app.sandbox.demo.story import Story
+from tests.journeys.stories import order_of
 from tests.pages.screenshots.photographer import DESK, Photographer
 
 COLUMNS = 120
@@ -114,7 +115,7 @@ async def three_pages(story: Story, photographer: Photographer) -> list[tuple[st
     """Photograph what a shopper sees before and after, and what staff see; with captions."""
     stage = story.stage
     (app,) = await stage.saleor.apps()
-    order_id = (await stage.saleor.transactions())[0].token.replace("-", "")
+    order_id = order_of((await stage.saleor.transactions())[0])
     page_of_staff = f"{stage.saleor.dashboard_url}extensions/app/{quote(app.id)}/payments/{order_id}"
     staff = await photographer.take(await photographer.open_frame(page_of_staff, STAFF))
     # Without a script the return page stays, instead of going on to the shop.

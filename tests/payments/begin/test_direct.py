@@ -22,6 +22,7 @@ from tests.payments.shop import TOTAL, Shop, at_once, source
 from tests.payments.till import BROKEN, Heard, Mute, Reply, payment, refused, said
 
 TOKEN = "rcr:5f0c9a17d3e24b6c"
+CHECKOUT = "Q2hlY2tvdXQ6MQ=="
 BANK = "https://bank.example.com/3ds?session=1"
 
 
@@ -35,7 +36,7 @@ async def shop(shop: Shop) -> Shop:
 async def typed(shop: Shop, card: object = CARD, **more: Any) -> dict[str, Any]:
     """Return what the storefront passes: the card, sealed for the key that is offered, and the browser."""
     answer = await offer(shop.desk, offer_event(), shop.installation)
-    sealed = seal(card, answer.data["card"]["jwk"])
+    sealed = seal({"for": CHECKOUT, **card} if isinstance(card, dict) else card, answer.data["card"]["jwk"])
     return {"card": sealed, "browserFingerprint": BROWSER, "customer": {"ip": "203.0.113.7"}} | more
 
 
@@ -488,22 +489,40 @@ async def test_the_key_is_offered_only_in_its_public_half(shop: Shop) -> None:
 
 async def test_a_page_that_was_open_for_long_still_pays_and_then_asks_for_the_new_key(shop: Shop) -> None:
     old = await typed(shop)
-    await rotate(shop.desk.card_keys, shop.clock.forward(hours=1))
+    await rotate(shop.desk.card_keys.of(shop.installation.id), shop.clock.forward(hours=1))
     shop.till.will(said(direct(shop)))
     assert (await shop.begin(data=old)).result == "CHARGE_SUCCESS"
     shop.transaction = shop.books.new_transaction()
     shop.clock.forward(days=1)
     assert error_of(await shop.begin(data=old))["code"] == "SEAL_OUTDATED"
-    new = await offered_key(shop.desk.card_keys, shop.clock.now)
-    assert [key.kid for key in await shop.desk.card_keys.all()] == [new.kid]
+    new = await offered_key(shop.desk.card_keys.of(shop.installation.id), shop.clock.now)
+    assert [key.kid for key in await shop.desk.card_keys.of(shop.installation.id).all()] == [new.kid]
 
 
 async def test_a_card_sealed_for_one_checkout_pays_no_other(shop: Shop) -> None:
-    sealed = await typed(shop, CARD | {"for": "Q2hlY2tvdXQ6MQ=="})
+    sealed = await typed(shop, CARD | {"for": CHECKOUT})
     other = source(id="Q2hlY2tvdXQ6Mg==")
     assert error_of(await shop.begin(data=sealed, sourceObject=other))["code"] == "CARD_UNREADABLE"
     shop.till.will(said(direct(shop)))
     assert (await shop.begin(data=sealed)).result == "CHARGE_SUCCESS"
+
+
+async def test_a_card_sealed_for_another_store_does_not_pay_in_this_one(shop: Shop) -> None:
+    """Also where both stores have a checkout of that name, as a copy of a store has."""
+    await shop.desk.installations.save(
+        saleor_api_url="https://other.example.com/graphql/",
+        saleor_domain="other.example.com",
+        schema_version="3.23",
+        app_id="QXBwOjE=",
+        token="the-token-of-the-other",
+        jwks=None,
+    )
+    other = await shop.desk.installations.find("https://other.example.com/graphql/")
+    assert other is not None
+    key = await offered_key(shop.desk.card_keys.of(other.id), shop.clock.now)
+    data = await typed(shop) | {"card": seal(CARD | {"for": CHECKOUT}, key.public_jwk)}
+    assert error_of(await shop.begin(data=data))["code"] == "SEAL_OUTDATED"
+    assert await shop.recorded() is None
 
 
 async def test_the_page_of_an_earlier_attempt_is_closed_once_the_card_has_paid(shop: Shop) -> None:

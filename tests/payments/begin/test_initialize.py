@@ -114,17 +114,19 @@ async def test_when_the_call_arrives_the_intent_is_in_the_database(shop: Shop) -
 
 
 @pytest.mark.parametrize("trouble", [BROKEN, Reply(503), Mute.HANGS_UP, Mute.IS_SILENT, Reply(200, b"<html>")])
-async def test_an_outcome_that_is_not_known_is_not_a_failure(shop: Shop, trouble: Reply | Mute) -> None:
-    """Law 2, and law 11: what does not answer within the budget is not waited for."""
+async def test_without_a_readable_answer_nobody_has_the_link_and_the_shopper_tries_again(
+    shop: Shop, trouble: Reply | Mute
+) -> None:
+    """Law 2: a conclusion of ours, not the gateway's word. And law 11: beyond the budget no answer is waited for."""
     shop.till.will(trouble)
     async with shop.impatient():
         answer = await shop.begin()
-    assert answer.result == "CHARGE_ACTION_REQUIRED"
-    assert error_of(answer)["code"] == "CREATION_UNKNOWN"
+    assert answer.result == "CHARGE_FAILURE"
+    assert error_of(answer)["code"] == "TRY_AGAIN"
     assert "checkoutUrl" not in answer.data
-    create = await shop.operation(Kind.CREATE)
-    assert create.state is State.UNKNOWN
-    assert create.next_look_at is not None
+    create, closing = await shop.operation(Kind.CREATE), await shop.operation(Kind.CANCEL)
+    assert (create.state, create.inferred) == (State.FAILURE, True)
+    assert closing.next_look_at is not None
     assert await shop.begin() == answer  # asked again: the same answer
     assert shop.till.calls == ["payment"]  # and nobody is called
     assert await shop.work() == 0
@@ -160,14 +162,28 @@ async def test_wrong_keys_are_a_problem_for_staff(shop: Shop) -> None:
     assert answer.result == "CHARGE_FAILURE"
     sheet = await shop.sheet()
     assert "refuses the keys" in (sheet.payment.problem or "")
+    assert error_of(answer)["code"] == "STORE_UNAVAILABLE"
+    assert "Зверніться до магазину" in error_of(answer)["message"]
+    assert "S-404" in (answer.message or "")
+
+
+async def test_a_busy_gateway_has_declined_nothing(shop: Shop) -> None:
+    shop.till.will(refused("Too many requests", "P-429", 429))
+    answer = await shop.begin()
+    assert (answer.result, error_of(answer)["code"]) == ("CHARGE_FAILURE", "BUSY")
+    assert "за хвилину" in error_of(answer)["message"]
+    assert "P-429" in (answer.message or "")
 
 
 async def test_an_order_id_that_the_gateway_knows_already_is_looked_up(shop: Shop) -> None:
-    """Law 2. It can only be our own attempt, whose answer got lost."""
+    """Law 2. Whoever made that page, this shopper has no link to it. If it was paid, that is money."""
     shop.till.will(refused("Order exists", "P-409", 409))
     answer = await shop.begin()
-    assert answer.result == "CHARGE_ACTION_REQUIRED"
-    assert (await shop.operation(Kind.CREATE)).state is State.UNKNOWN
+    assert (answer.result, error_of(answer)["code"]) == ("CHARGE_FAILURE", "TRY_AGAIN")
+    assert (await shop.operation(Kind.CREATE)).inferred
+    shop.till.book[shop.order_id] = [payment(shop.order_id)]
+    await shop.later(minutes=1)
+    assert shop.amounts == amounts(charged=TOTAL)
 
 
 async def test_a_payment_that_is_declined_at_once(shop: Shop) -> None:
@@ -184,9 +200,9 @@ async def test_the_same_webhook_twice_at_once_makes_one_payment(shop: Shop) -> N
     shop.till.will(shop.till.page())
     answers = await at_once(shop.begin(), shop.begin(), shop.begin())
     assert {answer.result for answer in answers} == {"CHARGE_ACTION_REQUIRED"}
-    # Whoever is answered before there is a page is told no reference yet: it may still be that of another page.
+    # Whoever is answered before there is a page is told to wait, under the reference that it will have.
     told = {(answer.psp_reference, "checkoutUrl" in answer.data) for answer in answers}
-    assert told | {(None, False)} == {(shop.order_id, True), (None, False)}
+    assert told | {(shop.order_id, False)} == {(shop.order_id, True), (shop.order_id, False)}
     assert shop.till.calls == ["payment"]
     again = await shop.begin()
     assert (again.psp_reference, "checkoutUrl" in again.data) == (shop.order_id, True)
@@ -266,7 +282,7 @@ REFUSED = [
 
 
 class TestRefusedBeforeAnything:
-    """What can be known to be wrong is refused before any row is written and any call is made (law 12)."""
+    """What can be known to be wrong is refused before any row is written and any call is made (law 14)."""
 
     @pytest.mark.parametrize(("code", "field", "wrong"), REFUSED)
     async def test_with_a_code_of_its_own(
@@ -318,7 +334,8 @@ async def test_a_payment_remembers_what_it_was_made_for(shop: Shop) -> None:
         row = (await session.exec(select(Payment))).one()
     assert (row.flow, row.amount, row.currency, row.channel) == (Flow.AUTHORIZATION, Decimal(TOTAL), "UAH", "uah")
     assert (row.order_number, row.language) == ("1042", "uk")
-    assert row.return_url == "https://shop.example.com/back"
+    assert shop.desk.personal.return_url(row) == "https://shop.example.com/back"
+    assert "shop.example.com" not in (row.return_url or "")
     [asked] = shop.till.heard
     assert asked.body["description"] == "Order 1042"
     assert {"key": "saleor_order", "value": "1042"} in asked.body["attributes"]

@@ -153,8 +153,8 @@ async def test_many_windows_of_one_shopper_come_to_the_same_end(waiting: Shop) -
     assert waiting.amounts == amounts(charged=TOTAL)
 
 
-async def test_a_lost_link_is_found_out_when_the_shopper_comes_back(shop: Shop) -> None:
-    """Law 2. Nobody can be sent to that page any more: it is closed, and the shopper hears that it failed."""
+async def test_who_comes_back_after_the_link_was_lost_is_told_to_try_again(shop: Shop) -> None:
+    """Law 2. Nobody can be sent to that page any more; that it is closed is nothing to wait for."""
     shop.till.will(Mute.HANGS_UP)
     await shop.begin()
     shop.till.book[shop.order_id] = [payment(shop.order_id, "init")]
@@ -162,4 +162,6 @@ async def test_a_lost_link_is_found_out_when_the_shopper_comes_back(shop: Shop) 
     shop.till.will(said([payment(shop.order_id, "failure", status_code="6007")]))
     answer = await shop.come_back()
     assert answer.result == "CHARGE_FAILURE"
+    assert shop.till.calls == ["payment"]
+    await shop.work()
     assert shop.till.calls == ["payment", "cancel"]

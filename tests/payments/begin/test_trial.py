@@ -126,10 +126,11 @@ async def test_staff_cancel_it_while_nobody_has_paid(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("answer", [BROKEN, Mute.HANGS_UP])
-async def test_an_outcome_that_is_not_known_is_looked_up(shop: Shop, answer: object) -> None:
+async def test_a_page_whose_link_got_lost_is_looked_up(shop: Shop, answer: object) -> None:
     shop.till.will(answer)  # type: ignore[arg-type] # either
     order_id = (await begin_trial(shop.desk, shop.account, a_trial())).payment.order_id
-    assert (await sheet_of(shop, order_id)).create.state is State.UNKNOWN
+    create = (await sheet_of(shop, order_id)).create
+    assert (create.state, create.inferred) == (State.FAILURE, True)
     shop.till.book[order_id] = [payment(order_id, amount="1.00")]
     shop.clock.forward(seconds=60)
     await shop.work()

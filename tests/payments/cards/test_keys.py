@@ -8,24 +8,32 @@ import pytest
 from joserfc.jwk import RSAKey
 from sqlalchemy import text
 
-from app.ledger.card_keys import CardKeyBook
+from app.ledger.card_keys import CardKeyBook, StoreCardKeys
 from app.ledger.database import Database, create_engine
+from app.ledger.installations import InstallationBook
 from app.ledger.vault import Vault, VaultError
 from app.payments.cards.keys import offered_key, opening_keys, rotate
 from tests.conftest import Clock
+from tests.ledger.rows import an_installation
 from tests.payments.shop import at_once
 
 
 @pytest.fixture
-def book(database: Database, vault: Vault) -> CardKeyBook:
-    return CardKeyBook(database, vault)
+async def store(database: Database, vault: Vault, clock: Clock) -> int:
+    """The row of a Saleor that has installed us."""
+    return (await an_installation(InstallationBook(database, vault, clock))).id
 
 
-async def kids(book: CardKeyBook, clock: Clock) -> list[str]:
+@pytest.fixture
+def book(database: Database, vault: Vault, store: int) -> StoreCardKeys:
+    return CardKeyBook(database, vault).of(store)
+
+
+async def kids(book: StoreCardKeys, clock: Clock) -> list[str]:
     return [key.kid for key in await opening_keys(book, clock.now)]
 
 
-async def test_the_first_key_is_made_on_first_need_and_kept(book: CardKeyBook, clock: Clock) -> None:
+async def test_the_first_key_is_made_on_first_need_and_kept(book: StoreCardKeys, clock: Clock) -> None:
     assert await book.all() == []
     key = await offered_key(book, clock.now)
     clock.forward(days=29, hours=23)
@@ -33,7 +41,7 @@ async def test_the_first_key_is_made_on_first_need_and_kept(book: CardKeyBook, c
     assert await kids(book, clock) == [key.kid]
 
 
-async def test_the_public_half_is_what_a_browser_imports_and_nothing_more(book: CardKeyBook, clock: Clock) -> None:
+async def test_the_public_half_is_what_a_browser_imports_and_nothing_more(book: StoreCardKeys, clock: Clock) -> None:
     jwk = (await offered_key(book, clock.now)).public_jwk
     assert set(jwk) == {"kty", "n", "e", "kid", "use", "alg"}
     assert (jwk["kty"], jwk["use"], jwk["alg"]) == ("RSA", "enc", "RSA-OAEP-256")
@@ -46,7 +54,7 @@ async def test_the_public_half_is_what_a_browser_imports_and_nothing_more(book: 
 
 
 async def test_after_thirty_days_a_new_key_is_offered_and_the_old_one_opens_for_a_day(
-    book: CardKeyBook, clock: Clock
+    book: StoreCardKeys, clock: Clock
 ) -> None:
     old = await offered_key(book, clock.now)
     clock.forward(days=30)
@@ -60,7 +68,9 @@ async def test_after_thirty_days_a_new_key_is_offered_and_the_old_one_opens_for_
     assert [key.kid for key in await book.all()] == [new.kid]  # and it is gone for good
 
 
-async def test_a_key_is_not_accepted_for_longer_because_it_was_replaced_twice(book: CardKeyBook, clock: Clock) -> None:
+async def test_a_key_is_not_accepted_for_longer_because_it_was_replaced_twice(
+    book: StoreCardKeys, clock: Clock
+) -> None:
     first = await offered_key(book, clock.now)
     clock.forward(hours=1)
     second = await rotate(book, clock.now)
@@ -71,7 +81,7 @@ async def test_a_key_is_not_accepted_for_longer_because_it_was_replaced_twice(bo
     assert first.kid not in await kids(book, clock)
 
 
-async def test_an_operator_rotates_at_once_and_may_forget_what_leaked(book: CardKeyBook, clock: Clock) -> None:
+async def test_an_operator_rotates_at_once_and_may_forget_what_leaked(book: StoreCardKeys, clock: Clock) -> None:
     old = await offered_key(book, clock.now)
     new = await rotate(book, clock.forward(minutes=1))
     assert (await offered_key(book, clock.now)).kid == new.kid
@@ -81,11 +91,11 @@ async def test_an_operator_rotates_at_once_and_may_forget_what_leaked(book: Card
 
 
 async def test_processes_that_need_a_key_at_once_agree_on_one(
-    database_url: str, database: Database, vault: Vault, clock: Clock
+    database_url: str, database: Database, vault: Vault, clock: Clock, store: int
 ) -> None:
     others = [Database(create_engine(database_url)) for _ in range(3)]
     try:
-        books = [CardKeyBook(each, vault) for each in (database, *others)]
+        books = [CardKeyBook(each, vault).of(store) for each in (database, *others)]
         offers = await at_once(*(offered_key(book, clock.now) for book in books * 2))
     finally:
         for other in others:
@@ -95,7 +105,7 @@ async def test_processes_that_need_a_key_at_once_agree_on_one(
 
 
 async def test_the_private_half_is_sealed_and_bound_to_its_key(
-    book: CardKeyBook, database: Database, clock: Clock
+    book: StoreCardKeys, database: Database, clock: Clock
 ) -> None:
     first = await offered_key(book, clock.now)
     second = await rotate(book, clock.forward(minutes=1))
@@ -107,3 +117,16 @@ async def test_the_private_half_is_sealed_and_bound_to_its_key(
     second.private_sealed = first.private_sealed
     with pytest.raises(VaultError):
         book.private_jwk(second)
+
+
+async def test_no_store_opens_what_was_encrypted_for_another(database: Database, vault: Vault, clock: Clock) -> None:
+    installations, keys = InstallationBook(database, vault, clock), CardKeyBook(database, vault)
+    ours = keys.of((await an_installation(installations)).id)
+    theirs = keys.of((await an_installation(installations, "https://other.example.com/graphql/")).id)
+    mine, other = await offered_key(ours, clock.now), await offered_key(theirs, clock.now)
+    assert mine.kid != other.kid
+    assert [key.kid for key in await opening_keys(ours, clock.now)] == [mine.kid]
+    with pytest.raises(VaultError):
+        ours.private_jwk(other)
+    await ours.forget([other.kid])
+    assert [key.kid for key in await theirs.all()] == [other.kid]

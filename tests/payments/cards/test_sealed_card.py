@@ -52,6 +52,8 @@ def refusal_of(sealed: str, language: str = "en") -> Refusal:
 
 
 def sealed(content: object, **header: Any) -> str:
+    """Seal for this checkout, unless the content says otherwise."""
+    content = {"for": CHECKOUT, **content} if isinstance(content, dict) else content
     return seal(content, pair()[0], **header)
 
 
@@ -113,7 +115,7 @@ def test_a_card_that_cannot_be_right_is_told_to_the_shopper(typed: dict[str, Any
 
 def test_a_card_is_good_until_its_month_has_ended_everywhere() -> None:
     jwk, private = pair()
-    november = seal(CARD | {"expMonth": 11, "expYear": 2026}, jwk)
+    november = seal(CARD | {"for": CHECKOUT, "expMonth": 11, "expYear": 2026}, jwk)
     for hour, good in ((11, True), (13, False)):
         now = datetime(2026, 12, 1, hour, tzinfo=UTC)
         try:
@@ -146,6 +148,7 @@ def test_a_card_is_good_until_its_month_has_ended_everywhere() -> None:
         CARD | {"at": "yesterday"},
         CARD | {"for": "Q2hlY2tvdXQ6Mg=="},
         CARD | {"for": 7},
+        CARD | {"for": None},
     ],
 )
 def test_what_holds_no_card_or_several_is_unreadable(content: object) -> None:

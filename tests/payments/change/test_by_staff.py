@@ -252,7 +252,7 @@ async def ask_and_see(shop: Shop) -> dict[Kind, Decimal]:
 @one_database
 @pytest.mark.parametrize("amount", ["0", "-1.00", "1.001", None])
 async def test_what_is_no_amount_of_money_is_refused(paid: Shop, amount: str | None) -> None:
-    """Law 12."""
+    """Law 14."""
     with pytest.raises(Refusal):
         await ask(paid, Kind.REFUND, amount)
     assert paid.till.heard == []

@@ -5,6 +5,7 @@ from itertools import permutations
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 from sqlmodel import col, select
 
 from app.ledger.accounts import AccountKeys, NewAccount
@@ -87,6 +88,15 @@ class TestAtTheDoor:
     async def test_signed_but_not_a_record(self, waiting: Shop) -> None:
         assert await receive(waiting.desk, waiting.account.id, signed({"hello": "world"})) is Receipt.UNREADABLE
 
+    async def test_it_comes_again_while_the_accounts_keys_do_not_open(self, waiting: Shop) -> None:
+        form = signed(payment(waiting.order_id))
+        for before, after, receipt in (("v1.", "v1.lost-", Receipt.UNVERIFIED), ("v1.lost-", "v1.", Receipt.KEPT)):
+            async with waiting.desk.database.transaction() as session:
+                change = text("UPDATE merchant_account SET api_key_sealed = replace(api_key_sealed, :before, :after)")
+                await (await session.connection()).execute(change, {"before": before, "after": after})
+            waiting.clock.forward(seconds=2)  # what is remembered of the account is forgotten
+            assert await receive(waiting.desk, waiting.account.id, form) is receipt
+
     async def test_signed_with_the_secret_that_was_changed_a_moment_ago(self, waiting: Shop) -> None:
         await waiting.desk.accounts.change_keys(waiting.account.id, api_secret="the-new-secret")
         for secret in (SECRET, "the-new-secret"):
@@ -138,10 +148,10 @@ async def test_an_order_of_another_account_cannot_be_spoken_for(waiting: Shop) -
 
 
 async def test_a_kind_of_operation_that_no_payment_has_is_left_alone(waiting: Shop) -> None:
-    await waiting.notify(payment(waiting.order_id, method="dispute"))
+    await waiting.notify(payment(waiting.order_id, method="p2p"))
     await waiting.work()
     [kept] = await inbox(waiting)
-    assert kept.outcome == "nothing to do for dispute"
+    assert kept.outcome == "nothing to do for p2p"
     assert (await waiting.operation(Kind.CREATE)).state is State.INIT
 
 
@@ -272,6 +282,19 @@ async def test_notifications_during_an_unknown_creation(shop: Shop) -> None:
     shop.till.will(Mute.HANGS_UP)
     await shop.begin()
     await shop.notify(payment(shop.order_id))
-    await shop.work()
-    assert shop.books.told == ["CHARGE_SUCCESS"]
+    await shop.later(minutes=1)
+    assert shop.books.told[-1] == "CHARGE_SUCCESS"
+    assert shop.amounts == amounts(charged=TOTAL)
     assert (await shop.come_back()).result == "CHARGE_SUCCESS"
+
+
+async def test_the_amount_that_was_asked_is_compared_also_where_the_shopper_may_change_it(shop: Shop) -> None:
+    """`processed_amount` is the one that may differ; `amount` is what the payment was made for."""
+    shop.till.will(shop.till.page())
+    await shop.begin()
+    await shop.notify(payment(shop.order_id, amount="1.00", processed_amount="1.00", processed_currency="UAH"))
+    await shop.work()
+    sheet = await shop.sheet()
+    assert sheet.create.state is State.INIT
+    assert sheet.payment.problem == "The gateway reports 1.00 UAH, but 569.50 UAH was asked."
+    assert shop.amounts == amounts()

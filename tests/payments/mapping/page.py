@@ -21,8 +21,8 @@ How to read it:
 - **Saleor is answered** is the answer to the webhook. **Kept** is what changes in the ledger, and by whose reference
   Saleor knows it for ever. **Told besides** are the events that are reported; *the same* is the answer's own event,
   reported too because an answer can get lost. **Saleor's books** are Saleor's amounts half a minute later.
-- *No reference*: Saleor has not been told one yet. As long as nobody knows of a page, another may still be opened, and
-  the answer names none ([decision 3](decisions/0003-a-lost-payment-page-is-closed.md)).
+- `TRY_AGAIN`: nobody has the link of that page, which is closed behind the scenes
+  ([decision 16](decisions/0016-a-lost-page-is-a-failure-at-once.md)).
 - What follows for a shopper is the same whether the money is taken at once or reserved. There `…` stands for `CHARGE`
   or `AUTHORIZATION`, *paid* for charged or reserved, and *what is possible next* for a refund, or for charging and
   cancelling.

@@ -21,7 +21,7 @@ from tests.payments.till import Mute, operation, payment, said
 METHODS = {"CHARGE": "purchase", "AUTHORIZATION": "auth"}
 _NEXT = {"CHARGE": ["REFUND"], "AUTHORIZATION": ["CANCEL", "CHARGE"]}
 _NAMES = {Kind.CREATE: "payment"}
-_ANSWERED_LATER = timedelta(seconds=1)
+_ANSWERED_LATER = timedelta(0)  # it waits until Saleor has had time to read the answer
 
 
 @dataclass(frozen=True, slots=True)

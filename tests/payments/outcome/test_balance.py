@@ -161,7 +161,7 @@ def test_a_step_is_always_within_what_is_possible(
 @pytest.mark.parametrize("action", [CHARGE, REFUND])
 @pytest.mark.parametrize(("amount", "words"), [("0", "nothing is"), ("-1", "nothing is"), ("0.001", "two decimals")])
 def test_what_is_no_amount_of_money_is_refused(action: AvailableAction, amount: str, words: str) -> None:
-    """Law 12."""
+    """Law 14."""
     now = balance(Flow.CHARGE, [create(State.SUCCESS)])
     with pytest.raises(Refusal, match=words) as refused:
         step_for(action, Decimal(amount), now)

@@ -61,6 +61,7 @@ def test_a_success_says_what_was_asked_or_what_was_paid_and_nothing_else(
     more: dict[str, Any] = {"pos": {"pos_id": "another"}, "order": {"order_id": "another"}}.get(other, {})
     verdict = judge(known(kind, before), seen(kind, State.SUCCESS, amount, paid=paid, **more))
     if verdict.event is not None:
+        assert amount == HUNDRED
         assert verdict.amount == (HUNDRED if paid is None else paid)
         assert verdict.amount is not None
         assert believable(verdict.amount)

@@ -1,10 +1,12 @@
 """A problem is there as long as its cause is, and no longer; what only a person can judge, a person takes away."""
 
+import pytest
+
 from app.ledger.tables import Flow, Kind, Payment, State
 from app.payments.outcome.problems import KEYS, KEYS_REFUSED, clear, looked_at, of_words, open_problems, raise_on
 from tests.payments.paper import NOON, a_sheet
 from tests.payments.shop import Shop
-from tests.payments.till import operation, payment, refused, said
+from tests.payments.till import Reply, operation, payment, refused, said
 
 
 def a_payment() -> Payment:
@@ -100,6 +102,20 @@ class TestKeys:
         problem = (await shop.sheet()).payment.problem or ""
         assert KEYS_REFUSED not in problem
         assert "1.00 UAH, but 569.50 UAH was asked" in problem
+
+
+class TestAddress:
+    @pytest.mark.parametrize(
+        ("status", "link"), [(301, "/api/v1/payment"), (307, "/api/v1/checkout/1/form"), (303, "/api/v1/payment")]
+    )
+    async def test_a_gateway_that_has_moved(self, shop: Shop, status: int, link: str) -> None:
+        shop.till.will(Reply(status, headers=(("Location", f"{shop.till.url}{link}"),)))
+        answer = await shop.begin()
+        assert "checkoutUrl" not in str(answer.data)
+        assert "leads elsewhere" in ((await shop.sheet()).payment.problem or "")
+        shop.till.book[shop.order_id] = [payment(shop.order_id, "failure", status_code="6007")]
+        await shop.later(minutes=5)
+        assert (await shop.sheet()).payment.problem is None
 
 
 async def test_a_mismatch_that_staff_have_settled_is_not_raised_again_by_the_next_look_up(shop: Shop) -> None:

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.payments.outcome.references import (
-    fresh_order_id,
     new_reference,
     order_id_of,
     reference_of_problem,
@@ -40,16 +39,31 @@ def test_two_transactions_never_share_an_order_id(one: uuid.UUID, other: uuid.UU
     assert (order_id_of(ids[0]) == order_id_of(ids[1])) is (one == other)
 
 
-@given(st.uuids(version=4), st.uuids(version=4), st.integers(1, 21), st.integers(1, 21))
-def test_no_attempt_of_any_transaction_has_the_order_id_of_another(
-    one: uuid.UUID, other: uuid.UUID, first: int, second: int
+SHOP, COPY = "https://shop.example.com/graphql/", "https://copy.example.com/graphql/"
+
+
+@given(st.text(), st.sampled_from([SHOP, COPY]))
+def test_a_stores_order_id_is_one_that_the_gateway_takes_and_always_the_same(transaction_id: str, store: str) -> None:
+    order_id = order_id_of(transaction_id, store)
+    assert FITS.fullmatch(order_id)
+    assert order_id_of(transaction_id, store) == order_id
+
+
+@given(
+    st.uuids(version=4), st.uuids(version=4), st.sampled_from([None, SHOP, COPY]), st.sampled_from([None, SHOP, COPY])
+)
+def test_no_store_shares_an_order_id_with_another(
+    one: uuid.UUID, other: uuid.UUID, first: str | None, second: str | None
 ) -> None:
-    ids = [
-        order_id_of(saleor_id) if attempt == 1 else fresh_order_id(saleor_id, attempt)
-        for saleor_id, attempt in ((named(one), first), (named(other), second))
-    ]
-    assert all(FITS.fullmatch(each) for each in ids)
-    assert (ids[0] == ids[1]) is ((one, first) == (other, second))
+    """A copy of a store has the same transactions, and the gateway knows an order once only."""
+    for pair in ((one, other), (one, one)):
+        ids = [order_id_of(named(token), store) for token, store in zip(pair, (first, second), strict=True)]
+        assert (ids[0] == ids[1]) is (pair[0] == pair[1] and first == second)
+
+
+@given(st.uuids(version=4))
+def test_an_order_id_begins_as_its_transaction_does(token: uuid.UUID) -> None:
+    assert order_id_of(named(token), SHOP).startswith(token.hex[:12])
 
 
 def named(token: uuid.UUID) -> str:

@@ -33,7 +33,17 @@ def test_what_is_done_to_a_payment(method: str) -> None:
     assert (seen.kind.value, seen.flow, seen.gateway_id) == (method, None, "operation-1")
 
 
-@pytest.mark.parametrize("method", ["dispute", "credit", "p2p", "lookup", "recurrent", "something-new"])
+def test_a_dispute_is_one_whether_it_names_an_operation_or_only_the_payment() -> None:
+    """The interface shows no record of one."""
+    of_payment = saw(payment("order-1", method="dispute", payment_id="payment-1", processed_amount="7.00"))
+    assert (of_payment.kind, of_payment.flow, of_payment.gateway_id, of_payment.paid) == (
+        Kind.DISPUTE, None, "payment-1", None,
+    )  # fmt: skip
+    of_operation = saw(payment("order-1", method="dispute", operation_id="operation-1"))
+    assert (of_operation.kind, of_operation.gateway_id) == (Kind.DISPUTE, "operation-1")
+
+
+@pytest.mark.parametrize("method", ["credit", "p2p", "lookup", "recurrent", "something-new"])
 def test_what_no_payment_of_ours_has_is_not_taken_for_the_payment(method: str) -> None:
     assert seen_in(read_record(payment("order-1", method=method)), "en") is None
 

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.gateway.models import HostedPayment
+from app.payments.outcome.references import order_id_of
 from app.payments.plan.context import payload_of
 from app.payments.refusal import Refusal
 from app.saleor.events import TransactionInitializeSession
 from tests.payments.plan.test_terms import TRANSACTION, an_account, planned
-from tests.payments.shop import CUSTOMER, session_event, source
+from tests.payments.shop import CUSTOMER, SALEOR, session_event, source
 
 PERSONAL = ("taras", "Тарас", "Шевченко", "380501234567", "1990-05-17", "3123456789")
 ORDER = source(__typename="Order", id="T3JkZXI6MQ==", number="21")
@@ -51,7 +52,7 @@ def test_an_order_is_found_by_its_number_too() -> None:
     ("template", "paid", "told"),
     [
         ("Замовлення {order} · {store}", ORDER, "Замовлення 21 · Main"),
-        ("{order}", source(), "0364aa9a31eb44fbaeff4d712e77e549"),
+        ("{order}", source(), order_id_of(TRANSACTION, SALEOR)),
         ("{channel}: {checkout}", source(), "uah: Q2hlY2tvdXQ6MQ=="),
         ("{channel}: {checkout}", ORDER, "uah:"),
         ("{checkout}", ORDER, "Order 21"),

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from app.ledger.tables import MerchantAccount
 from app.payments.desk import Addresses
+from app.payments.outcome.references import order_id_of
 from app.payments.plan.terms import HostedPlan, check_amount, plan_hosted
 from app.payments.refusal import Refusal, RefusalCode
 from app.saleor.events import TransactionInitializeSession
 from tests.payments.paper import NOON
-from tests.payments.shop import CUSTOMER, session_event, source
+from tests.payments.shop import CUSTOMER, SALEOR, session_event, source
 
 TRANSACTION = "VHJhbnNhY3Rpb25JdGVtOjAzNjRhYTlhLTMxZWItNDRmYi1hZWZmLTRkNzEyZTc3ZTU0OQ=="
 
@@ -39,12 +40,12 @@ def an_account(**changed: Any) -> MerchantAccount:
 
 def planned(account: MerchantAccount | None = None, **said: Any) -> HostedPlan:
     event = TransactionInitializeSession.model_validate(session_event(TRANSACTION, **said))
-    return plan_hosted(event, account or an_account(), Addresses("https://pay.example.com"))
+    return plan_hosted(event, account or an_account(), Addresses("https://pay.example.com"), SALEOR)
 
 
 @given(amount=st.decimals(min_value="-10", max_value="100000", places=3))
 def test_exactly_the_amounts_of_money_are_taken(amount: Decimal) -> None:
-    """Law 12."""
+    """Law 14."""
     good = amount > 0 and amount * 100 % 1 == 0
     if good:
         check_amount(amount)
@@ -55,12 +56,19 @@ def test_exactly_the_amounts_of_money_are_taken(amount: Decimal) -> None:
     assert refused.value.code is RefusalCode.INVALID_AMOUNT
 
 
+@pytest.mark.parametrize("amount", ["1e27", "123456789012345678901234567890", "10000000000000.00", "1e400"])
+def test_a_huge_amount_is_refused_in_words(amount: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        check_amount(Decimal(amount))
+    assert refused.value.code is RefusalCode.INVALID_AMOUNT
+
+
 def test_the_gateway_is_asked_for_what_saleor_asked_for() -> None:
     plan = planned(data={"returnUrl": "https://shop.example.com/back", "qr": True})
     request = plan.request
     assert (request.method, request.mode) == ("purchase", "hosted")
     assert (request.amount, request.currency) == (Decimal("569.50"), "UAH")
-    assert request.order_id == "0364aa9a31eb44fbaeff4d712e77e549"
+    assert request.order_id == order_id_of(TRANSACTION, SALEOR) == "0364aa9a31eb2c78f45fb8abe26e8833"
     assert request.order_timeout == 3600
     assert request.customer_lang == "UK"
     terms = plan.terms

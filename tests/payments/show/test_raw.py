@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.gateway.models import Records
 from app.ledger.tables import Kind, State
 from app.payments.show.raw import VEILED, Source, raw, raw_records, veiled
 from tests.commands.books import after, event, notification, operation, sheet
@@ -63,7 +64,7 @@ def test_what_has_not_been_sent_was_not_said() -> None:
 
 def test_what_no_key_opens_is_told_as_nothing() -> None:
     assert raw(sheet(), [notification(data=None)])[-1].text == "null"
-    assert raw_records(()) == "[]"
+    assert raw_records(Records(())) == "[]"
 
 
 @given(JSON)

@@ -1,6 +1,7 @@
 """A shop that is a marketplace: three mugs of the potter, a lamp of the smith, and shipping for the market."""
 
 from decimal import Decimal
+from itertools import count
 from typing import Any
 
 from app.ledger.tables import Kind
@@ -10,6 +11,9 @@ from tests.payments.split.people import MARKET, POTTER, SMITH, rules
 from tests.payments.till import operation, said
 
 SHARES = {MARKET: Decimal("70.00"), POTTER: Decimal("300.00"), SMITH: Decimal("199.50")}
+
+
+_NUMBERS = count(1)
 
 
 def taxed(amount: str) -> dict[str, Any]:
@@ -38,10 +42,10 @@ def bought(*lines: dict[str, Any]) -> dict[str, Any]:
 
 
 def granted(*lines: tuple[dict[str, Any], int], shipping: bool = False) -> dict[str, Any]:
-    """Return the members of an event that asks for a granted refund of so many pieces of lines."""
+    """Return what an event has that asks for a granted refund of pieces of lines; another one each time."""
     order = {"id": "T3JkZXI6MQ==", "number": "7", "channel": {"slug": "uah"}, "shippingPrice": taxed("70.00")}
     refund = {
-        "id": "R3JhbnQ6MQ==",
+        "id": f"grant-{next(_NUMBERS)}",
         "shippingCostsIncluded": shipping,
         "lines": [{"id": f"r{at}", "quantity": much, "orderLine": one} for at, (one, much) in enumerate(lines)],
     }

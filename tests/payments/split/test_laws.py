@@ -2,13 +2,15 @@
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from fractions import Fraction
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.payments.split.allocation import Basket, Line, allocate
 from app.payments.split.distribute import total_of
-from app.payments.split.remainder import GrantedLine, captured, given_back, granted_worth, left_of
+from app.payments.split.remainder import GrantedLine, Remainder, captured, given_back, granted_worth
 from app.payments.split.rules import SplitRules
 from tests.payments.split.people import MARKET, NAMES, POTTER, SELLERS, SMITH, rules
 
@@ -94,9 +96,9 @@ def test_what_was_captured_is_given_back_until_everybody_is_at_zero(
     assert all(share <= allocated[who] for who, share in received.items())
     assert taken != case.paid or received == allocated
     refunds: list[dict[str, Decimal]] = []
+    rest = Remainder.of(received)
     for kind, part in [*steps, ("plain", 100)]:
-        left = left_of(received, refunds)
-        amount = (total_of(left.values()) * part / 100).quantize(Decimal("0.01"))
+        amount = (rest.total * part / 100).quantize(Decimal("0.01"))
         if not amount:
             continue
         worth = None
@@ -105,11 +107,42 @@ def test_what_was_captured_is_given_back_until_everybody_is_at_zero(
             granted = [GrantedLine(line, data.draw(st.integers(1, 3)), 3) for line in some]
             shipping = data.draw(st.sampled_from([Decimal(0), case.basket.shipping]))
             worth = granted_worth(case.rules, granted, shipping=shipping)
-        refund = given_back(amount, left, "UAH", worth)
+        refund = given_back(amount, rest, "UAH", worth)
         assert total_of(refund.values()) == amount
-        assert all(0 < share <= left[who] for who, share in refund.items())
-        assert refund == given_back(amount, dict(reversed(left.items())), "UAH", worth), "same question, same shares"
+        assert all(0 < share <= rest.left[who] for who, share in refund.items())
+        turned = Remainder(dict(reversed(rest.left.items())), rest.exact)
+        assert refund == given_back(amount, turned, "UAH", worth), "same question, same shares"
         refunds.append(refund)
-    assert left_of(received, refunds) == {}
+        rest = rest.after(refund, "UAH")
+    assert rest.left == {}
     for who, share in received.items():
         assert total_of(refund.get(who, Decimal()) for refund in refunds) == share
+
+
+@given(
+    received=st.dictionaries(st.sampled_from(SELLERS), st.integers(1, 30_000), min_size=2),
+    refunds=st.lists(st.integers(1, 500), max_size=60),
+)
+def test_however_many_small_refunds_there_are_nobody_drifts_away_from_a_fair_part(
+    received: dict[str, int], refunds: list[int]
+) -> None:
+    had = {who: Decimal(cents).scaleb(-2) for who, cents in received.items()}
+    whole, rest = Fraction(sum(had.values())), Remainder.of(had)
+    for cents in refunds:
+        amount = min(Decimal(cents).scaleb(-2), rest.total)
+        if not amount:
+            break
+        rest = rest.after(given_back(amount, rest, "UAH"), "UAH")
+        for who, part in had.items():
+            fair = Fraction(part) * Fraction(rest.total) / whole
+            assert abs(Fraction(rest.left.get(who, Decimal())) - fair) < Fraction(1, 100), "not a cent off, ever"
+
+
+@pytest.mark.parametrize(("how_often", "amount"), [(200, "0.01"), (50, "1.37"), (7, "13.33")])
+def test_small_refunds_in_a_long_row_are_shared_as_one_of_their_sum_would_be(how_often: int, amount: str) -> None:
+    had = {POTTER: Decimal("100.00"), SMITH: Decimal("50.00")}
+    rest = Remainder.of(had)
+    for _ in range(how_often):
+        rest = rest.after(given_back(Decimal(amount), rest, "UAH"), "UAH")
+    at_once = given_back(Decimal(amount) * how_often, Remainder.of(had), "UAH")
+    assert {who: part - rest.left.get(who, Decimal()) for who, part in had.items()} == at_once

@@ -45,9 +45,9 @@ def test_a_percentage_in_a_file_means_its_digits() -> None:
         ({"mode": "metadata", "default": MARKET, "percentages": {POTTER: 100}}, "percentages are for mode"),
         ({"mode": "metadata", "default": MARKET, "names": {POTTER: "Potter"}}, f"{MARKET} is not among the names"),
         ({"mode": "metadata", "default": MARKET, "names": {"x": "Potter"}}, "names.x: 'x' is not a sub-merchant"),
-        ({"mode": "metadata", "default": MARKET, "shiping": "lines"}, "shiping: Extra inputs are not permitted"),
+        ({"mode": "metadata", "default": MARKET, "shiping": "lines"}, "shiping: is not known here: correct its name"),
         ({"mode": "metadata", "default": MARKET, "shipping": "the courier"}, "shipping: 'the courier' is not"),
-        ({"mode": "by weight"}, "mode: Input should be"),
+        ({"mode": "by weight"}, "mode: must be one of off, metadata, percentages"),
     ],
 )
 def test_what_is_wrong_is_said_in_words(data: dict[str, Any], said: str) -> None:

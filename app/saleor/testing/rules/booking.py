@@ -18,8 +18,9 @@ from app.saleor.testing.rules.answers import (
     read_action_answer,
     read_session_answer,
 )
+from app.saleor.testing.rules.grants import settle_granted_refund
 from app.saleor.testing.state import Event, GrantedRefund, Scribe, Transaction
-from app.saleor.testing.vocabulary import Action, EventType, GrantedRefundStatus
+from app.saleor.testing.vocabulary import Action, EventType
 
 NOT_DELIVERED = "Failed to delivery request."
 OTHER_AMOUNT = "The transaction with provided `pspReference` and `type` already exists with different amount."
@@ -185,7 +186,9 @@ def book_action_answer(transaction: Transaction, request: Event, action: Action,
     """Book the answer to a staff action. Raises SaleorCrashed where the task dies without a trace."""
     try:
         understood = read_action_answer(_as_object(answer), action)
-        request.psp_reference, request.counts = understood.psp_reference, True
+        if understood.psp_reference is not None:
+            # Whatever the answer says, its reference is the request's from now on (Saleor contract, A.10).
+            request.psp_reference, request.counts = understood.psp_reference, True
         if isinstance(understood, Answer):
             write_event(transaction, _event_of(understood, request, scribe))
     except (AnswerRefused, Conflict) as exc:
@@ -195,25 +198,10 @@ def book_action_answer(transaction: Transaction, request: Event, action: Action,
             transaction.poisoned = transaction.poisoned or bool(understood.actions)
         offer(transaction, understood.actions)
         recount(transaction, scribe.now())
-    if request.granted_refund is not None:
-        settle_granted_refund(request.granted_refund)
+    settle_granted_refund(request.granted_refund)
 
 
 def offer(transaction: Transaction, actions: list[str] | None) -> None:
     """Replace what staff may do next; None keeps it."""
     if actions is not None:
         transaction.actions = sorted(set(actions))
-
-
-def settle_granted_refund(granted: GrantedRefund) -> None:
-    """Set its status by the latest of its events by ``created_at`` (Saleor contract, A.6)."""
-    transaction = granted.transaction
-    events = [event for event in transaction.events if event.granted_refund is granted] if transaction else []
-    if not events:
-        return
-    latest = max(events, key=lambda event: event.created_at)
-    granted.status = {
-        "REQUEST": GrantedRefundStatus.PENDING,
-        "SUCCESS": GrantedRefundStatus.SUCCESS,
-        "FAILURE": GrantedRefundStatus.FAILURE,
-    }.get(latest.type.outcome, granted.status)

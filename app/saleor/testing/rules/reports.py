@@ -14,10 +14,10 @@ from app.saleor.testing.rules.booking import (
     Conflict,
     offer,
     recount,
-    settle_granted_refund,
     write_event,
     write_failure,
 )
+from app.saleor.testing.rules.grants import granted_refund_of, settle_granted_refund
 from app.saleor.testing.state import Event, Scribe, Transaction
 from app.saleor.testing.vocabulary import EventType
 
@@ -116,14 +116,13 @@ def book_report(
         psp_reference=report.psp_reference,
         message=shortened(report.message or ""),
         external_url=report.external_url or "",
-        granted_refund=_granted_refund(transaction, report),
+        granted_refund=granted_refund_of(transaction, report.type, report.psp_reference),
     )
     try:
         event, new = write_event(transaction, event)
     except Conflict as exc:
         write_failure(transaction, event, str(exc), scribe)
-        if event.granted_refund:
-            settle_granted_refund(event.granted_refund)
+        settle_granted_refund(event.granted_refund)
         raise ReportRefused(exc.field, exc.code, str(exc)) from exc
     if report.actions is not None:
         offer(transaction, report.actions)
@@ -142,8 +141,7 @@ def _take_over(transaction: Transaction, report: Report, event: Event, scribe: S
     transaction.metadata.update(report.metadata or {})
     transaction.private_metadata.update(report.private_metadata or {})
     recount(transaction, scribe.now())
-    if event.granted_refund:
-        settle_granted_refund(event.granted_refund)
+    settle_granted_refund(event.granted_refund)
 
 
 def _amount(report: Report, everything: Iterable[Transaction]) -> Decimal:
@@ -163,17 +161,6 @@ def _amount(report: Report, everything: Iterable[Transaction]) -> Decimal:
     if not sources:
         raise ReportRefused("amount", "REQUIRED", f"Unable to deduce the amount for {name} event.")
     return max(sources, key=lambda event: event.created_at).amount
-
-
-def _granted_refund(transaction: Transaction, report: Report) -> Any:
-    if report.type.family != "REFUND":
-        return None
-    requests = [
-        event
-        for event in transaction.events
-        if event.type is EventType.REFUND_REQUEST and event.psp_reference == report.psp_reference
-    ]
-    return requests[-1].granted_refund if requests else None
 
 
 def _check_columns(report: Report) -> None:

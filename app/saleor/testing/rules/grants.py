@@ -1,0 +1,69 @@
+"""Granted refunds: their events, their status, and when they may be asked for (Saleor contract, A.6 and A.10).
+
+A report belongs to a granted refund only through a REFUND_REQUEST that bears the same ``pspReference`` at the moment
+at which it arrives. Nothing ties it later.
+"""
+
+from app.saleor.testing.state import Event, GrantedRefund, Transaction
+from app.saleor.testing.vocabulary import EventType, GrantedRefundStatus
+
+_STATUSES = {
+    EventType.REFUND_REQUEST: GrantedRefundStatus.PENDING,
+    EventType.REFUND_SUCCESS: GrantedRefundStatus.SUCCESS,
+    EventType.REFUND_FAILURE: GrantedRefundStatus.FAILURE,
+    EventType.REFUND_REVERSE: GrantedRefundStatus.NONE,
+}
+_NOT_AGAIN = {
+    GrantedRefundStatus.PENDING: ("REFUND_IS_PENDING", "The refund request is already in progress."),
+    GrantedRefundStatus.SUCCESS: ("REFUND_ALREADY_PROCESSED", "The granted refund is already processed."),
+}
+
+
+class GrantRefused(Exception):  # noqa: N818 - named after what happened
+    """Saleor does not ask for the granted refund: field, code and Saleor's message."""
+
+    field = "grantedRefundId"
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def check_requestable(granted: GrantedRefund, transaction: Transaction) -> None:
+    """Raise GrantRefused if ``transactionRequestRefundForGrantedRefund`` refuses this."""
+    if granted.status in _NOT_AGAIN:
+        raise GrantRefused(*_NOT_AGAIN[granted.status])
+    charged = transaction.amounts.charged
+    if charged < granted.amount:
+        message = (
+            f"The granted refund amount {granted.amount} is greater than available charged amount on transactionItem "
+            f"({charged}).Update the order granted refund amount to process the grant refund."
+        )
+        code = "AMOUNT_GREATER_THAN_AVAILABLE"
+        raise GrantRefused(code, message)
+
+
+def granted_refund_of(transaction: Transaction, kind: EventType, psp_reference: str) -> GrantedRefund | None:
+    """Return the granted refund that a report of this type and reference belongs to, as the requests are now."""
+    if kind not in _STATUSES:
+        return None
+    requests = [
+        event
+        for event in transaction.events
+        if event.type is EventType.REFUND_REQUEST and event.psp_reference == psp_reference
+    ]
+    return requests[-1].granted_refund if requests else None
+
+
+def events_of(granted: GrantedRefund) -> list[Event]:
+    """Return the events that are tied to it, in the order in which they were written down."""
+    if granted.transaction is None:
+        return []
+    return [event for event in granted.transaction.events if event.granted_refund is granted]
+
+
+def settle_granted_refund(granted: GrantedRefund | None) -> None:
+    """Set its status by the newest of its events by ``created_at``. Without any it stays as it is."""
+    events = [event for event in events_of(granted) if event.type in _STATUSES] if granted else []
+    if granted and events:
+        granted.status = _STATUSES[max(events, key=lambda event: event.created_at).type]

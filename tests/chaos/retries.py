@@ -1,0 +1,65 @@
+"""Saleor's pauses between retries, on the clock of the story: nobody waits, and much can happen meanwhile."""
+
+import asyncio
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from tests.conftest import Clock
+
+
+@dataclass(frozen=True)
+class _Pause:
+    due: datetime
+    over: asyncio.Future[None]
+    task: asyncio.Task[Any] | None
+
+
+class Retries:
+    """Takes the place of Saleor's sleep."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._pauses: list[_Pause] = []
+        self._changed = asyncio.Event()
+
+    async def sleep(self, seconds: float) -> None:
+        """Return when the clock of the story has moved so far and somebody has called ``wake``."""
+        over = asyncio.get_running_loop().create_future()
+        pause = _Pause(self._clock.now + timedelta(seconds=seconds), over, asyncio.current_task())
+        self._pauses.append(pause)
+        self._changed.set()
+        try:
+            await over
+        finally:
+            if pause in self._pauses:  # the story is over, and nobody waits for it any more
+                self._pauses.remove(pause)
+
+    @property
+    def next_due(self) -> datetime | None:
+        """When the next pause is over."""
+        return min((pause.due for pause in self._pauses), default=None)
+
+    async def wake(self) -> int:
+        """End the pauses that are over by the clock, and wait for what follows; return how many those were."""
+        due = [pause for pause in self._pauses if pause.due <= self._clock.now]
+        for pause in due:
+            self._pauses.remove(pause)
+            pause.over.set_result(None)
+        await self.settle([pause.task for pause in due if pause.task is not None])
+        return len(due)
+
+    async def settle(self, tasks: Collection[asyncio.Task[Any]]) -> None:
+        """Return when each of these is done or pauses; raise what went wrong in them."""
+        while waiting := [each for each in tasks if not each.done() and each not in self._resting()]:
+            self._changed.clear()
+            change = asyncio.ensure_future(self._changed.wait())
+            await asyncio.wait([*waiting, change], return_when=asyncio.FIRST_COMPLETED)
+            change.cancel()
+        for each in tasks:
+            if each.done():
+                each.result()
+
+    def _resting(self) -> set[asyncio.Task[Any] | None]:
+        return {pause.task for pause in self._pauses}

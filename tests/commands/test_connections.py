@@ -1,0 +1,182 @@
+"""Connections that strangers hold: from outside, over sockets, with the server as ``run`` configures it."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import httpx2
+import pytest
+import uvicorn
+from fastapi import FastAPI, Request
+
+from app.commands.connections import MOST_HEADER_BYTES, bounded_protocol
+from app.commands.serve import server_config
+from app.settings import Settings
+
+GET = b"GET / HTTP/1.1\r\nHost: here\r\n"
+
+
+class Listening(uvicorn.Server):
+    """Says when it listens."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.listens = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.listens.set()
+
+    @property
+    def port(self) -> int:
+        return int(self.servers[0].sockets[0].getsockname()[1])
+
+    @property
+    def held(self) -> int:
+        """How many connections it has."""
+        return len(self.server_state.connections)
+
+    async def holds(self, number: int) -> None:
+        """Wait until it has so many."""
+        async with asyncio.timeout(20):
+            while self.held != number:  # noqa: ASYNC110 - uvicorn tells nobody
+                await asyncio.sleep(0.01)
+
+
+def echo() -> FastAPI:
+    app = FastAPI()
+
+    @app.post("/")
+    async def read(request: Request) -> int:
+        return len(await request.body())
+
+    @app.get("/")
+    async def get() -> str:
+        return "here"
+
+    return app
+
+
+@asynccontextmanager
+async def listening(most: int, read_within: float = 60) -> AsyncIterator[Listening]:
+    config = uvicorn.Config(echo(), port=0, log_config=None, http=bounded_protocol(most, read_within), ws="none")
+    server = Listening(config)
+    task = asyncio.create_task(server.serve())
+    await server.listens.wait()
+    try:
+        yield server
+    finally:
+        server.should_exit = True
+        await task
+
+
+async def half_open(server: Listening, said: bytes = GET) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(said)
+    return reader, writer
+
+
+def test_the_app_is_served_so(tmp_path: Path) -> None:
+    config = server_config(Settings(data_dir=tmp_path, max_connections=77), echo())
+    assert isinstance(config.http, type)
+    assert config.http.__qualname__ == bounded_protocol(77).__qualname__
+
+
+async def test_of_1500_that_say_half_of_it_only_so_many_stay_and_others_are_served() -> None:
+    async with listening(40) as server, httpx2.AsyncClient(trust_env=False, timeout=10) as http:
+        writers = []
+        for number in range(1500):
+            _, writer = await half_open(server)
+            writers.append(writer)
+            if number % 100 == 99:
+                assert server.held <= 40
+                answer = await http.get(f"http://127.0.0.1:{server.port}/", headers={"Connection": "close"})
+                assert answer.status_code == 200
+                for each in writers[:-40]:
+                    each.close()
+                del writers[:-40]
+        assert server.held <= 40
+        for each in writers:
+            each.close()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"",
+        GET,
+        b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\nhalf",
+        b"POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
+    ],
+    ids=["nothing", "half of a header", "half of a body", "some chunks"],
+)
+async def test_a_request_that_does_not_come_to_its_end_is_not_waited_for(said: bytes) -> None:
+    async with listening(10, read_within=0.3) as server:
+        reader, writer = await half_open(server, said)
+        async with asyncio.timeout(4):  # uvicorn's own time for what is idle between two requests is 5
+            with suppress(ConnectionResetError):
+                await reader.read()
+        await server.holds(0)
+        writer.close()
+
+
+async def test_half_of_a_second_request() -> None:
+    async with listening(10, read_within=0.3) as server:
+        reader, writer = await half_open(server, GET + b"\r\n")
+        assert b" 200 " in await reader.readuntil(b'"here"')
+        writer.write(GET)
+        async with asyncio.timeout(4):
+            with suppress(ConnectionResetError):
+                await reader.read()
+        await server.holds(0)
+        writer.close()
+
+
+async def test_a_header_without_end() -> None:
+    async with listening(10) as server:
+        reader, writer = await half_open(server)
+        for _ in range(2 * MOST_HEADER_BYTES // 8192):
+            writer.write(b"X-More: " + b"a" * 8182 + b"\r\n")
+        async with asyncio.timeout(10):
+            with suppress(ConnectionResetError):
+                assert b" 431 " in await reader.read()
+        await server.holds(0)
+        writer.close()
+
+
+async def test_who_has_said_what_they_want_is_not_driven_out_by_others() -> None:
+    """Two requests wait for their answers; a third finds no room, and hears that at once."""
+    let = asyncio.Event()
+
+    async def slow(scope: dict[str, object], _receive: object, send: object) -> None:
+        await let.wait()
+        await send({"type": "http.response.start", "status": 204, "headers": []})  # type: ignore[operator] # ASGI
+        await send({"type": "http.response.body", "body": b""})  # type: ignore[operator] # ASGI
+
+    config = uvicorn.Config(slow, port=0, log_config=None, http=bounded_protocol(2), ws="none", lifespan="off")
+    server = Listening(config)
+    task = asyncio.create_task(server.serve())
+    await server.listens.wait()
+    asked = [await half_open(server, GET + b"\r\n") for _ in range(2)]
+    await server.holds(2)
+    while len(server.server_state.tasks) < 2:  # noqa: ASYNC110 - uvicorn tells nobody
+        await asyncio.sleep(0.01)
+    refused, writer = await half_open(server)
+    assert b" 503 " in await refused.read()
+    let.set()
+    for reader, _ in asked:
+        assert b" 204 " in await reader.readuntil(b"\r\n")
+    for _, each in [*asked, (refused, writer)]:
+        each.close()
+    server.should_exit = True
+    await task
+
+
+async def test_one_connection_carries_many_requests() -> None:
+    async with listening(10, read_within=0.3) as server, httpx2.AsyncClient(trust_env=False, timeout=10) as http:
+        for size in (0, 10, 300_000, 10):
+            answer = await http.post(f"http://127.0.0.1:{server.port}/", content=b"a" * size)
+            assert answer.json() == size
+        assert server.held == 1

@@ -1,0 +1,95 @@
+"""What the app itself asks for when a shopper begins to pay, word for word (gateway interface, 1a and 1b).
+
+The other stories say what the interface needs; these say all that the app says: where the shopper is led back to,
+attributes, payload, lifetime, the payer, products and receipts. Who refuses one of them refuses every payment.
+"""
+
+import base64
+from decimal import Decimal
+from typing import Any
+from uuid import NAMESPACE_OID, uuid5
+
+from app.gateway.models import Capture, Checkout, Refund, Status
+from app.ledger.tables import MerchantAccount, ProductsForm
+from app.payments.cards.means import Means
+from app.payments.desk import Addresses
+from app.payments.plan.direct import browser_of, plan_direct
+from app.payments.plan.terms import plan_hosted, terms_of
+from app.saleor.events import TransactionInitializeSession
+from tests.gateway.examples import CARD
+from tests.gateway_contract.requests import AMOUNT
+from tests.gateway_contract.stage import Stage
+from tests.payments.baskets import line, taxed
+from tests.payments.cards.seals import BROWSER
+from tests.payments.plan.test_terms import an_account
+from tests.payments.shop import SALEOR, session_event, source
+
+# The only address beside the gateway's that a cassette may name.
+ADDRESSES = Addresses("https://shop.example")
+PAYER = {
+    "firstName": "Тарас", "lastName": "Шевченко", "patronymic": "Григорович", "email": "taras@example.com",
+    "phone": "+380501234567", "country": "UA", "birthday": "1991-08-24", "taxId": "1234567899", "ip": "203.0.113.7",
+    "referrer": "https://shop.example/cart",
+}  # fmt: skip
+LINES = [line(1, "1.00", 2, tax="0.17"), line(2, "0.30", tax="0.05", name="Сік")]
+
+
+def account_of(stage: Stage, **chosen: Any) -> MerchantAccount:
+    return an_account(
+        currencies=[stage.currency], order_timeout=900, merchant_mcc="5499", receipt_delivery="email",
+        storefront_origins=["https://shop.example"], **chosen,
+    )  # fmt: skip
+
+
+def begins(stage: Stage, name: str, flow: str = "CHARGE", **data: Any) -> TransactionInitializeSession:
+    """A shopper begins to pay for two lines and the delivery; nobody has paid this transaction before."""
+    token = uuid5(NAMESPACE_OID, stage.order_id(name))
+    transaction_id = base64.b64encode(f"TransactionItem:{token}".encode()).decode()
+    basket = source(
+        lines=LINES,
+        shippingPrice=taxed("0.20"),
+        totalPrice=taxed(AMOUNT),
+        channel={"slug": "uah", "currencyCode": "UAH"},
+    )
+    said = {"returnUrl": "https://shop.example/back", "customer": PAYER} | data
+    changes: dict[str, Any] = {"amount": AMOUNT, "currency": stage.currency, "sourceObject": basket, "data": said}
+    return TransactionInitializeSession.model_validate(session_event(transaction_id, flow=flow, **changes))
+
+
+async def test_a_page_with_plain_products(stage: Stage) -> None:
+    account = account_of(stage, products=ProductsForm.PLAIN)
+    request = plan_hosted(begins(stage, "plain"), account, ADDRESSES, SALEOR).request
+    checkout = await stage.client.create_hosted(request, timeout=stage.timeout)
+    assert isinstance(checkout, Checkout)
+    await stage.hands.pay(request.order_id, checkout.checkout_url)
+    (paid,) = await stage.client.order(request.order_id, timeout=stage.timeout)
+    assert (paid.status, paid.amount) == (Status.SUCCESS, AMOUNT)
+
+
+async def test_a_page_with_a_fiscal_receipt(stage: Stage) -> None:
+    account = account_of(stage, products=ProductsForm.FISCAL, order_3ds_bypass="always")
+    request = plan_hosted(begins(stage, "fiscal", flow="AUTHORIZATION"), account, ADDRESSES, SALEOR).request
+    assert sum((each.total for each in request.products or ()), Decimal()) == AMOUNT
+    checkout = await stage.client.create_hosted(request, timeout=stage.timeout)
+    assert isinstance(checkout, Checkout)
+    await stage.hands.pay(request.order_id, checkout.checkout_url)
+    # What is taken and given back has receipts too (gateway facts, 5).
+    common: dict[str, Any] = {
+        "order_id": request.order_id,
+        "order_currency": stage.currency,
+        "server_url": ADDRESSES.notifications(account.id),
+        "products": request.products,
+    }
+    taken = await stage.client.capture(Capture(charge_amount=AMOUNT, **common), timeout=stage.timeout)
+    assert (taken.status, taken.amount) == (Status.SUCCESS, AMOUNT)
+    refund = Refund(refund_amount=AMOUNT, f_receipt_delivery=request.f_receipt_delivery, **common)
+    returned = await stage.client.refund(refund, timeout=stage.timeout)
+    assert (returned.status, returned.amount) == (Status.SUCCESS, AMOUNT)
+
+
+async def test_a_card_typed_into_the_storefront(stage: Stage) -> None:
+    event = begins(stage, "typed", browserFingerprint=BROWSER)
+    terms = terms_of(event, account_of(stage, products=ProductsForm.PLAIN), ADDRESSES, SALEOR)
+    request = plan_direct(terms, browser_of(terms, None), Means(CARD)).request
+    paid = await stage.client.create_direct(request, timeout=stage.timeout)
+    assert (paid.status, paid.amount, paid.order_id) == (Status.SUCCESS, AMOUNT, request.order_id)

@@ -1,0 +1,54 @@
+"""Granted refunds, over HTTP: whatever is lost on the way, one grant is one refund, and ends as done."""
+
+from decimal import Decimal
+from typing import Literal
+
+import pytest
+
+from app.saleor.testing.views import AskedAction, TransactionView
+from tests.journeys.stories import both_books_agree
+from tests.journeys.test_staff_act import paid
+from tests.journeys.town import Town, eventually
+
+
+async def grant(shop: Town, transaction: TransactionView, amount: str) -> tuple[str, str]:
+    """Promise a refund; return the ids of the order and of the grant."""
+    order_id = (await shop.saleor.transaction(transaction.id)).order_id
+    assert order_id is not None
+    granted = (await shop.saleor.grant_refund(order_id, Decimal(amount), transaction_id=transaction.id)).granted_refund
+    assert granted is not None
+    return order_id, granted.id
+
+
+async def done(shop: Town, order_id: str, how_many: int = 1) -> None:
+    """Wait until all grants of an order are done."""
+
+    async def all_done() -> bool:
+        grants = (await shop.saleor.order(order_id)).granted_refunds
+        return [each.status for each in grants] == ["SUCCESS"] * how_many
+
+    await eventually(all_done)
+
+
+@pytest.mark.parametrize("lost", ["bad_gateway", "dropped"])
+async def test_an_answer_that_is_lost(shop: Town, lost: Literal["bad_gateway", "dropped"]) -> None:
+    transaction = await paid(shop)
+    order_id, granted = await grant(shop, transaction, "100.00")
+    await shop.saleor.go_wrong(webhook_answer_lost=lost, webhook_times=1)
+    await shop.saleor.refund_granted(granted)
+    await done(shop, order_id)
+    transaction = await shop.saleor.transaction(transaction.id)
+    assert (transaction.amounts.charged, transaction.amounts.refunded) == (Decimal("469.50"), Decimal("100.00"))
+    await both_books_agree(shop, transaction.id)
+
+
+async def test_two_at_the_same_moment(shop: Town) -> None:
+    transaction = await paid(shop)
+    order_id, one = await grant(shop, transaction, "75.00")
+    _, other = await grant(shop, transaction, "75.00")
+    asked = [AskedAction(transaction_id=transaction.id, granted_refund_id=each) for each in (one, other)]
+    await shop.saleor.at_once(*asked)
+    await done(shop, order_id, 2)
+    transaction = await shop.saleor.transaction(transaction.id)
+    assert transaction.amounts.refunded == Decimal("150.00")
+    await both_books_agree(shop, transaction.id)

@@ -1,0 +1,154 @@
+"""The mutants of a module: its syntax tree with one small change, which a test should notice."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType
+
+_OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+_ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {ast.Add: ast.Sub, ast.Sub: ast.Add}
+_NAMES = {"min": "max", "max": "min", "any": "all", "all": "any"}
+_LOCKS = {"with_for_update"}
+_LOGGERS = {"log", "logger"}
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One change: in ``function``, which begins at line ``defined_at`` of ``path``; ``number`` is its place there."""
+
+    path: Path
+    number: int
+    line: int
+    function: str
+    defined_at: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line} {self.function}: {self.what}"
+
+
+def mutants_of(path: Path) -> list[Mutant]:
+    """Return all mutants of the functions of a module."""
+    tree = ast.parse(path.read_text())
+    return [
+        Mutant(path, number, node.lineno, function.name, _first_line(function), what)
+        for number, (function, node, what, _) in enumerate(_changes(tree))
+    ]
+
+
+def compiled(mutant: Mutant, path: Path) -> CodeType:
+    """Return the code of the module at ``path`` with the change made."""
+    tree = ast.parse(path.read_text())
+    for number, (_, _, _, change) in enumerate(_changes(tree)):
+        if number == mutant.number:
+            change()
+            break
+    return compile(ast.fix_missing_locations(tree), str(path), "exec")
+
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _first_line(function: Function) -> int:
+    """Return the line at which its code object begins: that of its first decorator."""
+    return min([function.lineno, *(each.lineno for each in function.decorator_list)])
+
+
+def _changes(tree: ast.Module) -> Iterator[tuple[Function, ast.stmt | ast.expr, str, "Change"]]:
+    for function in ast.walk(tree):
+        if isinstance(function, Function):
+            yield from _in_function(function)
+
+
+class Change:
+    """Sets a field of a node, or an item of it, when it is called."""
+
+    def __init__(self, node: ast.AST, field: str, value: object, index: int | None = None) -> None:
+        self._node, self._field, self._value, self._index = node, field, value, index
+
+    def __call__(self) -> None:
+        if self._index is None:
+            setattr(self._node, self._field, self._value)
+        else:
+            getattr(self._node, self._field)[self._index] = self._value
+
+
+def _in_function(function: Function) -> Iterator[tuple[Function, ast.stmt | ast.expr, str, Change]]:
+    for node in _own_nodes(function):
+        for field, value in ast.iter_fields(node):
+            for index, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
+                if isinstance(child, ast.stmt):
+                    yield from ((function, child, *each) for each in _of_statement(node, field, index, child))
+                if isinstance(child, ast.expr):
+                    yield from ((function, child, *each) for each in _of_expression(node, field, index, child))
+
+
+def _own_nodes(function: Function) -> Iterator[ast.AST]:
+    """Give the nodes of a function without those of functions in it, nor what is evaluated where it is defined."""
+    todo: list[ast.AST] = [ast.Module(body=function.body, type_ignores=[])]
+    while todo:
+        node = todo.pop()
+        yield node
+        children = ast.iter_child_nodes(node)
+        todo += [each for each in children if not isinstance(each, Function | ast.ClassDef | ast.Assert)]
+
+
+def _of_statement(node: ast.AST, field: str, index: int | None, child: ast.stmt) -> Iterator[tuple[str, Change]]:
+    drop = Change(node, field, ast.Pass(), index)
+    match child:
+        case ast.Expr(value=ast.Constant()):
+            return
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))) if name in _LOGGERS:
+            return
+        case ast.Expr() | ast.AugAssign() | ast.Raise() | ast.Continue() | ast.Break():
+            yield f"without `{_short(child)}`", drop
+        case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
+            yield f"without `{_short(child)}`", drop
+        case ast.If(test=test):
+            yield f"if not `{_short(test)}`", Change(child, "test", ast.UnaryOp(ast.Not(), test))
+
+
+def _of_expression(node: ast.AST, field: str, index: int | None, child: ast.expr) -> Iterator[tuple[str, Change]]:
+    match child:
+        case ast.Compare(ops=[operator]) if type(operator) in _OPPOSITES:
+            other = _OPPOSITES[type(operator)]
+            yield f"{other.__name__} in `{_short(child)}`", Change(child, "ops", [other()])
+        case ast.BoolOp(op=operator):
+            other_op: ast.boolop = ast.Or() if isinstance(operator, ast.And) else ast.And()
+            yield f"{type(other_op).__name__.lower()} in `{_short(child)}`", Change(child, "op", other_op)
+            for place, value in enumerate(child.values):
+                rest = [each for each in child.values if each is not value]
+                changed = rest[0] if len(rest) == 1 else ast.BoolOp(operator, rest)
+                yield f"without part {place + 1} of `{_short(child)}`", Change(node, field, changed, index)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield f"without not: `{_short(child)}`", Change(node, field, operand, index)
+        case ast.Constant(value=bool() as value):
+            yield f"{not value} for {value} in `{_short(node)}`", Change(node, field, ast.Constant(not value), index)
+        case ast.BinOp(op=operator_) if type(operator_) in _ARITHMETIC:
+            swapped = _ARITHMETIC[type(operator_)]
+            yield f"{swapped.__name__} in `{_short(child)}`", Change(child, "op", swapped())
+        case ast.Call(func=ast.Name(id=name)) if name in _NAMES:
+            yield f"{_NAMES[name]} for {name} in `{_short(child)}`", Change(child, "func", _name(_NAMES[name]))
+        case ast.Call(func=ast.Attribute(value=receiver, attr=name)) if name in _LOCKS:
+            yield f"without {name} in `{_short(child)}`", Change(node, field, receiver, index)
+
+
+def _name(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+def _short(node: ast.AST) -> str:
+    text = " ".join(ast.unparse(node).split()) if isinstance(node, ast.expr | ast.stmt) else type(node).__name__
+    return text if len(text) <= 70 else f"{text[:67]}..."

@@ -1,0 +1,1 @@
+"""Where the process may connect to."""

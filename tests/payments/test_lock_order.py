@@ -1,0 +1,92 @@
+"""Whoever reads in order to decide waits for the payment's lock, and everybody locks the payment first (PostgreSQL)."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from sqlalchemy.exc import OperationalError
+from sqlmodel import select
+
+from app.ledger.begun import Begun, load_begun
+from app.ledger.database import Database, create_engine, is_sqlite
+from app.ledger.outbox import event_with_payment
+from app.ledger.sheets import load_by_operation, load_by_order, load_by_transaction, payment_of, row_id_of
+from app.ledger.tables import SaleorEvent
+from app.payments.outcome.notes import make_way
+from app.worker.deliver import deliver
+from tests.payments.shop import Shop
+from tests.payments.test_at_once import next_door, queue_for_the_lock
+
+__all__ = ["next_door"]
+
+
+@pytest.fixture(autouse=True)
+def only_postgresql(database_url: str) -> None:
+    if is_sqlite(database_url):
+        pytest.skip("SQLite has one connection")
+
+
+async def test_telling_a_note_and_superseding_it_do_not_wait_for_each_other(
+    shop: Shop, next_door: Shop, database_url: str
+) -> None:
+    """Both want the payment and its event: locked in two orders, one of them is undone as a deadlock."""
+    shop.till.will(shop.till.page())
+    await shop.begin()  # a note is in the outbox
+    shop.clock.forward(seconds=30)  # it is due
+    async with shop.desk.database.transaction() as session:
+        note = (await session.exec(select(SaleorEvent))).one()
+    assert note.id is not None
+    holder = Database(create_engine(database_url))
+    telling = None
+    try:
+        async with holder.transaction() as session:  # a notification is being posted: "paid"
+            sheet = await load_by_transaction(session, shop.installation.id, shop.transaction.id)
+            assert sheet is not None
+            telling = asyncio.create_task(deliver(next_door.desk, next_door.books, note.id))  # claimed meanwhile
+            await queue_for_the_lock(holder, 1)
+            make_way(sheet.events, shop.clock.now, possible=True)
+            await session.flush()
+    except OperationalError as error:
+        pytest.fail(f"the posting of what was paid is undone: {type(error.orig).__name__}")
+    finally:
+        await holder.close()
+        if telling is not None:
+            done = (await asyncio.gather(telling, return_exceptions=True))[0]
+    assert not isinstance(done, Exception), f"the delivery is undone: {type(done).__name__}: {done}"
+    assert shop.books.told == []
+
+
+@pytest.mark.parametrize("locker", ["begun", "payment_of", "event_with_payment", "load_by_order", "load_by_operation"])
+async def test_whoever_locks_a_payment_waits_for_whoever_has_it(shop: Shop, database_url: str, locker: str) -> None:
+    shop.till.will(shop.till.page())
+    await shop.begin()
+    sheet = await shop.sheet()
+    payment_id, operation_id = row_id_of(sheet.payment), row_id_of(sheet.create)
+    event_id = sheet.events[0].id or 0
+    holder = Database(create_engine(database_url))
+
+    async def read() -> Any:
+        async with shop.desk.database.transaction() as session:
+            match locker:
+                case "begun":
+                    return await load_begun(session, [Begun(payment_id, shop.installation.id, None)])
+                case "payment_of":
+                    return await payment_of(session, payment_id)
+                case "event_with_payment":
+                    return await event_with_payment(session, event_id)
+                case "load_by_order":
+                    return await load_by_order(session, shop.order_id)
+                case _:
+                    return await load_by_operation(session, operation_id)
+
+    try:
+        async with holder.transaction() as session:
+            await load_by_transaction(session, shop.installation.id, shop.transaction.id)
+            reading = asyncio.create_task(read())
+            waiting = asyncio.create_task(queue_for_the_lock(holder, 1))
+            await asyncio.wait([reading, waiting], return_when=asyncio.FIRST_COMPLETED)
+            assert not reading.done(), "it did not wait for the payment's lock"
+            await waiting
+    finally:
+        await holder.close()
+        await reading

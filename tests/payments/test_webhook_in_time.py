@@ -1,0 +1,149 @@
+"""Saleor hears in time and truly, also when another process holds the payment's lock (laws of money, 2 and 11)."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any, NoReturn
+
+import pytest
+
+from app.ledger.database import Database, create_engine, is_sqlite
+from app.ledger.errors import DatabaseUnavailableError
+from app.ledger.sheets import load_by_transaction
+from app.ledger.tables import Kind, State
+from app.saleor import webhooks
+from app.saleor.app import SaleorApp
+from app.saleor.deadline import Deadline
+from app.saleor.events import TransactionInitializeSession
+from app.saleor.webhook_definition import WebhookContext
+from tests.payments.books import amounts
+from tests.payments.shop import Shop, action_event, session_event
+from tests.payments.test_webhooks import app_of
+from tests.payments.till import operation, said
+
+
+@pytest.fixture
+def app(shop: Shop) -> SaleorApp:
+    return app_of(shop)
+
+
+@pytest.fixture
+def answered(shop: Shop, app: SaleorApp, monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Awaitable[dict[str, Any]]]:
+    """Give what answers an event of which the checks have left half a second."""
+    monkeypatch.setattr(webhooks, "BEYOND", timedelta(seconds=0.2))
+
+    async def answer(event: Any) -> dict[str, Any]:
+        context = WebhookContext(shop.installation, shop.clock.now, "3.23.28", Deadline(0.5))
+        reply = await app._receiver._answered(app._webhooks[event.event_type], event, context)
+        return dict(json.loads(reply))
+
+    return answer
+
+
+@pytest.fixture
+async def lock(shop: Shop, database_url: str) -> AsyncIterator[Callable[[], Any]]:
+    """Give what holds the payment's lock in another process."""
+    if is_sqlite(database_url):
+        pytest.skip("SQLite has one connection")
+    holder = Database(create_engine(database_url))
+
+    @asynccontextmanager
+    async def held() -> AsyncIterator[None]:
+        async with holder.transaction() as session:
+            assert await load_by_transaction(session, shop.installation.id, shop.transaction.id) is not None
+            yield
+
+    yield held
+    await holder.close()
+
+
+async def test_what_cannot_be_recorded_in_time_is_refused_and_never_sent(
+    paid: Shop, lock: Callable[[], Any], answered: Callable[[Any], Awaitable[dict[str, Any]]]
+) -> None:
+    """Staff ask again after a failure: what they were told had failed must not begin behind their back."""
+    async with lock():
+        answer = await answered(action_event(paid.transaction.id, "REFUND", "100.00", "one"))
+    assert answer["result"] == "REFUND_FAILURE"
+    await paid.later(minutes=30)
+    assert paid.till.calls == []
+    assert [each.kind for each in (await paid.sheet()).operations] == [Kind.CREATE]
+
+
+async def test_what_was_sent_is_pending_if_its_outcome_cannot_be_recorded_in_time(
+    paid: Shop, app: SaleorApp, lock: Callable[[], Any], answered: Callable[[Any], Awaitable[dict[str, Any]]]
+) -> None:
+    held = lock()
+    paid.till.will(said(operation("refund", paid.order_id, "100.00", named="refund-1")))
+
+    async def arrives(_: Any) -> None:
+        await held.__aenter__()
+
+    paid.till.on_arrival = arrives
+    answer = await answered(action_event(paid.transaction.id, "REFUND", "100.00", "one"))
+    paid.till.on_arrival = None
+    assert list(answer) == ["pspReference"], "it may be refunded: it has not failed"
+    await held.__aexit__(None, None, None)
+    await asyncio.gather(*app._receiver._late)
+    assert paid.till.calls == ["refund"]
+    assert str((await paid.operation(Kind.REFUND)).amount) == "100.00"
+
+
+async def test_what_was_sent_is_pending_if_the_database_is_away_when_the_gateway_has_answered(
+    paid: Shop, answered: Callable[[Any], Awaitable[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the outcome can be written nor the intent read: a failure would invite staff to refund once more."""
+    paid.till.will(said(operation("refund", paid.order_id, "100.00", named="refund-1")))
+    here = Database.transaction
+
+    async def goes(_: Any) -> None:
+        def away(_: Database) -> NoReturn:
+            raise DatabaseUnavailableError("gone")
+
+        monkeypatch.setattr(Database, "transaction", away)
+
+    paid.till.on_arrival = goes
+    answer = await answered(action_event(paid.transaction.id, "REFUND", "100.00", "one"))
+    paid.till.on_arrival = None
+    monkeypatch.setattr(Database, "transaction", here)
+    assert list(answer) == ["pspReference"], "it was refunded: it has not failed"
+    assert (await paid.operation(Kind.REFUND)).state is State.INTENT
+    paid.refunded("100.00", "refund-1")
+    await paid.later(minutes=1)
+    assert (await paid.operation(Kind.REFUND)).state is State.SUCCESS
+    assert paid.till.calls == ["refund"]
+
+
+async def test_a_session_that_waits_for_a_lock_is_not_over(
+    shop: Shop, lock: Callable[[], Any], answered: Callable[[Any], Awaitable[dict[str, Any]]]
+) -> None:
+    shop.till.will(shop.till.page())
+    await shop.begin()
+    async with lock():
+        event = TransactionInitializeSession.model_validate(session_event(shop.transaction.id))
+        answer = await answered(event)
+    assert answer["result"] == "CHARGE_ACTION_REQUIRED"
+    assert shop.till.calls == ["payment"]
+    assert shop.amounts == amounts()
+
+
+async def test_a_payment_that_cannot_be_recorded_in_time_is_not_asked_for(
+    shop: Shop, answered: Callable[[Any], Awaitable[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Saleor is told that it failed, and its shopper begins anew: nothing may be begun behind that."""
+    written = asyncio.Event()
+    together = shop.desk.database.together
+
+    async def slow(write: Any, job: Any) -> Any:
+        await written.wait()
+        return await together(write, job)
+
+    monkeypatch.setattr(shop.desk.database, "together", slow)
+    event = TransactionInitializeSession.model_validate(session_event(shop.transaction.id))
+    answer = await answered(event)
+    assert answer["result"] == "CHARGE_FAILURE"
+    written.set()
+    await shop.work()
+    assert shop.till.calls == []
+    assert await shop.recorded() is None

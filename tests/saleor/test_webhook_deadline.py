@@ -1,0 +1,162 @@
+"""Saleor reads an answer for 18 seconds, counted from its request: whatever takes the time, it is answered within."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any, Never
+
+import httpx2
+import pytest
+from starlette.responses import Response
+
+from app.saleor import webhooks
+from app.saleor.answers import ActionAnswer, AvailableAction
+from app.saleor.errors import TooLate
+from app.saleor.webhooks import BEYOND, BUDGET
+from tests.conftest import Clock
+from tests.saleor.doorway import Desk, Door, make_app, served
+from tests.saleor.household import (
+    API_URL,
+    IDENTIFIER,
+    Memory,
+    Row,
+    SmallSaleor,
+    initialize_body,
+    refund_body,
+    signing_key,
+)
+
+SHORT = timedelta(seconds=0.3)
+_INITIALIZE = "transaction_initialize_session"
+
+
+class Silent(Response):
+    """An answer that never comes."""
+
+    async def __call__(self, *_: Any) -> None:
+        await asyncio.Event().wait()
+
+
+@pytest.fixture
+async def hasty(
+    door: Door, store: Memory, clock: Clock, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Door]:
+    """A door at which an answer must be there in less than half a second."""
+    monkeypatch.setattr(webhooks, "BEYOND", timedelta(seconds=0.1))
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(door.saleor.asgi)) as http:
+        app = make_app(store, http, clock, desk=desk, budget=SHORT)
+        async with served(app) as client, asyncio.timeout(10):
+            yield Door(client, door.saleor, desk)
+
+
+def test_all_of_it_fits_into_saleors_patience() -> None:
+    """The budget, then the time to record what came of calls, then the time to read what is recorded."""
+    assert timedelta(seconds=18) > BUDGET + BEYOND + BEYOND
+
+
+async def test_a_handler_that_takes_too_long_is_answered_for_and_goes_on(hasty: Door, installed: Row) -> None:
+    """Its calls may have moved money: what came of them must be recorded, and what is pending is not failed."""
+    hasty.desk.free.clear()
+    answer = await hasty.knock(refund_body())
+    assert answer.status_code == 200
+    assert list(answer.json()) == ["pspReference"]
+    assert hasty.desk.events == []
+    hasty.desk.free.set()
+    await hasty.desk.taken.wait()
+
+
+async def test_a_session_whose_handler_takes_too_long_is_not_over(hasty: Door, installed: Row) -> None:
+    hasty.desk.free.clear()
+    answer = await hasty.knock(initialize_body(), _INITIALIZE)
+    assert answer.json()["result"] == "CHARGE_ACTION_REQUIRED"
+    hasty.desk.free.set()
+
+
+async def test_the_definition_says_what_is_answered_then(hasty: Door, installed: Row) -> None:
+    errors: list[Exception] = []
+
+    def otherwise(error: Exception) -> ActionAnswer:
+        errors.append(error)
+        return ActionAnswer.pending(AvailableAction.REFUND, psp_reference="as-recorded")
+
+    hasty.desk.otherwise = otherwise
+    hasty.desk.free.clear()
+    assert (await hasty.knock(refund_body())).json() == {"pspReference": "as-recorded"}
+    assert [type(each) for each in errors] == [TooLate]
+    hasty.desk.free.set()
+
+
+async def test_an_error_after_the_answer_is_logged_and_hurts_nobody(hasty: Door, installed: Row) -> None:
+    def breaks() -> Never:
+        raise RuntimeError("it broke")
+
+    hasty.desk.says = breaks
+    hasty.desk.free.clear()
+    await hasty.knock(refund_body())
+    hasty.desk.free.set()
+    await hasty.desk.taken.wait()
+    hasty.desk.says = None
+    assert (await hasty.knock(refund_body())).json()["result"] == "REFUND_SUCCESS"
+
+
+@pytest.mark.parametrize("late", ["the keys", "the store"])
+async def test_who_cannot_be_verified_in_time_is_not_verified(
+    hasty: Door, installed: Row, store: Memory, monkeypatch: pytest.MonkeyPatch, late: str
+) -> None:
+    async def never(_: str) -> Never:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    if late == "the keys":
+        hasty.saleor.jwks = Silent()
+    else:
+        monkeypatch.setattr(store, "find", never)
+    hasty.saleor.key = signing_key("second")
+    answer = await hasty.knock(refund_body())
+    assert (answer.status_code, answer.json()["error"]["code"]) == (401, "TOO_LATE")
+    assert hasty.desk.events == []
+
+
+async def test_a_token_that_cannot_be_proven_in_time(
+    hasty: Door, installed: Row, store: Memory, saleor: SmallSaleor
+) -> None:
+    store.put(replace(installed, pending_tokens=("new-token",)))
+    saleor.graphql = Silent()
+    answer = await hasty.knock(refund_body(recipient={"id": "QXBwOjI=", "identifier": IDENTIFIER}))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "TOO_LATE")
+    assert answer.json()["result"] == "REFUND_FAILURE", "nothing was done"
+    assert hasty.desk.events == []
+
+
+async def test_the_handler_has_what_the_checks_have_left_of_the_time(door: Door, installed: Row, store: Memory) -> None:
+    """The budget begins at the arrival, not in the handler."""
+    left: list[float] = []
+    find = store.find
+
+    async def slow(saleor_api_url: str) -> Row | None:
+        await asyncio.sleep(0.05)
+        return await find(saleor_api_url)
+
+    store.find = slow  # type: ignore[method-assign] # as slow as a database can be
+
+    def says() -> ActionAnswer:
+        left.append(door.desk.contexts[-1].deadline.left)
+        return ActionAnswer.success(AvailableAction.REFUND, psp_reference="r", amount=Decimal(1), actions=[])
+
+    door.desk.says = says
+    await door.knock(refund_body())
+    assert 0 < left[0] <= BUDGET.total_seconds() - 0.05
+
+
+async def test_a_body_that_does_not_come(store: Memory, http: httpx2.AsyncClient, clock: Clock, installed: Row) -> None:
+    async def body() -> AsyncIterator[bytes]:
+        yield b"{"
+        await asyncio.Event().wait()
+
+    async with served(make_app(store, http, clock, budget=SHORT)) as client, asyncio.timeout(10):
+        answer = await client.post(
+            "/api/webhooks/transaction-refund-requested", content=body(), headers={"Saleor-Api-Url": API_URL}
+        )
+    assert answer.status_code == 408
