@@ -4,11 +4,9 @@ import typer
 
 from app.commands.looking import looked_at
 from app.commands.payment_act import cancel, capture, refund, void
-from app.commands.payment_emails import index_older_emails
 from app.commands.payment_link import link
 from app.commands.payment_list import list_payments
 from app.commands.payment_raw import show_raw
-from app.commands.payment_seal import seal_older_payments
 from app.commands.payment_settle import resend, settle_payment
 from app.commands.payment_show import show_payment
 from app.commands.payment_split import split
@@ -24,7 +22,5 @@ commands.command("cancel")(cancel)
 commands.command("settle")(settle_payment)
 commands.command("resend")(resend)
 commands.command("split")(split)
-commands.command("index-emails")(index_older_emails)
-commands.command("seal-shoppers")(seal_older_payments)
 commands.command("link")(link)
 commands.command("looked-at")(looked_at)

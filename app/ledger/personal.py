@@ -33,14 +33,14 @@ class PersonalData:
 
     def sealed(self, transaction_id: str, request: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:
         """Return a creation's request without its personal values, and those, sealed; None when there are none."""
-        personal = {name: value for name, value in request.items() if is_personal(name) and value != SEALED}
+        personal = {name: value for name, value in request.items() if is_personal(name)}
         if not personal:
             return dict(request), None
         told = {name: SEALED if name in personal else value for name, value in request.items()}
         return told, self._vault.seal(json.dumps(personal, ensure_ascii=False), _of_shopper(transaction_id))
 
     def opened(self, transaction_id: str, operation: Operation) -> dict[str, Any]:
-        """Return the whole request of a creation; it may also be from before anything of it was sealed."""
+        """Return the whole request of a creation."""
         if operation.personal_sealed is None:
             return dict(operation.request)
         personal: dict[str, Any] = json.loads(
@@ -53,14 +53,9 @@ class PersonalData:
         return None if url is None else self._vault.seal(url, _of_return(transaction_id))
 
     def return_url(self, payment: Payment) -> str | None:
-        """Return the address to which the shopper of a payment goes back; it may also be from before it was sealed."""
+        """Return the address to which the shopper of a payment goes back."""
         kept = payment.return_url
-        return kept if kept is None or is_open(kept) else self._vault.open(kept, _of_return(payment.transaction_id))
-
-
-def is_open(return_url: str) -> bool:
-    """Return True for an address that was kept before addresses were sealed."""
-    return return_url.startswith(("http://", "https://"))
+        return None if kept is None else self._vault.open(kept, _of_return(payment.transaction_id))
 
 
 def _of_shopper(transaction_id: str) -> str:

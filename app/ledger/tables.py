@@ -195,8 +195,7 @@ class Payment(SQLModel, table=True):
     """One Saleor transaction, which is one order at the gateway.
 
     ``order_id`` is what the gateway calls it: at most 32 letters and digits, burnt by the first attempt, never reused.
-    ``email_digest`` is by which the payment is found when somebody knows the shopper's e-mail address (``emails``); it
-    is missing in payments that are older than the column.
+    ``email_digest`` is by which the payment is found when somebody knows the shopper's e-mail address (``emails``).
 
     The indexes are those of the list (``search``): each ends with what it is sorted by, so that a page of any filter is
     read from its first row to its last, however many rows there are.

@@ -3,13 +3,10 @@
 from decimal import Decimal
 from uuid import UUID
 
-from sqlmodel import select
-
-from app.ledger.tables import EventState, Kind, MerchantAccount, Payment, State
+from app.ledger.tables import EventState, Kind, MerchantAccount, State
 from app.payments.desk import Desk
 from tests.commands.books import ORDER, TRANSACTION, a_payment, after, event, notification, operation
 from tests.commands.conftest import SALEOR, Shell, one_database
-from tests.ledger.rows import raw
 
 PROBLEM = "The gateway reports 90.00 UAH, but 100.00 UAH was asked."
 
@@ -164,39 +161,6 @@ async def test_an_address_is_asked_for_and_never_an_argument(shell: Shell, desk:
     (await shell("payments", "list", "--search", "a@example.com")).failed("shell's history", status=2)
     (await shell("payments", "list", "--by-email", typed="olena")).failed("no e-mail address", status=2)
     (await shell("payments", "list", "--by-email", "--search", "1042")).failed("either", status=2)
-
-
-async def test_payments_of_before_are_found_by_address_once_they_are_indexed(
-    shell: Shell, desk: Desk, account: MerchantAccount
-) -> None:
-    await a_payment(desk, account)
-    await a_payment(desk, account, [operation(request={})], order_id="second", transaction_id="2")
-    by_address = ("payments", "list", "--by-email", "--json")
-    assert (await shell(*by_address, typed="olena@example.com\n")).json == []
-    assert (await shell("payments", "index-emails")).out == "1 more payments can be found by e-mail.\n"
-    (found,) = (await shell(*by_address, typed="olena@example.com\n")).json
-    assert found["order_id"] == ORDER
-    assert (await shell("payments", "index-emails", "--json")).json == {"indexed": 0}
-
-
-async def test_payments_of_before_are_sealed_and_found_by_e_mail_all_the_same(
-    shell: Shell, desk: Desk, account: MerchantAccount
-) -> None:
-    await a_payment(desk, account, return_url="https://shop.example.com/back?order=1")
-    await a_payment(desk, account, [operation(request={})], order_id="second", transaction_id="2")
-    assert (await shell("payments", "seal-shoppers")).out == "Of 1 more payments it is encrypted who the shopper is.\n"
-    assert (await shell("payments", "seal-shoppers", "--json")).json == {"sealed": 0}
-    async with desk.database.transaction() as session:
-        first = (await session.exec(select(Payment).where(Payment.order_id == ORDER))).one()
-    rows = str([await raw(desk.database, "SELECT * FROM payment"), await raw(desk.database, "SELECT * FROM operation")])
-    for personal in ("olena@example.com", "+380501234567", "https://shop.example.com/back"):
-        assert personal not in rows
-    assert desk.personal.return_url(first) == "https://shop.example.com/back?order=1"
-    shown = await shell("payments", "raw", ORDER)
-    assert '"customer_email": "•••"' in shown.out
-    assert (await shell("payments", "index-emails", "--json")).json == {"indexed": 1}
-    (found,) = (await shell("payments", "list", "--by-email", "--json", typed="olena@example.com\n")).json
-    assert found["order_id"] == ORDER
 
 
 async def test_what_is_found_can_be_written_as_csv(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
