@@ -98,6 +98,10 @@ record: $(STAMP) ## Record the gateway's answers anew, from a sandbox or GATEWAY
 laws: $(STAMP) ## Break each law of money in a copy of the program: its tests must turn red (ARGS="3 7" for some)
 	$(BIN)/python -m tests.laws.break_laws $(ARGS)
 
+.PHONY: laws-page
+laws-page: $(STAMP) ## Write the lists of tests in docs/laws-of-money.md anew, from the tests' marks
+	$(BIN)/python -m tests.laws.page
+
 .PHONY: mutations
 mutations: $(STAMP) ## Make small changes to what moves money; tests must notice (ARGS="app/payments/split --examples 50")
 	$(BIN)/python -m tests.mutations $(ARGS)

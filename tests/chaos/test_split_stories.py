@@ -25,6 +25,7 @@ def test_a_story_that_is_always_told(theatre: Theatre, story: Story) -> None:
     theatre.tell(story)
 
 
+@pytest.mark.law
 @pytest.mark.timeout(900)
 def test_everybody_has_their_share(theatre: Theatre) -> None:
     tell(theatre, ON_SQLITE, SHARE)

@@ -50,12 +50,14 @@ def test_a_story_that_is_always_told(theatre: Theatre, story: Story) -> None:
     theatre.tell(story)
 
 
+@pytest.mark.law
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("share", range(SHARES))
 def test_three_ledgers_tell_one_story(theatre: Theatre, share: int) -> None:
     tell(theatre, OF_EACH, share)
 
 
+@pytest.mark.law
 @pytest.mark.timeout(900)
 def test_each_granted_refund_is_paid_out_once(theatre: Theatre) -> None:
     tell(theatre, GRANTED, SHARES + 1, granted())

@@ -204,6 +204,7 @@ async def test_refusals_of_every_shape(
     assert error.http_status == reply.status
 
 
+@pytest.mark.law(2)
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 407, 409, 422, 429])
 @pytest.mark.parametrize(
     "reply",
@@ -234,6 +235,7 @@ async def test_what_the_gateway_itself_did_not_say_refuses_nothing(
     assert caught.value.http_status == status
 
 
+@pytest.mark.law(2)
 @pytest.mark.parametrize("status", [400, 403, 404, 409, 429])
 @pytest.mark.parametrize(
     "members",
@@ -252,6 +254,7 @@ async def test_a_record_that_does_not_say_that_this_failed_refuses_nothing(
         await client.refund(Refund(**ASKED), timeout=5)
 
 
+@pytest.mark.law(2)
 @pytest.mark.parametrize("status", ["init", "pending", "success"])
 async def test_a_4xx_whose_record_says_anything_but_failure_is_unknown(
     client: GatewayClient, gateway: Counterpart, status: str

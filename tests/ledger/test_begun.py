@@ -91,8 +91,9 @@ async def test_intents_are_kept_with_all_that_belongs_to_them(database: Database
             assert found.shares_of(found.create) == {"seller": Decimal("569.50")}
 
 
+@pytest.mark.law(4)
 async def test_of_the_same_payment_twice_one_is_kept(database: Database, account: MerchantAccount) -> None:
-    """Laws of money, 4: also when both come in the same moment, among others."""
+    """Also when both come in the same moment, among others."""
     answers: list[Any] = await asyncio.gather(
         *(written(database, account, number) for number in (1, 2, 1, 3)), return_exceptions=True
     )
@@ -113,9 +114,10 @@ async def test_what_nobody_has_touched_is_not_read_again(database: Database, acc
     ]
 
 
+@pytest.mark.law(3)
 @pytest.mark.parametrize("model", [Payment, Operation])
 async def test_whatever_anybody_changes_is_seen(database: Database, account: MerchantAccount, model: Any) -> None:
-    """Laws of money, 3: what was written a moment ago decides nothing that somebody has changed since."""
+    """What was written a moment ago decides nothing that somebody has changed since."""
     table = table_of(model)
     changed = [each for each in table.c if each.name not in NAMES and not isinstance(each.type, sa.JSON)]
     assert len(changed) > 15
@@ -183,6 +185,7 @@ async def test_attempts_to_pay_the_same_are_found_by_source_or_transaction(
         assert first.payment.id == groups[0][0].payment.id
 
 
+@pytest.mark.law(3)
 async def test_others_wait_until_it_is_posted(database: Database, other: Database, account: MerchantAccount) -> None:
     """The lock is held until the commit, and what was committed is seen by whoever waited."""
     sheet = await written(database, account)

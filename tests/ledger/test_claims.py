@@ -87,6 +87,7 @@ class TestEvents:
         assert len(first) == 1
         assert set(first).isdisjoint(await waiting)
 
+    @pytest.mark.law(5)
     async def test_of_each_payment_only_the_oldest(self, database: Database, account: MerchantAccount) -> None:
         """However long the older one waits: told out of order, the newer one would be overwritten."""
         await many_payments(database, account, 2, events_each=3)
@@ -200,6 +201,7 @@ class TestInbox:
         assert await inbox.of_order(account.id, "order2") == []
         assert "'a'" not in repr(kept[0])
 
+    @pytest.mark.law(6)
     async def test_repeats_at_the_same_moment(
         self, database: Database, other: Database, vault: Vault, account: MerchantAccount
     ) -> None:

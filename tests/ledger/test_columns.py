@@ -22,6 +22,7 @@ SQLITE = dialect()
 cents = st.integers(-(10**17), 10**17)
 
 
+@pytest.mark.law(14)
 @given(cents)
 def test_an_amount_of_two_decimals_is_exact(number: int) -> None:
     amount = Decimal(number).scaleb(-2)
@@ -33,9 +34,9 @@ def test_an_amount_of_two_decimals_is_exact(number: int) -> None:
     assert back.as_tuple().exponent == -2
 
 
+@pytest.mark.law(14)
 @pytest.mark.parametrize("amount", ["0.001", "569.505", "1E-3", "NaN"])
 def test_a_finer_amount_is_refused_and_never_rounded(amount: str) -> None:
-    """Law 14."""
     with pytest.raises(ValueError, match="at most two decimals"):
         Amount().process_bind_param(Decimal(amount), SQLITE)
 
@@ -70,8 +71,8 @@ async def test_on_both_databases(database: Database, account: MerchantAccount) -
     assert (row.created_at, row.created_at.tzinfo) == (NOON, UTC)
 
 
+@pytest.mark.law(7)
 def test_states_only_move_in_the_order_in_which_they_are_listed() -> None:
-    """Law 7."""
     ranks = [state.rank for state in State]
     assert ranks == sorted(ranks)
     assert State.SUCCESS.rank == State.FAILURE.rank
@@ -97,6 +98,7 @@ def test_another_database_is_refused() -> None:
         create_engine("mysql://u@h/d")
 
 
+@pytest.mark.law(1)
 async def test_every_commit_of_sqlite_is_on_disk(tmp_path: Path) -> None:
     """Law 1 is worth nothing if a commit can get lost with the power."""
     database = Database(create_engine(f"sqlite:///{tmp_path / 'ledger.sqlite'}"))

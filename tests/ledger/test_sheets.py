@@ -69,10 +69,11 @@ async def test_operations_and_events_come_oldest_first(database: Database, payme
     assert sheet.by_id(sheet.operations[3].id) is sheet.operations[3]
 
 
+@pytest.mark.law(3)
 async def test_whoever_decides_about_a_payment_is_alone_with_it(
     database: Database, other: Database, payment: Payment
 ) -> None:
-    """Law 3. Eight requests in two processes each add a refund if there is room for it: there is room for three."""
+    """Eight requests in two processes each add a refund if there is room for it: there is room for three."""
 
     async def refund(through: Database, number: int) -> bool:
         async with through.transaction() as session:
@@ -114,13 +115,13 @@ class TestOneOfEach:
             async with database.transaction() as session:
                 session.add(row)
 
+    @pytest.mark.law(4)
     async def test_question(self, database: Database, payment: Payment) -> None:
-        """Law 4."""
         assert payment.id is not None
         await self.refused(database, an_operation(payment.id, Kind.REFUND, "create"))
 
+    @pytest.mark.law(9)
     async def test_reference_of_an_operation(self, database: Database, payment: Payment) -> None:
-        """Law 9."""
         assert payment.id is not None
         async with database.transaction() as session:
             session.add(an_operation(payment.id, Kind.REFUND, "one", psp_reference="reference"))
@@ -128,8 +129,9 @@ class TestOneOfEach:
             session.add(an_operation(payment.id, Kind.REFUND, "three"))
         await self.refused(database, an_operation(payment.id, Kind.CAPTURE, "four", psp_reference="reference"))
 
+    @pytest.mark.law(5)
     async def test_event_of_a_type_and_reference(self, database: Database, payment: Payment) -> None:
-        """Law 5: Saleor knows an event by these."""
+        """Saleor knows an event by these."""
         assert payment.id is not None
         async with database.transaction() as session:
             session.add(an_event(payment.id, "reference", "REFUND_FAILURE"))

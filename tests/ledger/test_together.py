@@ -75,6 +75,7 @@ async def test_who_comes_later_does_not_wait_for_anybody(database: Database, reg
     assert register.batches == [["ann"], ["bob"]]
 
 
+@pytest.mark.law(1)
 async def test_what_goes_wrong_for_one_goes_wrong_for_nobody_else(database: Database, register: Register) -> None:
     answers: list[Any] = await asyncio.gather(
         *await asked(database, register, "ann", "bob", "ann", "dan"), return_exceptions=True
@@ -120,8 +121,9 @@ async def test_when_the_database_is_away_all_are_told_at_once(database: Database
     assert tries == 2
 
 
+@pytest.mark.law(1)
 async def test_nobody_is_told_before_the_commit() -> None:
-    """Law 1: a result that is handed out in the transaction is a call that leaves before its intent is on disk."""
+    """A result that is handed out in the transaction is a call that leaves before its intent is on disk."""
     committed = asyncio.Event()
 
     @asynccontextmanager

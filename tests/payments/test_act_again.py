@@ -14,9 +14,10 @@ from tests.payments.shop import TOTAL, Shop, action_event, at_once
 from tests.payments.till import BROKEN, Heard, Mute, Reply, operation, payment, said
 
 
+@pytest.mark.law(2, 9, 11)
 @pytest.mark.parametrize("trouble", [BROKEN, Reply(503), Mute.HANGS_UP, Mute.IS_SILENT])
 async def test_a_refund_of_which_nobody_knows_whether_it_was_made_is_pending(paid: Shop, trouble: Reply | Mute) -> None:
-    """Laws 2 and 11. It keeps the reference that the answer gave, whatever the gateway calls it later (9)."""
+    """It keeps the reference that the answer gave, whatever the gateway calls it later."""
     paid.till.will(trouble)
     async with paid.impatient():
         answer = await paid.staff("REFUND", "100.00")
@@ -31,8 +32,8 @@ async def test_a_refund_of_which_nobody_knows_whether_it_was_made_is_pending(pai
     assert paid.till.calls == ["refund"]  # never repeated
 
 
+@pytest.mark.law(2)
 async def test_a_refund_that_was_never_made_fails_only_after_the_settling_time(paid: Shop) -> None:
-    """Law 2."""
     paid.till.will(Mute.HANGS_UP)
     answer = await paid.staff("REFUND", "100.00")
     await paid.later(minutes=14)
@@ -46,8 +47,9 @@ async def test_a_refund_that_was_never_made_fails_only_after_the_settling_time(p
     assert paid.till.calls == ["refund"]
 
 
+@pytest.mark.law(2, 9)
 async def test_a_refund_given_up_too_early_counts_when_the_gateway_shows_it(paid: Shop) -> None:
-    """Law 2: our conclusion from silence gives way to the gateway's word, under the same reference (9)."""
+    """Our conclusion from silence gives way to the gateway's word, under the same reference."""
     paid.till.will(Mute.HANGS_UP)
     answer = await paid.staff("REFUND", "100.00")
     await paid.later(minutes=40)
@@ -59,9 +61,8 @@ async def test_a_refund_given_up_too_early_counts_when_the_gateway_shows_it(paid
     assert paid.amounts == amounts(charged="469.50", refunded="100.00")
 
 
+@pytest.mark.law(3)
 class TestOneAtATime:
-    """Law 3."""
-
     async def test_a_second_refund_waits_until_the_first_is_settled(self, paid: Shop) -> None:
         paid.till.will(Mute.HANGS_UP)
         first = await paid.staff("REFUND", "100.00", "first")
@@ -134,9 +135,8 @@ class TestOneAtATime:
         assert paid.amounts == amounts(charged="169.50", refunded="400.00")
 
 
+@pytest.mark.law(4)
 class TestSameQuestion:
-    """Law 4."""
-
     async def test_asked_twice(self, paid: Shop) -> None:
         paid.till.will(said(operation("refund", paid.order_id, "100.00")))
         first = await paid.staff("REFUND", "100.00")
@@ -179,8 +179,9 @@ class TestSameQuestion:
         assert (await shop.staff("CHARGE", TOTAL, "another question")).result == "CHARGE_SUCCESS"
 
 
+@pytest.mark.law(7, 9, 10)
 async def test_a_notification_that_overtakes_its_answer_tells_the_same_story(paid: Shop) -> None:
-    """Laws 7, 9 and 10: it is bound to the operation in flight, and the answer finds it there."""
+    """It is bound to the operation in flight, and the answer finds it there."""
     record = operation("refund", paid.order_id, "100.00", named="refund-1")
 
     async def notify_first(heard: Heard) -> None:
@@ -198,6 +199,7 @@ async def test_a_notification_that_overtakes_its_answer_tells_the_same_story(pai
     assert paid.amounts == amounts(charged="469.50", refunded="100.00")
 
 
+@pytest.mark.law(9)
 async def test_a_strange_notification_that_overtakes_its_answer_takes_no_reference_away(paid: Shop) -> None:
     """It names the answer's id with another amount: then it is somebody else's refund, and ours is looked up."""
 
@@ -214,8 +216,9 @@ async def test_a_strange_notification_that_overtakes_its_answer_takes_no_referen
     assert (await paid.sheet()).payment.problem
 
 
+@pytest.mark.law(10)
 async def test_of_two_candidates_the_one_in_flight_is_meant(paid: Shop) -> None:
-    """Law 10. A refund was given up for silence; staff ask again, and the new one's notification comes first."""
+    """A refund was given up for silence; staff ask again, and the new one's notification comes first."""
     paid.till.will(Mute.HANGS_UP)
     given_up = await paid.staff("REFUND", "100.00", "first")
     await paid.later(minutes=40)
@@ -236,8 +239,9 @@ async def test_of_two_candidates_the_one_in_flight_is_meant(paid: Shop) -> None:
     assert paid.amounts == amounts(charged="469.50", refunded="100.00")
 
 
+@pytest.mark.law(11)
 async def test_a_webhook_never_waits_longer_than_its_budget(paid: Shop) -> None:
-    """Law 11, measured: a gateway that never answers holds nobody up for more than the budget and a little."""
+    """Measured: a gateway that never answers holds nobody up for more than the budget and a little."""
     paid.till.will(Mute.IS_SILENT)
     async with paid.impatient(), asyncio.timeout(8):
         answer = await paid.staff("REFUND", "100.00")

@@ -31,6 +31,7 @@ async def inbox(shop: Shop) -> list[Notification]:
         return list((await session.exec(select(Notification).order_by(col(Notification.id)))).all())
 
 
+@pytest.mark.law(6)
 @strange
 @pytest.mark.parametrize(
     "field",

@@ -104,6 +104,7 @@ async def queue_for_the_lock(database: Database, number: int) -> None:
 
 
 class TestTwoRefunds:
+    @pytest.mark.law(3)
     @pytest.mark.parametrize("here_first", [True, False])
     async def test_of_two_that_are_too_much_together_one_wins(
         self, paid: Shop, next_door: Shop, database_url: str, *, here_first: bool
@@ -132,6 +133,7 @@ class TestTwoRefunds:
         assert paid.till.calls == ["refund", "refund"]
         assert paid.amounts == amounts(refunded=TOTAL)
 
+    @pytest.mark.law(3)
     @pytest.mark.parametrize("share", ROUNDS)
     async def test_many_small_ones_from_both_sides_never_sum_to_more_than_was_paid(
         self, paid: Shop, next_door: Shop, database_url: str, share: int

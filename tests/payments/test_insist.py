@@ -50,6 +50,7 @@ async def test_what_has_become_needless_meanwhile_is_not_sent_any_more() -> None
     assert line.attempts == 2
 
 
+@pytest.mark.law(2)
 async def test_what_may_have_arrived_is_never_repeated() -> None:
     line = Line(OutcomeUnknown("no answer"))
     with pytest.raises(OutcomeUnknown):
@@ -57,6 +58,7 @@ async def test_what_may_have_arrived_is_never_repeated() -> None:
     assert line.attempts == 1
 
 
+@pytest.mark.law(11)
 async def test_a_spent_budget_ends_it() -> None:
     line = Line(NotSent("no connection"))
     with pytest.raises(NotSent):

@@ -213,6 +213,7 @@ WAIT, WORK = ("wait", 20), ("work", Mood.ANSWERS)
 LOST = Mood.DOES_AND_HANGS_UP
 
 
+@pytest.mark.law(10)
 @told("CHARGE", first=[Mood.DOES_AND_WE_CRASH])
 @told("CHARGE", ("shopper", "success"), first=[LOST])
 @told("AUTHORIZATION", ("shopper", "success"), ("notify", 0), ("notify", 1), ("notify", 3), first=[LOST])

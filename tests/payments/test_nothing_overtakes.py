@@ -15,6 +15,8 @@ from tests.payments.books import amounts
 from tests.payments.shop import TOTAL, Shop, session_event
 from tests.payments.till import Mute, operation, payment, said
 
+pytestmark = pytest.mark.law(5)
+
 NO = ({"message": "Invalid operation", "args": {"code": "4150"}}, 400)
 
 

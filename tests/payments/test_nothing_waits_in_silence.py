@@ -21,6 +21,8 @@ from tests.payments.shop import Shop
 from tests.payments.till import Mute, Reply, operation, payment, said
 from tests.payments.unattended import unattended
 
+pytestmark = pytest.mark.law(13)
+
 ANOTHER = Vault([b"\x08" * KEY_BYTES])
 
 

@@ -1,11 +1,14 @@
 """Nothing is waited for in silence for ever: what is not known for a day is a problem that staff see."""
 
+import pytest
+
 from app.ledger.tables import Kind, State
 from tests.payments.books import amounts
 from tests.payments.shop import TOTAL, Shop
 from tests.payments.till import BROKEN, Mute, operation, payment, said
 
 
+@pytest.mark.law(13)
 async def test_a_refund_that_hangs_at_the_bank(paid: Shop) -> None:
     pending = operation("refund", paid.order_id, "30.00", "pending", named="refund-1")
     paid.till.will(said(pending))
@@ -30,6 +33,7 @@ async def test_a_refund_that_hangs_at_the_bank(paid: Shop) -> None:
     assert (await paid.sheet()).payment.problem is None
 
 
+@pytest.mark.law(13)
 async def test_a_gateway_that_cannot_be_asked_for_a_day(shop: Shop) -> None:
     await shop.paid()
     shop.till.will(Mute.HANGS_UP)

@@ -71,8 +71,9 @@ def test_an_intent_is_taken_for_a_crash_only_when_its_call_must_be_over() -> Non
     assert SCHEDULE.after_intent(NOON) > NOON + SCHEDULE.budget
 
 
+@pytest.mark.law(11)
 def test_the_budget_of_a_webhook_is_well_below_saleors_patience() -> None:
-    """Law 11: Saleor reads for 18 seconds; what an answer carried is reported after that."""
+    """Saleor reads for 18 seconds; what an answer carried is reported after that."""
     assert SCHEDULE.budget == timedelta(seconds=12)
     assert SCHEDULE.answer_window > timedelta(seconds=18)
 

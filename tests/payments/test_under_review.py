@@ -30,8 +30,9 @@ async def test_the_shopper_is_not_led_to_pay_again(waiting: Shop) -> None:
     assert waiting.amounts == amounts()
 
 
+@pytest.mark.law(8)
 async def test_it_is_not_given_up_when_the_time_to_pay_is_over(waiting: Shop) -> None:
-    """Law 8: money moved, so "failed" would be as wrong as "paid"; and its page is not closed either."""
+    """Money moved, so "failed" would be as wrong as "paid"; and its page is not closed either."""
     for _ in range(4):
         await waiting.later(hours=1)
         await waiting.come_back()

@@ -23,6 +23,8 @@ from tests.payments.shop import Shop, action_event, session_event
 from tests.payments.test_webhooks import app_of
 from tests.payments.till import operation, said
 
+pytestmark = pytest.mark.law(2, 11)
+
 
 @pytest.fixture
 def app(shop: Shop) -> SaleorApp:

@@ -103,10 +103,10 @@ async def test_an_operation_that_was_recorded_has_not_failed_because_we_did(
     assert (answered.result, answered.psp_reference) == ("REFUND_SUCCESS", "refund-1")
 
 
+@pytest.mark.law(9)
 async def test_an_operation_that_broke_off_before_its_outcome_is_pending_under_a_reference_for_ever(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Law 9."""
     await shop.paid()
 
     def fail(*_: object) -> None:

@@ -28,6 +28,8 @@ from tests.saleor.household import (
     signing_key,
 )
 
+pytestmark = pytest.mark.law(11)
+
 SHORT = timedelta(seconds=0.3)
 _INITIALIZE = "transaction_initialize_session"
 

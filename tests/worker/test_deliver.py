@@ -45,6 +45,7 @@ async def put(shop: Shop, *types: str, actions: list[str] | None = None, **more:
     return ids
 
 
+@pytest.mark.law(5)
 async def test_an_event_is_written_in_the_commit_that_causes_it(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """A state without its event, or the reverse, can never be seen."""
     shop.till.will(shop.till.page())
@@ -64,6 +65,7 @@ async def test_an_event_is_written_in_the_commit_that_causes_it(shop: Shop, monk
     assert seen == [("success", 1)]
 
 
+@pytest.mark.law(5)
 async def test_saleor_is_down_and_comes_back(shop: Shop) -> None:
     shop.till.will(shop.till.page())
     await shop.begin()
@@ -111,6 +113,7 @@ async def test_each_attempt_waits_twice_as_long_as_the_one_before(
     assert paid.books.told == ["INFO"]
 
 
+@pytest.mark.law(5)
 @pytest.mark.parametrize("code", ["INCORRECT_DETAILS", "INVALID", "NOT_FOUND"])
 async def test_what_saleor_refuses_for_good_is_a_visible_problem_and_never_asked_again(paid: Shop, code: str) -> None:
     await put(paid, "REFUND_SUCCESS")
@@ -137,6 +140,7 @@ async def test_the_problem_is_gone_when_saleor_has_taken_the_event_after_all(pai
     assert (await paid.sheet()).payment.problem is None
 
 
+@pytest.mark.law(5)
 async def test_what_cannot_be_said_is_a_visible_problem_and_blocks_nothing(paid: Shop) -> None:
     await put(paid, "INFO", amount="-1.00")
     await put(paid, "INFO")
@@ -146,6 +150,7 @@ async def test_what_cannot_be_said_is_a_visible_problem_and_blocks_nothing(paid:
     assert (await paid.sheet()).payment.problem
 
 
+@pytest.mark.law(5)
 async def test_what_saleor_has_already_counts_as_delivered(paid: Shop) -> None:
     """The report arrived, its answer got lost: the same report again changes nothing."""
     reported = await put(paid, "CHARGE_SUCCESS", psp_reference="another", amount="1.00")
@@ -163,6 +168,7 @@ async def test_what_saleor_has_already_counts_as_delivered(paid: Shop) -> None:
     assert paid.amounts == amounts(charged="570.50")  # counted once
 
 
+@pytest.mark.law(5)
 async def test_events_of_one_payment_are_told_in_the_order_in_which_they_happened(paid: Shop) -> None:
     """Told out of order, "refunded" would be overwritten by "you may refund"."""
     await put(paid, *["INFO"] * 5)
@@ -222,6 +228,7 @@ class TestNotes:
         assert shop.books.told == ["INFO", "INFO", "CHARGE_SUCCESS"]
 
 
+@pytest.mark.law(5)
 async def test_a_worker_that_dies_leaves_its_claim_to_another(paid: Shop) -> None:
     """Nobody takes it over before the lease is out, somebody does after."""
     await put(paid, "INFO")
@@ -244,6 +251,7 @@ async def test_a_worker_that_dies_leaves_its_claim_to_another(paid: Shop) -> Non
     assert paid.books.told == ["INFO"]
 
 
+@pytest.mark.law(5)
 async def test_a_slow_worker_does_not_undo_what_the_next_one_did(paid: Shop) -> None:
     """Its lease ran out while it waited for Saleor; another worker has delivered the event meanwhile."""
     [event_id] = await put(paid, "INFO")

@@ -46,6 +46,7 @@ async def test_what_was_begun_is_finished_and_nothing_else_is_begun(paid: Shop) 
     assert {each.psp_reference for each in paid.books.reports} == {"portal-1", "portal-2"}
 
 
+@pytest.mark.law(5)
 async def test_a_claim_that_was_not_begun_is_given_back_at_once(paid: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """The order to stop comes while the claim is being written."""
     await refunded_in_the_portal(paid, "portal-1")
@@ -67,6 +68,7 @@ async def test_a_claim_that_was_not_begun_is_given_back_at_once(paid: Shop, monk
     assert (event.state, event.attempts) == (EventState.DELIVERED, 1)
 
 
+@pytest.mark.law(5)
 async def test_a_job_that_takes_too_long_is_left_to_another_worker(paid: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     await refunded_in_the_portal(paid, "portal-1")
     monkeypatch.setattr("app.worker.loop._MARGIN", timedelta(seconds=0.1))

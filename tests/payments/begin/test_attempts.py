@@ -110,8 +110,8 @@ class TestANewAttempt:
         await shop.work()
         assert "cancel" not in shop.till.calls
 
+    @pytest.mark.law(4)
     async def test_asked_for_again_closes_nothing_again(self, shop: Shop) -> None:
-        """Law 4."""
         await opened(shop)
         new = await opened(another(shop))
         closes(shop)
@@ -121,6 +121,7 @@ class TestANewAttempt:
         assert again.data["checkoutUrl"]
         assert shop.till.calls == ["payment", "payment", "cancel"]
 
+    @pytest.mark.law(3)
     async def test_two_at_once_leave_one_page(self, shop: Shop) -> None:
         """Whichever opens last sees the other; the one that was begun last stays."""
         one, other = shop, another(shop)
@@ -171,6 +172,7 @@ class TestPartsOfOnePayment:
 
 
 class TestAnOlderPageThatIsBeingPaid:
+    @pytest.mark.law(12)
     async def test_is_not_cancelled_and_told_as_paid(self, shop: Shop) -> None:
         await opened(shop)
         await opened(another(shop))
@@ -182,6 +184,7 @@ class TestAnOlderPageThatIsBeingPaid:
         assert {"CHARGE_SUCCESS", "INFO"} == set(shop.books.told)  # the cancellation fails quietly
         assert (await shop.operation(Kind.CANCEL)).state is State.FAILURE
 
+    @pytest.mark.law(12)
     async def test_has_been_paid_before_the_cancellation_was_sent(self, shop: Shop) -> None:
         """Then it is the newer page that is closed."""
         await opened(shop)
@@ -193,8 +196,8 @@ class TestAnOlderPageThatIsBeingPaid:
         assert shop.till.heard[-1].path.split("/")[-2] == newer.order_id
         assert shop.amounts == amounts(charged="100.00")
 
+    @pytest.mark.law(2)
     async def test_a_closing_whose_outcome_is_not_known_is_looked_up(self, shop: Shop) -> None:
-        """Law 2."""
         await opened(shop)
         await opened(another(shop))
         shop.till.will(Mute.HANGS_UP)
@@ -205,8 +208,9 @@ class TestAnOlderPageThatIsBeingPaid:
         assert shop.till.calls.count("cancel") == 1
         assert next(each for each in shop.books.reports if each.type == "CHARGE_FAILURE").message == REPLACED
 
+    @pytest.mark.law(3)
     async def test_waits_for_the_cancellation_of_staff(self, shop: Shop) -> None:
-        """Law 3: and what staff have asked for is enough."""
+        """What staff have asked for is enough."""
         await opened(shop)
         shop.till.will(Mute.HANGS_UP)
         await shop.staff("CANCEL")
@@ -214,8 +218,8 @@ class TestAnOlderPageThatIsBeingPaid:
         await shop.work()
         assert shop.till.calls == ["payment", "cancel", "payment"]
 
+    @pytest.mark.law(1)
     async def test_when_the_call_arrives_the_intent_is_in_the_database(self, shop: Shop) -> None:
-        """Law 1."""
         seen: list[State] = []
 
         async def look_into_the_database(heard: Heard) -> None:
@@ -241,6 +245,7 @@ attempts = st.lists(
 
 
 class TestTheRule:
+    @pytest.mark.law(3)
     @given(attempts, cents)
     def test_what_stays_open_can_be_paid_together_or_is_the_newest_alone(
         self, known: list[Attempt], to_pay: Decimal

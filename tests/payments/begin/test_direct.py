@@ -121,8 +121,9 @@ async def test_a_token_or_a_cryptogram_pays_too(shop: Shop, means: dict[str, Any
     assert "cc_number" not in shop.till.heard[0].body
 
 
+@pytest.mark.law(1)
 async def test_when_the_call_arrives_the_intent_is_there_and_holds_everything_but_the_card(shop: Shop) -> None:
-    """Law 1, and no row ever holds a card."""
+    """No row ever holds a card."""
     seen: list[tuple[State, set[str], set[str]]] = []
 
     async def look_into_the_database(heard: Heard) -> None:
@@ -241,8 +242,9 @@ async def test_after_the_bank_asked_it_is_the_banks_turn_and_a_late_word_does_no
     assert shop.amounts == amounts(charged=TOTAL)
 
 
+@pytest.mark.law(7)
 async def test_the_link_is_not_lost_when_a_notification_overtakes_the_answer(shop: Shop) -> None:
-    """Law 7: pending is pending; but where to go is only in the answer."""
+    """Pending is pending; but where to go is only in the answer."""
 
     async def notify(heard: Heard) -> None:
         if heard.method == "POST":
@@ -263,8 +265,8 @@ async def test_a_link_that_no_browser_should_follow_is_not_passed_on(shop: Shop)
     assert "redirectUrl" not in answer.data
 
 
+@pytest.mark.law(9)
 async def test_what_is_at_the_bank_counts_until_it_is_known_under_one_reference(shop: Shop) -> None:
-    """Law 9."""
     shop.till.will(said(direct(shop, "pending", status_code="2119")))
     answer = await shop.begin(data=await typed(shop))
     assert (answer.result, answer.psp_reference) == ("CHARGE_REQUEST", f"payment-of-{shop.order_id}")
@@ -274,11 +276,11 @@ async def test_what_is_at_the_bank_counts_until_it_is_known_under_one_reference(
     assert shop.amounts == amounts(charged=TOTAL)
 
 
+@pytest.mark.law(2, 9, 11)
 @pytest.mark.parametrize("trouble", [BROKEN, Reply(503), Mute.HANGS_UP, Mute.IS_SILENT, Reply(200, b"<html>")])
 async def test_an_unknown_outcome_is_pending_under_our_reference_and_never_sent_again(
     shop: Shop, trouble: Reply | Mute
 ) -> None:
-    """Laws 2, 9 and 11."""
     data = await typed(shop)
     shop.till.will(trouble)
     async with shop.impatient(1.5):
@@ -292,6 +294,7 @@ async def test_an_unknown_outcome_is_pending_under_our_reference_and_never_sent_
     assert shop.till.calls == ["payment"]
 
 
+@pytest.mark.law(2)
 async def test_an_unknown_payment_of_which_nothing_is_found_has_failed(shop: Shop) -> None:
     shop.till.will(BROKEN)
     answer = await shop.begin(data=await typed(shop))
@@ -314,8 +317,8 @@ async def test_an_unknown_payment_that_waits_for_nobody_ends_as_the_gateway_says
     assert shop.amounts == amounts()
 
 
+@pytest.mark.law(8)
 async def test_another_amount_than_asked_is_never_booked_and_never_given_up(shop: Shop) -> None:
-    """Law 8."""
     shop.till.will(said(direct(shop, amount="1.00")))
     answer = await shop.begin(data=await typed(shop))
     assert answer.result == "CHARGE_ACTION_REQUIRED"  # what does not agree must not count as covered
@@ -326,8 +329,8 @@ async def test_another_amount_than_asked_is_never_booked_and_never_given_up(shop
     assert not (await shop.operation(Kind.CREATE)).state.final
 
 
+@pytest.mark.law(4)
 async def test_a_repeated_delivery_pays_once(shop: Shop) -> None:
-    """Law 4."""
     data = await typed(shop)
     shop.till.will(said(direct(shop)))
     first = await shop.begin(data=data)

@@ -1,4 +1,4 @@
-"""A shopper begins to pay (laws of money, 1, 2, 4, 8, 11, 12)."""
+"""A shopper begins to pay (laws of money, 1, 2, 4, 8, 11, 14)."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -74,6 +74,7 @@ async def test_staff_can_cancel_a_page_that_waits_for_its_shopper(shop: Shop) ->
     assert shop.transaction.actions == ["CANCEL"]
 
 
+@pytest.mark.law(5)
 async def test_saleor_is_not_told_that_a_shopper_is_waited_for_who_has_paid(shop: Shop) -> None:
     shop.till.will(shop.till.page())
     await shop.begin()
@@ -84,6 +85,7 @@ async def test_saleor_is_not_told_that_a_shopper_is_waited_for_who_has_paid(shop
     assert shop.transaction.actions == ["REFUND"]
 
 
+@pytest.mark.law(5)
 async def test_a_problem_does_not_wait_for_the_note_before_it(shop: Shop) -> None:
     """It is told after the note, as it came, and at once."""
     shop.till.will(shop.till.page())
@@ -94,8 +96,9 @@ async def test_a_problem_does_not_wait_for_the_note_before_it(shop: Shop) -> Non
     assert "5.69" in (shop.books.reports[-1].message or "")
 
 
+@pytest.mark.law(1)
 async def test_when_the_call_arrives_the_intent_is_in_the_database(shop: Shop) -> None:
-    """Law 1. Another transaction sees it, so it is committed; and it says all that the call says."""
+    """Another transaction sees it, so it is committed; and it says all that the call says."""
     seen: list[tuple[State, dict[str, Any]]] = []
 
     async def look_into_the_database(heard: Heard) -> None:
@@ -113,11 +116,12 @@ async def test_when_the_call_arrives_the_intent_is_in_the_database(shop: Shop) -
     assert request["amount"] == TOTAL
 
 
+@pytest.mark.law(2, 11)
 @pytest.mark.parametrize("trouble", [BROKEN, Reply(503), Mute.HANGS_UP, Mute.IS_SILENT, Reply(200, b"<html>")])
 async def test_without_a_readable_answer_nobody_has_the_link_and_the_shopper_tries_again(
     shop: Shop, trouble: Reply | Mute
 ) -> None:
-    """Law 2: a conclusion of ours, not the gateway's word. And law 11: beyond the budget no answer is waited for."""
+    """A conclusion of ours, not the gateway's word. Beyond the budget no answer is waited for."""
     shop.till.will(trouble)
     async with shop.impatient():
         answer = await shop.begin()
@@ -175,8 +179,9 @@ async def test_a_busy_gateway_has_declined_nothing(shop: Shop) -> None:
     assert "P-429" in (answer.message or "")
 
 
+@pytest.mark.law(2)
 async def test_an_order_id_that_the_gateway_knows_already_is_looked_up(shop: Shop) -> None:
-    """Law 2. Whoever made that page, this shopper has no link to it. If it was paid, that is money."""
+    """Whoever made that page, this shopper has no link to it. If it was paid, that is money."""
     shop.till.will(refused("Order exists", "P-409", 409))
     answer = await shop.begin()
     assert (answer.result, error_of(answer)["code"]) == ("CHARGE_FAILURE", "TRY_AGAIN")
@@ -195,8 +200,8 @@ async def test_a_payment_that_is_declined_at_once(shop: Shop) -> None:
     assert "Insufficient funds [4009]" in (answer.message or "")
 
 
+@pytest.mark.law(4)
 async def test_the_same_webhook_twice_at_once_makes_one_payment(shop: Shop) -> None:
-    """Law 4."""
     shop.till.will(shop.till.page())
     answers = await at_once(shop.begin(), shop.begin(), shop.begin())
     assert {answer.result for answer in answers} == {"CHARGE_ACTION_REQUIRED"}
@@ -209,8 +214,9 @@ async def test_the_same_webhook_twice_at_once_makes_one_payment(shop: Shop) -> N
     assert shop.till.calls == ["payment"]
 
 
+@pytest.mark.law(7)
 async def test_a_notification_that_overtakes_the_answer_is_not_undone_by_it(shop: Shop) -> None:
-    """Law 7. And the link, which only the answer tells, is kept."""
+    """The link, which only the answer tells, is kept."""
 
     async def pay_meanwhile(heard: Heard) -> None:
         await shop.notify(payment(shop.order_id))
@@ -243,8 +249,9 @@ async def test_a_page_whose_first_notification_overtakes_the_answer_still_waits_
     assert shop.transaction.actions == ["CANCEL"]
 
 
+@pytest.mark.law(8)
 async def test_a_payment_paid_in_full_by_another_amount_is_never_a_success(shop: Shop) -> None:
-    """Law 8, in the answer itself."""
+    """In the answer itself."""
     shop.till.will(said(payment(shop.order_id, amount="5.69")))
     answer = await shop.begin()
     assert answer.result == "CHARGE_ACTION_REQUIRED"
@@ -281,8 +288,9 @@ REFUSED = [
 ]
 
 
+@pytest.mark.law(14)
 class TestRefusedBeforeAnything:
-    """What can be known to be wrong is refused before any row is written and any call is made (law 14)."""
+    """What can be known to be wrong is refused before any row is written and any call is made."""
 
     @pytest.mark.parametrize(("code", "field", "wrong"), REFUSED)
     async def test_with_a_code_of_its_own(
@@ -303,8 +311,9 @@ class TestRefusedBeforeAnything:
         assert shop.till.heard == []
         assert await shop.recorded() is None
 
+    @pytest.mark.law(9)
     async def test_two_refusals_never_share_a_reference(self, shop: Shop) -> None:
-        """Law 9: of two failures without a reference of their own Saleor would swallow one."""
+        """Of two failures without a reference of their own Saleor would swallow one."""
         first, second = await shop.begin(amount="0"), await shop.begin(amount="0")
         assert first.psp_reference != second.psp_reference
 

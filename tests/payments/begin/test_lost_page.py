@@ -36,6 +36,7 @@ async def lose_the_answer(shop: Shop, *then: Reply | Mute, trouble: Reply | Mute
 
 
 class TestTheShopper:
+    @pytest.mark.law(2)
     @pytest.mark.parametrize("trouble", [Mute.HANGS_UP, BROKEN, Reply(503), Reply(200, b"<html>"), DUPLICATE])
     async def test_is_told_at_once_to_try_again(self, shop: Shop, trouble: Reply | Mute) -> None:
         answer = await lose_the_answer(shop, trouble=trouble)
@@ -44,8 +45,9 @@ class TestTheShopper:
         assert shop.till.calls == ["payment"]
         assert shop.till.looks == 0  # nothing that the shopper would have to wait for
 
+    @pytest.mark.law(4)
     async def test_gets_the_same_answer_however_often_it_is_asked(self, shop: Shop) -> None:
-        """Law 4: also when the gateway has said meanwhile that the page was closed."""
+        """Also when the gateway has said meanwhile that the page was closed."""
         answer = await lose_the_answer(shop, said([closed(shop.order_id)]))
         assert await shop.begin() == await shop.come_back() == answer
         await shop.later(minutes=2)
@@ -69,6 +71,7 @@ class TestTheShopper:
         assert shop.till.calls == ["payment", "payment", "cancel"]
         assert (await shop.sheet()).create.state is State.INIT
 
+    @pytest.mark.law(9)
     async def test_who_asks_while_the_gateway_is_being_asked_waits(self, shop: Shop) -> None:
         meanwhile: list[SessionAnswer] = []
 
@@ -112,6 +115,7 @@ class TestThePage:
         assert shop.till.calls == ["payment", "cancel"]
         assert (await shop.operation(Kind.CANCEL)).state is State.SUCCESS
 
+    @pytest.mark.law(2)
     @pytest.mark.parametrize(
         "trouble",
         [Mute.HANGS_UP, BROKEN, refused("Too many", "P-429", 429), refused("Invalid operation", "4150"), NO_SUCH_ORDER],
@@ -122,6 +126,7 @@ class TestThePage:
         assert shop.till.calls == ["payment"] + ["cancel"] * 4
         assert (await shop.operation(Kind.CANCEL)).state is State.SUCCESS
 
+    @pytest.mark.law(2)
     async def test_that_never_opened_is_looked_for_until_the_settling_time(self, shop: Shop) -> None:
         shop.till.will(Mute.HANGS_UP)
         await shop.begin()
@@ -135,6 +140,7 @@ class TestThePage:
         await shop.later(hours=5)
         assert (shop.till.looks, shop.till.calls) == (looks, ["payment"])
 
+    @pytest.mark.law(2)
     async def test_is_looked_for_as_long_as_look_ups_fail(self, shop: Shop) -> None:
         """A look-up that fails says nothing."""
         shop.till.will(Mute.HANGS_UP)
@@ -159,8 +165,8 @@ class TestThePage:
         assert [each for each in shop.books.told if each != "INFO"] == ["CHARGE_FAILURE"]
         assert (await shop.sheet()).payment.problem is None  # it was an alert until then
 
+    @pytest.mark.law(1)
     async def test_when_the_call_arrives_the_intent_is_in_the_database(self, shop: Shop) -> None:
-        """Law 1."""
         seen: list[list[tuple[Kind, State]]] = []
 
         async def look_into_the_database(heard: Heard) -> None:
@@ -175,6 +181,7 @@ class TestThePage:
             [(Kind.CREATE, State.FAILURE), (Kind.CANCEL, State.INTENT)],
         ]
 
+    @pytest.mark.law(2)
     async def test_is_closed_when_the_worker_dies_over_it(self, shop: Shop) -> None:
         arrived = asyncio.Event()
 
@@ -195,8 +202,9 @@ class TestThePage:
         assert (await shop.operation(Kind.CANCEL)).state is State.SUCCESS
 
 
+@pytest.mark.law(2)
 class TestSomebodyHasPaidAllTheSame:
-    """Law 2: that the payment failed was our own conclusion. Money is money."""
+    """That the payment failed was our own conclusion. Money is money."""
 
     async def test_it_is_found(self, shop: Shop) -> None:
         await lose_the_answer(shop)
@@ -244,8 +252,9 @@ class TestSomebodyHasPaidAllTheSame:
 
 
 class TestWhatDoesNotAgree:
+    @pytest.mark.law(8)
     async def test_is_for_a_person_and_not_for_the_shopper(self, shop: Shop) -> None:
-        """Law 8: the gateway has said something else of it before its answer got lost."""
+        """The gateway has said something else of it before its answer got lost."""
         meanwhile: list[SessionAnswer] = []
 
         async def speak_of_something_else(heard: Heard) -> None:

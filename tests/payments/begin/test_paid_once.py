@@ -17,6 +17,8 @@ from tests.payments.books import amounts
 from tests.payments.shop import Shop
 from tests.payments.till import BROKEN, Heard, Mute, operation, payment, refused, said
 
+pytestmark = pytest.mark.law(12)
+
 BUSY = refused("Too many requests", "P-429", 429)
 
 
@@ -134,8 +136,8 @@ class TestNoPageIsOpenedForWhatIsCovered:
         await comes_to(shop, "success")
         await opened(another(shop), 50, sourceObject=basket(150))
 
+    @pytest.mark.law(4)
     async def test_what_was_begun_is_answered_as_it_was_though_it_is_covered_now(self, shop: Shop) -> None:
-        """Law 4."""
         await opened(shop)
         await comes_to(shop, "success")
         assert (await begins(shop)).result == "CHARGE_SUCCESS"
@@ -286,8 +288,8 @@ class TestAPageIsClosedUntilTheGatewayConfirmsIt:
         assert await state(older) is State.FAILURE
         assert older.till.calls == ["payment", "payment", "cancel", "cancel", "cancel"]
 
+    @pytest.mark.law(13)
     async def test_it_becomes_an_alert_when_it_cannot_be_closed_which_ends_with_it(self, shop: Shop) -> None:
-        """Law 13."""
         older = await opened(shop)
         await opened(another(shop))
         older.till.will(*[BUSY] * 100)
@@ -338,8 +340,9 @@ class TestBothArePaidEvenSo:
         await comes_to(forty, "success", 40)
         assert [(await each.sheet()).payment.problem for each in (sixty, forty)] == [None, None]
 
+    @pytest.mark.law(2)
     async def test_on_a_page_that_was_given_up(self, shop: Shop) -> None:
-        """Law 2: its late success is money, and something else was paid meanwhile."""
+        """Its late success is money, and something else was paid meanwhile."""
         shop.till.will(Mute.HANGS_UP)
         assert code(await begins(shop)) == "TRY_AGAIN"
         again = await opened(another(shop))

@@ -59,6 +59,7 @@ async def test_the_bank_waits_for_the_shopper(waiting: Shop, code: str) -> None:
     assert waiting.amounts == amounts()
 
 
+@pytest.mark.law(9)
 async def test_the_bank_takes_its_time(waiting: Shop) -> None:
     """Saleor counts it as covered; the end of the chain has the same reference (law 9)."""
     waiting.till.book[waiting.order_id] = [payment(waiting.order_id, "pending")]
@@ -81,6 +82,7 @@ async def test_the_bank_has_declined(waiting: Shop) -> None:
     assert "Insufficient funds [4009]" in (answer.message or "")
 
 
+@pytest.mark.law(11)
 @pytest.mark.parametrize("trouble", [BROKEN, Mute.HANGS_UP, Mute.IS_SILENT])
 async def test_a_gateway_that_does_not_answer_changes_nothing(waiting: Shop, trouble: Reply | Mute) -> None:
     async with waiting.impatient():
@@ -90,8 +92,8 @@ async def test_a_gateway_that_does_not_answer_changes_nothing(waiting: Shop, tro
     assert (await waiting.operation(Kind.CREATE)).state is State.INIT
 
 
+@pytest.mark.law(4)
 async def test_a_concluded_payment_is_answered_without_asking_the_gateway(waiting: Shop) -> None:
-    """Law 4."""
     waiting.till.book[waiting.order_id] = [payment(waiting.order_id)]
     first = await waiting.come_back()
     asked = waiting.till.looks
@@ -99,8 +101,9 @@ async def test_a_concluded_payment_is_answered_without_asking_the_gateway(waitin
     assert waiting.till.looks == asked == 1
 
 
+@pytest.mark.law(5)
 async def test_what_the_answer_carried_is_reported_only_when_saleor_must_have_read_it(waiting: Shop) -> None:
-    """Law 5: an answer can get lost; but a report that overtakes it would only be noise."""
+    """An answer can get lost; but a report that overtakes it would only be noise."""
     waiting.till.book[waiting.order_id] = [payment(waiting.order_id)]
     await waiting.come_back()
     await waiting.work()
@@ -111,6 +114,7 @@ async def test_what_the_answer_carried_is_reported_only_when_saleor_must_have_re
     assert waiting.amounts == amounts(charged=TOTAL)
 
 
+@pytest.mark.law(5)
 async def test_a_lost_answer_is_made_good_by_the_report(waiting: Shop) -> None:
     waiting.till.book[waiting.order_id] = [payment(waiting.order_id)]
     waiting.books.book_session = lambda *_: None  # type: ignore[method-assign] # Saleor reads no answer from now on
@@ -153,8 +157,9 @@ async def test_many_windows_of_one_shopper_come_to_the_same_end(waiting: Shop) -
     assert waiting.amounts == amounts(charged=TOTAL)
 
 
+@pytest.mark.law(2)
 async def test_who_comes_back_after_the_link_was_lost_is_told_to_try_again(shop: Shop) -> None:
-    """Law 2. Nobody can be sent to that page any more; that it is closed is nothing to wait for."""
+    """Nobody can be sent to that page any more; that it is closed is nothing to wait for."""
     shop.till.will(Mute.HANGS_UP)
     await shop.begin()
     shop.till.book[shop.order_id] = [payment(shop.order_id, "init")]

@@ -56,6 +56,7 @@ async def paid(shop: Shop) -> str:
     return order_id
 
 
+@pytest.mark.law(5)
 async def test_it_is_paid_and_saleor_is_told_nothing(shop: Shop) -> None:
     order_id = await begun(shop)
     sheet = await sheet_of(shop, order_id)
@@ -86,6 +87,7 @@ async def told_nothing(shop: Shop) -> None:
         assert (await session.exec(select(SaleorEvent))).all() == []
 
 
+@pytest.mark.law(1)
 async def test_it_is_journaled_before_the_gateway_is_asked(shop: Shop) -> None:
     states = []
 
@@ -97,6 +99,7 @@ async def test_it_is_journaled_before_the_gateway_is_asked(shop: Shop) -> None:
     assert states == [State.INTENT]
 
 
+@pytest.mark.law(4)
 async def test_the_same_wish_twice_is_one_payment(shop: Shop) -> None:
     shop.till.will(shop.till.page())
     trial = a_trial()

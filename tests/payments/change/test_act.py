@@ -1,4 +1,4 @@
-"""Staff, or Saleor itself, ask to charge, refund or cancel (laws of money, 1, 8, 9, 12)."""
+"""Staff, or Saleor itself, ask to charge, refund or cancel (laws of money, 1, 8, 9, 14)."""
 
 from decimal import Decimal
 
@@ -66,8 +66,9 @@ class TestCharge:
         assert reserved.amounts == amounts(authorized=TOTAL)
         assert reserved.transaction.actions == ["CANCEL", "CHARGE"]  # it can be tried again
 
+    @pytest.mark.law(9)
     async def test_the_bank_takes_its_time(self, reserved: Shop) -> None:
-        """Law 9: asked, pending and done are one chain under the gateway's id."""
+        """Asked, pending and done are one chain under the gateway's id."""
         reserved.till.will(said(operation("capture", reserved.order_id, TOTAL, "pending", named="capture-1")))
         answer = await reserved.staff("CHARGE", TOTAL)
         assert answer.dump() == {"pspReference": "capture-1"}
@@ -116,8 +117,9 @@ class TestCancel:
 
 
 class TestRefund:
+    @pytest.mark.law(9)
     async def test_several_parts_each_with_a_reference_of_its_own(self, paid: Shop) -> None:
-        """Law 9: of two refunds under one reference Saleor would swallow the second."""
+        """Of two refunds under one reference Saleor would swallow the second."""
         for number, part in enumerate(["100.00", "100.00", "369.50"]):
             paid.till.will(said(operation("refund", paid.order_id, part, named=f"refund-{number}")))
             answer = await paid.staff("REFUND", part, key=f"key-{number}")
@@ -149,8 +151,8 @@ class TestRefund:
         assert reserved.amounts == amounts(charged="1.00", refunded="299.00", canceled="269.50")
 
 
+@pytest.mark.law(1)
 async def test_when_the_call_arrives_the_intent_is_in_the_database(paid: Shop) -> None:
-    """Law 1."""
     seen: list[tuple[Kind, State, Decimal]] = []
 
     async def look_into_the_database(_: Heard) -> None:
@@ -165,9 +167,9 @@ async def test_when_the_call_arrives_the_intent_is_in_the_database(paid: Shop) -
 
 
 class TestRefusedBeforeAnything:
+    @pytest.mark.law(14)
     @pytest.mark.parametrize(("amount", "words"), [("0", "nothing is left to refund"), ("1.001", "two decimals")])
     async def test_what_is_no_amount_of_money(self, paid: Shop, amount: str, words: str) -> None:
-        """Law 14."""
         before = len((await paid.sheet()).operations)
         answer = await paid.staff("REFUND", amount)
         assert answer.result == "REFUND_FAILURE"
@@ -226,9 +228,8 @@ async def test_a_refusal_of_the_gateway_is_a_failure_with_a_reference(paid: Shop
     assert paid.books.reports[0].psp_reference == answer.psp_reference
 
 
+@pytest.mark.law(8)
 class TestTrustThenCompare:
-    """Law 8."""
-
     @pytest.mark.parametrize(
         "wrong",
         [
@@ -257,8 +258,9 @@ class TestTrustThenCompare:
 
 
 class TestFiscalMerchant:
+    @pytest.mark.law(1)
     async def test_the_products_are_in_the_row_before_they_are_in_the_call(self, shop: Shop) -> None:
-        """Law 1; and the account's present options do not change what a payment was made with."""
+        """The account's present options do not change what a payment was made with."""
         await shop.desk.accounts.change(shop.account.id, products=ProductsForm.FISCAL, receipt_delivery="sms")
         basket = {"lines": [line(1, "499.50", 3)], "shippingPrice": taxed("70.00"), "totalPrice": taxed(TOTAL)}
         shop.till.will(shop.till.page())

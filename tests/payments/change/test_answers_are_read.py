@@ -73,6 +73,7 @@ def refunds(shop: Shop, amount: str = "100.00", named: str = "refund-1", status:
     shop.till.will(said(operation("refund", shop.order_id, amount, status, named=named)))
 
 
+@pytest.mark.law(5)
 class TestTheAnswerGoesFirst:
     async def test_a_notification_that_comes_before_the_answer_is_told_after_it(self, paid: Shop) -> None:
         """Told before, it would be booked and not tied: the grant would be pending for ever."""
@@ -152,6 +153,7 @@ class TestTheAnswerGoesFirst:
         assert reserved.amounts == amounts(charged=TOTAL)
 
 
+@pytest.mark.law(9)
 class TestALostAnswer:
     @pytest.mark.parametrize("grant", [True, False])
     async def test_it_is_told_under_the_reference_that_saleors_request_has(self, paid: Shop, *, grant: bool) -> None:
@@ -221,6 +223,7 @@ class TestALostAnswer:
         assert paid.amounts == amounts(charged="469.50", refunded="100.00")
 
 
+@pytest.mark.law(4, 9)
 class TestAGrantIsPaidOutOnce:
     async def test_staff_ask_again_after_an_answer_that_broke_off(self, paid: Shop) -> None:
         """Whatever key it comes with: no money moves, and it is answered from the record under a fresh reference."""
@@ -323,6 +326,7 @@ class TestAGrantIsPaidOutOnce:
         assert paid.amounts == amounts(charged="369.50", refunded="200.00")
 
 
+@pytest.mark.law(4)
 class TestTwoAtTheSameMoment:
     async def test_of_other_amounts(self, paid: Shop) -> None:
         """Each webhook lists both requests: it is about the one of its own amount."""
@@ -375,6 +379,7 @@ class TestTwoAtTheSameMoment:
         assert paid.till.calls == ["refund"]
 
 
+@pytest.mark.law(9)
 async def test_a_crash_in_the_middle_of_an_answer(paid: Shop) -> None:
     """The process dies with the call on its way: the connection to Saleor breaks, and the look-up finds the refund."""
     granted = paid.books.grant(paid.transaction, Decimal(100))

@@ -97,9 +97,8 @@ class TestAnUnpaidPage:
         assert shop.till.calls == ["payment"]
 
 
+@pytest.mark.law(4)
 class TestTheSameWish:
-    """Law 4."""
-
     async def test_twice_is_one_operation(self, paid: Shop) -> None:
         paid.till.will(said(operation("refund", paid.order_id, "100.00")))
         first, second = await ask(paid, Kind.REFUND, "100.00"), await ask(paid, Kind.REFUND, "100.00")
@@ -137,8 +136,8 @@ class TestTheSameWish:
         assert paid.books.told == ["REFUND_SUCCESS"]
 
 
+@pytest.mark.law(1)
 async def test_when_the_call_arrives_the_intent_is_in_the_database(paid: Shop) -> None:
-    """Law 1."""
     seen: list[tuple[Kind, State, Decimal, str | None]] = []
 
     async def look_into_the_database(_: Heard) -> None:
@@ -153,8 +152,9 @@ async def test_when_the_call_arrives_the_intent_is_in_the_database(paid: Shop) -
 
 
 class TestWithSaleor:
+    @pytest.mark.law(3, 10)
     async def test_one_waits_for_the_other_and_each_counts_once(self, paid: Shop) -> None:
-        """Law 3; and a refund that was reported is not the one that Saleor has asked for, whatever their amounts."""
+        """A refund that was reported is not the one that Saleor has asked for, whatever their amounts."""
         paid.till.will(said(operation("refund", paid.order_id, "100.00", "pending", named="refund-1")))
         assert (await paid.staff("REFUND", "100.00")).result is None
         ours = await ask(paid, Kind.REFUND, "100.00")
@@ -179,6 +179,7 @@ class TestWithSaleor:
         await paid.later(minutes=1)
         assert paid.amounts == amounts(refunded=TOTAL)
 
+    @pytest.mark.law(10)
     async def test_what_is_being_done_is_not_offered_there(self, reserved: Shop) -> None:
         reserved.till.will(said(operation("capture", reserved.order_id, TOTAL, "pending", named="capture-1")))
         await ask(reserved, Kind.CAPTURE, TOTAL)
@@ -191,8 +192,8 @@ class TestWithSaleor:
         assert reserved.transaction.actions == ["CANCEL", "CHARGE"]
 
 
+@pytest.mark.law(2)
 async def test_an_outcome_that_is_not_known_is_found_and_told_once(paid: Shop) -> None:
-    """Law 2."""
     paid.till.will(BROKEN)
     assert (await ask(paid, Kind.REFUND, "100.00")).state is State.UNKNOWN
     paid.refunded("100.00", "refund-1")
@@ -249,10 +250,10 @@ async def ask_and_see(shop: Shop) -> dict[Kind, Decimal]:
     return {kind: step.amount for kind, step in possible(now).items()}
 
 
+@pytest.mark.law(14)
 @one_database
 @pytest.mark.parametrize("amount", ["0", "-1.00", "1.001", None])
 async def test_what_is_no_amount_of_money_is_refused(paid: Shop, amount: str | None) -> None:
-    """Law 14."""
     with pytest.raises(Refusal):
         await ask(paid, Kind.REFUND, amount)
     assert paid.till.heard == []

@@ -19,6 +19,7 @@ def void_in_the_portal(shop: Shop) -> None:
     shop.till.book[shop.order_id].append(operation("void", shop.order_id, "569.50", named="portal"))
 
 
+@pytest.mark.law(10)
 @pytest.mark.parametrize("answer", [WRONG_STATE, refused("No", "4150"), refused("No", "4139"), TOO_MUCH])
 async def test_a_charge_of_what_was_voided_in_the_portal(reserved: Shop, answer: Reply) -> None:
     """Saleor is told with the answer that nothing is left: it must not go on offering what is gone."""
@@ -35,6 +36,7 @@ async def test_a_charge_of_what_was_voided_in_the_portal(reserved: Shop, answer:
     assert reserved.till.looks == looks + 1
 
 
+@pytest.mark.law(10)
 async def test_a_refund_of_what_was_refunded_in_the_portal(paid: Shop) -> None:
     paid.refunded("500.00", "portal")
     paid.till.will(TOO_MUCH)
@@ -44,6 +46,7 @@ async def test_a_refund_of_what_was_refunded_in_the_portal(paid: Shop) -> None:
     assert paid.amounts == amounts(charged="69.50", refunded="500.00")
 
 
+@pytest.mark.law(10)
 async def test_a_refusal_is_no_other_operation_of_the_same_amount(paid: Shop) -> None:
     """The portal has refunded just what we ask for: ours was refused, and theirs counts as theirs."""
     paid.refunded("500.00", "portal")
@@ -54,6 +57,7 @@ async def test_a_refusal_is_no_other_operation_of_the_same_amount(paid: Shop) ->
     assert (ours.state, theirs.state, theirs.operation_id) == (State.FAILURE, State.SUCCESS, "portal")
 
 
+@pytest.mark.law(10)
 @pytest.mark.parametrize("trouble", [Mute.HANGS_UP, Reply(500), Reply(403, b"<html>")])
 async def test_if_it_cannot_be_looked_up_at_once_it_is_soon(reserved: Shop, trouble: Reply | Mute) -> None:
     void_in_the_portal(reserved)
@@ -64,6 +68,7 @@ async def test_if_it_cannot_be_looked_up_at_once_it_is_soon(reserved: Shop, trou
     assert reserved.amounts == amounts(authorized="0.00", canceled="569.50")
 
 
+@pytest.mark.law(2, 10)
 async def test_a_record_that_says_failure_for_the_same_reason(paid: Shop) -> None:
     paid.refunded("500.00", "portal")
     paid.till.will(said(operation("refund", paid.order_id, "100.00", "failure", named="ours", status_code="4139")))
@@ -94,6 +99,7 @@ def test_which_refusals_tell_of_others(error: Exception, acted: bool) -> None:
 
 
 class TestOneLookAfterEach:
+    @pytest.mark.law(10)
     async def test_what_the_portal_did_in_silence_is_found(self, paid: Shop) -> None:
         paid.refunded("100.00", "portal")
         looks = paid.till.looks
@@ -104,6 +110,7 @@ class TestOneLookAfterEach:
         assert paid.amounts == amounts(charged="449.50", refunded="120.00")
         assert paid.till.looks == looks + 1
 
+    @pytest.mark.law(10)
     async def test_it_is_one_and_no_more(self, paid: Shop) -> None:
         """Its price: one read for each capture, void, refund and cancellation, and none for anything else."""
         looks = paid.till.looks

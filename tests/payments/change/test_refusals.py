@@ -9,6 +9,8 @@ from tests.payments.books import amounts
 from tests.payments.shop import Shop
 from tests.payments.till import Reply, operation, refused, said
 
+pytestmark = pytest.mark.law(2)
+
 PAGE = Reply(403, b"<html><h1>403 Forbidden</h1></html>", (("Content-Type", "text/html"),))
 NOT_THE_GATEWAYS: dict[str, Callable[[str], Reply]] = {
     "a firewall's page": lambda _order: PAGE,

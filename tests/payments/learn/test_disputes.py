@@ -28,6 +28,7 @@ async def mark(shop: Shop) -> tuple[str, ...] | None:
     return await mark_looked_at(shop.desk, shop.installation.id, shop.order_id)
 
 
+@pytest.mark.law(10)
 async def test_the_bank_has_taken_the_money_back(paid: Shop) -> None:
     await paid.notify(dispute(paid, "success"))
     await paid.work()
@@ -47,6 +48,7 @@ async def test_the_bank_has_taken_the_money_back(paid: Shop) -> None:
     assert await whats(paid) == []
 
 
+@pytest.mark.law(10)
 async def test_one_that_is_open_is_shown_until_it_has_ended_and_cannot_be_refunded_meanwhile(paid: Shop) -> None:
     await paid.notify(dispute(paid, "pending", "100.00"))
     await paid.work()

@@ -33,6 +33,7 @@ async def inbox(shop: Shop) -> list[Notification]:
         return list((await session.exec(select(Notification).order_by(col(Notification.id)))).all())
 
 
+@pytest.mark.law(6)
 async def test_it_is_kept_before_it_is_processed(waiting: Shop) -> None:
     assert await waiting.notify(payment(waiting.order_id)) is Receipt.KEPT
     [kept] = await inbox(waiting)
@@ -46,6 +47,7 @@ async def test_it_is_kept_before_it_is_processed(waiting: Shop) -> None:
     assert waiting.amounts == amounts(charged=TOTAL)
 
 
+@pytest.mark.law(6)
 async def test_a_duplicate_is_recognised_by_its_content(waiting: Shop) -> None:
     record = payment(waiting.order_id)
     receipts = [await waiting.notify(record) for _ in range(3)]
@@ -58,6 +60,7 @@ async def test_a_duplicate_is_recognised_by_its_content(waiting: Shop) -> None:
     assert waiting.books.told == ["CHARGE_SUCCESS"]
 
 
+@pytest.mark.law(6)
 async def test_duplicates_at_the_same_moment(waiting: Shop) -> None:
     receipts = await at_once(*(waiting.notify(payment(waiting.order_id)) for _ in range(4)))
     assert sorted(receipt.name for receipt in receipts) == ["KEPT", "REPEATED", "REPEATED", "REPEATED"]
@@ -66,11 +69,13 @@ async def test_duplicates_at_the_same_moment(waiting: Shop) -> None:
 
 
 class TestAtTheDoor:
+    @pytest.mark.law(6)
     async def test_forged(self, waiting: Shop) -> None:
         form = signed(payment(waiting.order_id), "another-secret")
         assert await receive(waiting.desk, waiting.account.id, form) is Receipt.FORGED
         assert await inbox(waiting) == []
 
+    @pytest.mark.law(6)
     async def test_changed_on_the_way(self, waiting: Shop) -> None:
         genuine, other = signed(payment(waiting.order_id, "failure")), signed(payment(waiting.order_id))
         form = other.partition(b"&")[0] + b"&" + genuine.partition(b"&")[2]
@@ -126,6 +131,7 @@ async def test_an_order_that_is_not_ours_is_kept_and_left_alone(waiting: Shop) -
     assert waiting.books.reports == []
 
 
+@pytest.mark.law(6)
 async def test_an_order_of_another_account_cannot_be_spoken_for(waiting: Shop) -> None:
     """Whoever holds the keys of one point of sale must not be able to pay the orders of another."""
     other = await waiting.desk.accounts.add(
@@ -155,8 +161,9 @@ async def test_a_kind_of_operation_that_no_payment_has_is_left_alone(waiting: Sh
     assert (await waiting.operation(Kind.CREATE)).state is State.INIT
 
 
+@pytest.mark.law(6)
 async def test_processing_can_fail_and_is_done_again(waiting: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Law 6. Nothing of the failed attempt stays; the notification does."""
+    """Nothing of the failed attempt stays; the notification does."""
 
     def broken(*_: object) -> None:
         raise RuntimeError("the disk is full")
@@ -177,9 +184,8 @@ async def test_processing_can_fail_and_is_done_again(waiting: Shop, monkeypatch:
     assert waiting.amounts == amounts(charged=TOTAL)
 
 
+@pytest.mark.law(7)
 class TestForwardOnly:
-    """Law 7."""
-
     @pytest.mark.parametrize("order", [tuple(order) for order in permutations(["init", "pending", "success"])])
     async def test_whatever_the_order_in_which_they_come(self, waiting: Shop, order: tuple[str, ...]) -> None:
         for status in order:
@@ -202,6 +208,7 @@ class TestForwardOnly:
         assert f"said {first} first and now says {then}" in ((await waiting.sheet()).payment.problem or "")
         assert waiting.amounts == before
 
+    @pytest.mark.law(10)
     async def test_the_word_of_the_capture_can_come_before_that_of_the_reservation(self, shop: Shop) -> None:
         shop.till.will(shop.till.page())
         await shop.begin(flow="AUTHORIZATION")
@@ -213,9 +220,8 @@ class TestForwardOnly:
         assert shop.transaction.actions == ["REFUND"]
 
 
+@pytest.mark.law(8)
 class TestTrustThenCompare:
-    """Law 8."""
-
     @pytest.mark.parametrize(
         ("wrong", "words"),
         [
@@ -288,6 +294,7 @@ async def test_notifications_during_an_unknown_creation(shop: Shop) -> None:
     assert (await shop.come_back()).result == "CHARGE_SUCCESS"
 
 
+@pytest.mark.law(8)
 async def test_the_amount_that_was_asked_is_compared_also_where_the_shopper_may_change_it(shop: Shop) -> None:
     """`processed_amount` is the one that may differ; `amount` is what the payment was made for."""
     shop.till.will(shop.till.page())

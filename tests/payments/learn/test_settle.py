@@ -36,6 +36,7 @@ async def waiting(shop: Shop) -> Shop:
 
 
 class TestARefundOfWhichNobodyKnows:
+    @pytest.mark.law(2)
     async def test_as_long_as_look_ups_fail_nothing_is_concluded(self, shop: Shop) -> None:
         """Only a look-up that shows nothing says something; one that fails says nothing."""
         await shop.paid()
@@ -49,6 +50,7 @@ class TestARefundOfWhichNobodyKnows:
 
 
 class TestAPageOfWhichNobodyHasTheLink:
+    @pytest.mark.law(2)
     async def test_its_page_is_found_without_its_link_and_closed(self, lost: Shop) -> None:
         lost.till.book[lost.order_id] = [payment(lost.order_id, "init")]
         lost.till.will(said([payment(lost.order_id, "failure", status_code="6007")]))
@@ -81,6 +83,7 @@ class TestAPageOfWhichNobodyHasTheLink:
         assert (await lost.operation(Kind.CREATE)).state is State.FAILURE
 
 
+@pytest.mark.law(1)
 class TestAnIntentWithoutAnEnd:
     """The process died around the call (law 1): what it meant to do stands in the row, and is looked up."""
 
@@ -173,8 +176,9 @@ class TestAPageThatNobodyPaysOn:
         assert waiting.books.told == ["INFO", "CHARGE_FAILURE"]
         assert waiting.till.calls == ["payment", "cancel"]
 
+    @pytest.mark.law(2)
     async def test_whoever_pays_after_the_end_has_paid(self, waiting: Shop) -> None:
-        """Law 2: that it was over was our own conclusion."""
+        """That it was over was our own conclusion."""
         waiting.till.will(*[refused("Invalid operation", "4150")] * 20)
         await waiting.later(hours=3)
         assert waiting.books.told == ["INFO", "CHARGE_FAILURE"]
@@ -214,8 +218,9 @@ class TestPolling:
         assert waiting.books.told == ["INFO", "INFO"]
 
 
+@pytest.mark.law(10)
 class TestOthersActToo:
-    """Law 10: the merchant portal, or an automatic capture."""
+    """The merchant portal, or an automatic capture."""
 
     async def test_a_refund_in_the_portal_is_found_and_told(self, shop: Shop) -> None:
         await shop.paid()
@@ -243,6 +248,7 @@ class TestOthersActToo:
         assert shop.amounts == amounts(canceled=TOTAL)
         assert shop.transaction.actions == []
 
+    @pytest.mark.law(9)
     async def test_a_capture_of_the_same_amount_as_ours_in_flight_is_ours(self, shop: Shop) -> None:
         """It is bound, not counted twice; and it keeps the reference that Saleor knows it by (law 9)."""
         await shop.paid("AUTHORIZATION")
@@ -264,8 +270,8 @@ class TestOthersActToo:
         assert sorted(shop.books.told) == ["REFUND_FAILURE", "REFUND_SUCCESS"]
         assert shop.amounts == amounts(charged="539.50", refunded="30.00")
 
+    @pytest.mark.law(3)
     async def test_what_the_portal_has_in_flight_makes_ours_wait(self, shop: Shop) -> None:
-        """Law 3."""
         await shop.paid()
         await shop.notify(operation("refund", shop.order_id, "30.00", "pending", named="portal-1"))
         await shop.work()
@@ -277,13 +283,13 @@ class TestOthersActToo:
         assert shop.till.calls == ["refund"]
         assert shop.amounts == amounts(charged="439.50", refunded="130.00")
 
+    @pytest.mark.law(8)
     @pytest.mark.parametrize(
         "wrong", [{"amount": Decimal("1.005")}, {"amount": 0}, {"amount": -5}, {"currency": "USD"}, {"pos_id": "other"}]
     )
     async def test_what_cannot_be_right_is_a_problem_and_blocks_nothing(
         self, shop: Shop, wrong: dict[str, object]
     ) -> None:
-        """Law 8."""
         await shop.paid()
         await shop.notify(operation("refund", shop.order_id, "30.00", named="portal-1") | wrong)
         await shop.work()
@@ -313,8 +319,9 @@ async def test_a_settled_operation_is_not_looked_up(waiting: Shop) -> None:
     assert waiting.till.looks == before
 
 
+@pytest.mark.law(3)
 async def test_an_operation_that_waits_is_not_sent_out_of_turn(shop: Shop) -> None:
-    """Law 3. However its look came to be due: as long as another one is in flight, it waits."""
+    """However its look came to be due: as long as another one is in flight, it waits."""
     await shop.paid()
     shop.till.will(Mute.HANGS_UP)
     await shop.staff("REFUND", "1.00", "first")

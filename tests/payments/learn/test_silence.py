@@ -8,6 +8,8 @@ from tests.payments.books import amounts
 from tests.payments.shop import TOTAL, Shop
 from tests.payments.till import Mute, Reply, operation, payment, said
 
+pytestmark = pytest.mark.law(2)
+
 
 async def test_a_refund_is_not_given_up_while_the_gateway_does_not_even_show_the_payment(paid: Shop) -> None:
     """A look-up that knows nothing of an order that was paid says nothing of its refund either."""

@@ -87,8 +87,8 @@ def test_a_decline_has_the_gateways_code_and_words_for_the_shopper() -> None:
     assert session_answer(sheet, PAGE).data == {"errors": [{"code": "4009", "message": "Not enough money."}]}
 
 
+@pytest.mark.law(8)
 def test_what_was_really_paid_is_answered_as_success() -> None:
-    """Law 8."""
     sheet = a_sheet(Flow.CHARGE, State.SUCCESS)
     sheet.create.amount = Decimal("80.00")
     assert session_answer(sheet, PAGE).amount == Decimal("80.00")
@@ -101,8 +101,9 @@ def test_what_is_answered_as_success_says_what_is_possible_next() -> None:
     )
 
 
+@pytest.mark.law(9)
 def test_an_open_operation_without_a_reference_cannot_be_answered() -> None:
-    """Law 9: it would be answered under one name now and reported under another later."""
+    """It would be answered under one name now and reported under another later."""
     operation = an_operation(Kind.REFUND, State.UNKNOWN)
     with pytest.raises(ValueError, match="reference"):
         action_answer(a_sheet(Flow.CHARGE, State.SUCCESS, operation), operation, AvailableAction.REFUND, PAGE)

@@ -125,9 +125,9 @@ def both_ledgers_agree(sheet: Sheet, transaction: Transaction) -> None:
     assert sorted(transaction.actions) == sorted(action.value for action in standing.actions)
 
 
+@pytest.mark.law(7, 10)
 @given(data=st.data(), history=histories())
 def test_the_order_in_which_the_gateway_speaks_does_not_matter(data: st.DataObject, history: History) -> None:
-    """Laws 7 and 10."""
     in_order = a_sheet(history.flow, State.INIT)
     for word in history.words:
         apply(in_order, POS, [word], posting())
@@ -151,13 +151,14 @@ def test_the_order_in_which_the_gateway_speaks_does_not_matter(data: st.DataObje
         both_ledgers_agree(sheet, transaction)
 
 
+@pytest.mark.law(9, 10)
 @given(
     data=st.data(), history=histories(), state=st.sampled_from([State.INTENT, State.UNKNOWN]), given_up=st.booleans()
 )
 def test_an_operation_of_ours_in_flight_is_bound_wherever_its_word_comes(
     data: st.DataObject, history: History, state: State, given_up: bool
 ) -> None:
-    """Law 10: bound, never counted twice; under the reference that Saleor knows (law 9), even after we had given up."""
+    """Bound, never counted twice; under the reference that Saleor knows, even after we had given up."""
     secondary = [word for word in history.words if word.kind is not Kind.CREATE]
     if not secondary:
         return
@@ -178,6 +179,7 @@ def test_an_operation_of_ours_in_flight_is_bound_wherever_its_word_comes(
     assert not any(event.psp_reference == meant.gateway_id for event in sheet.events)
 
 
+@pytest.mark.law(8)
 @given(
     history=histories(),
     wrong=st.sampled_from(
@@ -185,7 +187,7 @@ def test_an_operation_of_ours_in_flight_is_bound_wherever_its_word_comes(
     ),
 )
 def test_nothing_that_does_not_agree_is_ever_a_success(history: History, wrong: dict[str, object]) -> None:
-    """Law 8: whatever is wrong with every word, Saleor's amounts stay as they are, and nothing is left in flight."""
+    """Whatever is wrong with every word, Saleor's amounts stay as they are, and nothing is left in flight."""
     sheet = a_sheet(history.flow, State.INIT)
     for word in history.words:
         apply(sheet, POS, [replace(word, **wrong)], posting())  # type: ignore[arg-type] # fields of Seen
@@ -212,6 +214,7 @@ def test_what_is_offered_is_possible(history: History) -> None:
                     step_for(action, amount or CENT, standing)
 
 
+@pytest.mark.law(10)
 @given(part=st.integers(1, 9999))
 def test_what_is_captured_and_what_is_released_sum_to_what_was_reserved(part: int) -> None:
     captured = part * CENT
@@ -236,9 +239,8 @@ def test_a_second_capture_by_others_releases_nothing_twice() -> None:
     assert [event.amount for event in sheet.events if event.type == "CANCEL_SUCCESS"] == [Decimal("70.00")]
 
 
+@pytest.mark.law(10)
 class TestWhoseRecordItIs:
-    """Law 10."""
-
     def test_the_operation_with_its_id_before_one_with_its_amount(self) -> None:
         open_one = an_operation(Kind.REFUND, State.UNKNOWN)
         named = an_operation(Kind.REFUND, State.PENDING, operation_id="refund-1")
@@ -275,8 +277,8 @@ class TestWhoseRecordItIs:
 
 
 class TestOurOwnConclusions:
+    @pytest.mark.law(7)
     def test_gives_way_to_what_the_gateway_has_said_meanwhile(self) -> None:
-        """Law 7."""
         refund = an_operation(Kind.REFUND, State.SUCCESS, operation_id="refund-1", psp_reference="refund-1")
         sheet = a_sheet(Flow.CHARGE, State.SUCCESS, refund)
         for state in (State.UNKNOWN, State.FAILURE):
@@ -314,8 +316,8 @@ class TestOurOwnConclusions:
         conclude(sheet, sheet.create, State.FAILURE, posting(), message="no trace", inferred=True)
         assert cancel.state is State.UNKNOWN
 
+    @pytest.mark.law(3)
     def test_the_next_one_that_waits_is_woken_when_the_first_has_ended(self) -> None:
-        """Law 3."""
         first, second, third = (an_operation(Kind.REFUND, state, Decimal(amount)) for state, amount in (
             (State.UNKNOWN, "10.00"), (State.WAITING, "20.00"), (State.WAITING, "30.00")
         ))  # fmt: skip
@@ -327,8 +329,8 @@ class TestOurOwnConclusions:
 
 
 class TestEvents:
+    @pytest.mark.law(5)
     def test_what_the_answer_carries_waits_until_saleor_must_have_read_it(self) -> None:
-        """Law 5."""
         refund = an_operation(Kind.REFUND, State.INTENT)
         sheet = a_sheet(Flow.CHARGE, State.SUCCESS, refund)
         apply(sheet, POS, [seen(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], posting(refund.id))

@@ -129,6 +129,7 @@ def test_the_books_never_promise_more_than_there_is(flow: Flow, state: State, ot
     assert (REFUND in now.actions) is (now.refundable > 0)
 
 
+@pytest.mark.law(3, 14)
 @given(
     flow=st.sampled_from(list(Flow)),
     state=st.sampled_from(list(State)),
@@ -139,7 +140,7 @@ def test_the_books_never_promise_more_than_there_is(flow: Flow, state: State, ot
 def test_a_step_is_always_within_what_is_possible(
     flow: Flow, state: State, others: list[Operation], action: AvailableAction, amount: Decimal
 ) -> None:
-    """Laws 3 and 12, for every balance and every amount."""
+    """For every balance and every amount."""
     now = balance(flow, [create(state), *others])
     step = step_or_refusal(action, amount, now)
     if isinstance(step, RefusalCode):
@@ -158,10 +159,10 @@ def test_a_step_is_always_within_what_is_possible(
     assert step.amount == step.amount.quantize(Decimal("0.01"))
 
 
+@pytest.mark.law(14)
 @pytest.mark.parametrize("action", [CHARGE, REFUND])
 @pytest.mark.parametrize(("amount", "words"), [("0", "nothing is"), ("-1", "nothing is"), ("0.001", "two decimals")])
 def test_what_is_no_amount_of_money_is_refused(action: AvailableAction, amount: str, words: str) -> None:
-    """Law 14."""
     now = balance(Flow.CHARGE, [create(State.SUCCESS)])
     with pytest.raises(Refusal, match=words) as refused:
         step_for(action, Decimal(amount), now)

@@ -1,4 +1,4 @@
-"""The one mapper: what follows from the gateway's word (laws of money, 7, 8, 12). Pure."""
+"""The one mapper: what follows from the gateway's word (laws of money, 7, 8, 14). Pure."""
 
 from decimal import Decimal
 from typing import Any
@@ -38,9 +38,10 @@ def test_saleor_hears_nothing_of_the_way_there(kind: Kind, flow: Flow, state: St
     assert event_of(kind, flow, state) is None
 
 
+@pytest.mark.law(7)
 @given(kind=kinds, before=states, after=said_states, inferred=st.booleans())
 def test_forward_only(kind: Kind, before: State, after: State, inferred: bool) -> None:
-    """Law 7. Only our own conclusion from silence is ever taken back."""
+    """Only our own conclusion from silence is ever taken back."""
     inferred = inferred and before is State.FAILURE
     verdict = judge(known(kind, before, inferred=inferred), seen(kind, after))
     if verdict.state is not None:
@@ -53,11 +54,12 @@ def test_forward_only(kind: Kind, before: State, after: State, inferred: bool) -
         assert (verdict.problem is not None) is (after.final and after is not before)
 
 
+@pytest.mark.law(8)
 @given(kind=kinds, before=states, amount=amounts, paid=st.none() | amounts, other=st.sampled_from(["", "pos", "order"]))
 def test_a_success_says_what_was_asked_or_what_was_paid_and_nothing_else(
     kind: Kind, before: State, amount: Decimal, paid: Decimal | None, other: str
 ) -> None:
-    """Law 8, over all amounts that a gateway could name."""
+    """Over all amounts that a gateway could name."""
     more: dict[str, Any] = {"pos": {"pos_id": "another"}, "order": {"order_id": "another"}}.get(other, {})
     verdict = judge(known(kind, before), seen(kind, State.SUCCESS, amount, paid=paid, **more))
     if verdict.event is not None:

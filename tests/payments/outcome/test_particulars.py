@@ -140,6 +140,7 @@ class TestWhereverItComesFrom:
         assert (await kept(paid, Kind.REFUND)).receipt_url == receipt
 
 
+@pytest.mark.law(7)
 async def test_a_fee_that_comes_late_is_added_and_moves_nothing(paid: Shop) -> None:
     """Law 7 is about states: what explains a final operation may still come."""
     await paid.notify(payment(paid.order_id, **FEES))
@@ -158,8 +159,9 @@ async def test_a_record_from_further_back_only_fills_in(paid: Shop) -> None:
     assert (told.eci, told.payway, told.bank) == ("05", "cc", "Privat")
 
 
+@pytest.mark.law(8)
 async def test_staff_are_helped_to_find_a_payment_that_does_not_agree(shop: Shop) -> None:
-    """Law 8: it is no success, but whoever compares it with the merchant portal needs its names."""
+    """It is no success, but whoever compares it with the merchant portal needs its names."""
     shop.till.will(shop.till.page())
     await shop.begin()
     await shop.notify(payment(shop.order_id, amount="1.00", gateway_order_id="acquirer-1"))

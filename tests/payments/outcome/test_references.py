@@ -71,8 +71,8 @@ def named(token: uuid.UUID) -> str:
     return base64.b64encode(f"TransactionItem:{token}".encode()).decode()
 
 
+@pytest.mark.law(9)
 def test_a_new_reference_is_like_no_other() -> None:
-    """Law 9."""
     assert len({new_reference("refund") for _ in range(1000)}) == 1000
 
 

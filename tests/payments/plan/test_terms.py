@@ -43,9 +43,9 @@ def planned(account: MerchantAccount | None = None, **said: Any) -> HostedPlan:
     return plan_hosted(event, account or an_account(), Addresses("https://pay.example.com"), SALEOR)
 
 
+@pytest.mark.law(14)
 @given(amount=st.decimals(min_value="-10", max_value="100000", places=3))
 def test_exactly_the_amounts_of_money_are_taken(amount: Decimal) -> None:
-    """Law 14."""
     good = amount > 0 and amount * 100 % 1 == 0
     if good:
         check_amount(amount)

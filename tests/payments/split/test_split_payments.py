@@ -68,6 +68,7 @@ class TestPaying:
         assert asked.body["method"] == "auth"
         assert shares(asked.body["split"]) == SHARES
 
+    @pytest.mark.law(1)
     async def test_when_the_call_arrives_the_shares_are_in_the_database(self, market: Shop) -> None:
         seen = []
 
@@ -156,6 +157,7 @@ class TestRefunding:
 
 
 class TestWaiting:
+    @pytest.mark.law(3)
     async def test_shares_are_made_anew_when_the_turn_comes(self, sold: Shop) -> None:
         """A mug is granted while a refund of unknown outcome is open. That one fails, and the potter has all again."""
         sold.till.will(Mute.HANGS_UP)
