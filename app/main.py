@@ -16,6 +16,7 @@ import structlog
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
+from app import DISTRIBUTION
 from app.dashboard.framing import ANY_DASHBOARD
 from app.dashboard.order.widget import ORDER_WIDGET, OrderWidget
 from app.dashboard.parts import create_parts
@@ -48,7 +49,6 @@ from app.static import static_files
 from app.worker.loop import Worker
 
 MANIFEST = Path(__file__).parent.parent / "manifest"
-DISTRIBUTION = "saleor-gateway"
 
 log = structlog.get_logger(__name__)
 

@@ -13,6 +13,7 @@ from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app.dashboard.framing import frame_ancestors_directive
+from app.errors import SettingsError
 from app.ledger.database import async_url
 from app.ledger.private_files import make_private_folder
 from app.ledger.vault import Vault, VaultError, create_key_file, read_keys
@@ -21,10 +22,6 @@ from app.saleor.addresses import AllowList
 from app.validation import found_wrong
 
 PREFIX = "APP_"
-
-
-class SettingsError(Exception):
-    """A setting is wrong; the message names it and says what to do, in one line."""
 
 
 class Settings(BaseSettings):

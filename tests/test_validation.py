@@ -10,10 +10,11 @@ import pytest
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from app.dashboard.translation import translation
+from app.errors import SettingsError
 from app.payments.plan.storefront import read_data
 from app.payments.refusal import Refusal
 from app.payments.split.rules import RulesError, read_rules
-from app.settings import SettingsError, read_settings
+from app.settings import read_settings
 from app.validation import found_wrong
 
 LIBRARY = re.compile(

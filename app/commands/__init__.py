@@ -1,1 +1,1 @@
-"""What an operator can say in a terminal: one module a subject, put together in ``app.cli``."""
+"""What an operator can say in a terminal: one module a subject, listed in ``app.cli``."""

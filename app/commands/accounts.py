@@ -5,10 +5,6 @@ from typing import Annotated
 import typer
 
 from app.commands import account_flags as flags
-from app.commands.account_add import add
-from app.commands.account_set import change
-from app.commands.account_split import split
-from app.commands.account_try import try_account
 from app.commands.account_view import as_facts, as_table, finding_to_json, lacks_in_words, to_json
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_account
@@ -18,14 +14,7 @@ from app.payments.accounts.check import Finding, check
 from app.payments.accounts.overview import AccountView, view, views
 from app.payments.desk import Desk
 
-commands = typer.Typer(help="Merchant accounts: points of sale at the gateway, with their keys.", no_args_is_help=True)
-commands.command("add")(add)
-commands.command("set")(change)
-commands.command("split")(split)
-commands.command("try")(try_account)
 
-
-@commands.command("list")
 def show_accounts(as_json: AsJson = False) -> None:
     """Show all merchant accounts."""
     found = at_desk(views)
@@ -41,7 +30,6 @@ def show_accounts(as_json: AsJson = False) -> None:
         show(as_table(each for each in found if each.saleor == saleor))
 
 
-@commands.command("show")
 def show_account(account: flags.Account, as_json: AsJson = False) -> None:
     """Show everything about one account but its secrets."""
 
@@ -55,7 +43,6 @@ def show_account(account: flags.Account, as_json: AsJson = False) -> None:
         show(as_facts(found))
 
 
-@commands.command("check")
 def check_accounts(
     account: Annotated[
         str | None,
@@ -85,7 +72,6 @@ def check_accounts(
         raise typer.Exit(1)
 
 
-@commands.command("remove")
 def remove(
     account: flags.Account,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether you are sure.")] = False,

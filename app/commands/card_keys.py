@@ -15,8 +15,6 @@ from app.payments.cards.keys import GRACE, OFFERED_FOR, outdated_among
 from app.payments.cards.keys import rotate as rotated
 from app.payments.desk import Desk
 
-commands = typer.Typer(help="The keys for which storefronts encrypt cards.", no_args_is_help=True)
-
 Saleor = Annotated[str | None, typer.Option("--saleor", metavar="URL", help="Of which Saleor, if several.")]
 
 _NONE = (
@@ -24,7 +22,6 @@ _NONE = (
 )
 
 
-@commands.command("list")
 def show_keys(as_json: AsJson = False) -> None:
     """Show the card keys of all stores, which of them is offered, and until when."""
 
@@ -54,7 +51,6 @@ def _states(newest_first: Sequence[CardKey], now: datetime) -> list[tuple[CardKe
     return list(zip(newest_first, ["offered", *words[1:]], _ends(newest_first), strict=True)) if newest_first else []
 
 
-@commands.command("rotate")
 def rotate(
     *,
     saleor: Saleor = None,

@@ -16,8 +16,6 @@ from app.payments.accounts.overview import views
 from app.payments.desk import Desk
 from app.settings import read_settings
 
-commands = typer.Typer(help="Which merchant account takes the money of which sales channel.", no_args_is_help=True)
-
 Channel = Annotated[
     str,
     typer.Argument(metavar="CHANNEL", help="The channel's slug, as the Saleor Dashboard shows it.", show_default=False),
@@ -45,7 +43,6 @@ class Route:
         }
 
 
-@commands.command("map")
 def map_channel(channel: Channel, account: flags.Account, as_json: AsJson = False) -> None:
     """Let an account take the money of a channel, instead of the one that did if there is one."""
     if not is_slug(channel):
@@ -73,7 +70,6 @@ def map_channel(channel: Channel, account: flags.Account, as_json: AsJson = Fals
         warn(f"that account is switched off: saleor-gateway accounts set {mapped.account} --enable")
 
 
-@commands.command("list")
 def show_channels(as_json: AsJson = False) -> None:
     """Show which channels have an account. Payments are offered in no other."""
     routes = at_desk(_routes)
@@ -90,7 +86,6 @@ def show_channels(as_json: AsJson = False) -> None:
     show(shown)
 
 
-@commands.command("check")
 def check_channels(saleor: flags.Saleor = None, as_json: AsJson = False) -> None:
     """Ask a Saleor for its channels, and show what each lacks. The exit status is 1 when shoppers can pay in none."""
 
@@ -114,7 +109,6 @@ def check_channels(saleor: flags.Saleor = None, as_json: AsJson = False) -> None
         raise typer.Exit(1)
 
 
-@commands.command("unmap")
 def unmap_channel(channel: Channel, saleor: flags.Saleor = None, as_json: AsJson = False) -> None:
     """Offer payments in a channel no longer. Payments that were begun are finished."""
 

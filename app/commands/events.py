@@ -14,10 +14,7 @@ from app.ledger.tables import EventState, Payment, SaleorEvent
 from app.payments.desk import Desk
 from app.payments.learn.retry import tell_again
 
-commands = typer.Typer(help="What Saleor is told, and what it has refused.", no_args_is_help=True)
 
-
-@commands.command("list")
 def show_events(
     waiting: Annotated[bool, typer.Option("--waiting", help="Only those that Saleor has not taken yet.")] = False,
     refused: Annotated[bool, typer.Option("--refused", help="Only those that Saleor has refused for good.")] = False,
@@ -54,7 +51,6 @@ def show_events(
     show(shown)
 
 
-@commands.command("retry")
 def retry(
     events: Annotated[
         list[int] | None, typer.Argument(metavar="[EVENT]...", help="Numbers of events.", show_default=False)

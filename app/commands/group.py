@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from app.commands.terminal import complain
-from app.settings import SettingsError
+from app.errors import SettingsError
 
 
 class OperatorGroup(TyperGroup):

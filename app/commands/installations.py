@@ -17,10 +17,7 @@ from app.payments.accounts.overview import views
 from app.payments.desk import Desk
 from app.saleor.dashboard_address import read_dashboard_address
 
-commands = typer.Typer(help="The Saleors that have installed the app.", no_args_is_help=True)
 
-
-@commands.command("list")
 def show_installations(as_json: AsJson = False) -> None:
     """Show which Saleors have installed the app, and whether they know it."""
 
@@ -46,7 +43,6 @@ def show_installations(as_json: AsJson = False) -> None:
     show(shown)
 
 
-@commands.command("set")
 def set_installation(
     *,
     saleor: Annotated[
@@ -85,7 +81,6 @@ def set_installation(
     say(f"The Dashboard of {changed.saleor_api_url} is at {dashboard_of(changed) or 'an address that is not known'}.")
 
 
-@commands.command("move")
 def move_installation(
     old: Annotated[str, typer.Argument(metavar="OLD", help="The address that the Saleor had.")],
     new: Annotated[str, typer.Argument(metavar="NEW", help="The one that it has, where the app is installed anew.")],

@@ -7,7 +7,6 @@ import typer
 from rich.text import Text
 
 from app.commands.failure import CommandFailed
-from app.commands.looking import notifications_looked_at
 from app.commands.opening import at_desk
 from app.commands.terminal import AsJson, moment, plain, say, show, show_json, table
 from app.ledger.search import notifications_page
@@ -15,15 +14,10 @@ from app.ledger.tables import Notification
 from app.payments.desk import Desk
 from app.payments.learn.notify import UNMATCHED, digest
 
-commands = typer.Typer(help="What the gateway has notified, and what came of it.", no_args_is_help=True)
-
-commands.command("looked-at")(notifications_looked_at)
-
 Failed = Annotated[bool, typer.Option("--failed", help="Only those that could not be digested.")]
 Unmatched = Annotated[bool, typer.Option("--unmatched", help="Only those of orders that are not ours.")]
 
 
-@commands.command("list")
 def show_notifications(
     failed: Failed = False,
     unmatched: Unmatched = False,
@@ -55,7 +49,6 @@ def show_notifications(
     show(shown)
 
 
-@commands.command("replay")
 def replay(
     numbers: Annotated[
         list[int] | None, typer.Argument(metavar="[NUMBER]...", help="Numbers of notifications.", show_default=False)

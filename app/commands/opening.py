@@ -14,6 +14,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
 
 from app.commands.failure import CommandFailed
+from app.errors import SettingsError
 from app.ledger.accounts import AccountError
 from app.ledger.database import is_sqlite
 from app.ledger.errors import CommitUnknownError, DatabaseError
@@ -21,7 +22,7 @@ from app.ledger.migrate import current_revision, migrate, newest_revision
 from app.ledger.vault import VaultError
 from app.main import open_desk
 from app.payments.desk import Desk
-from app.settings import PREFIX, Settings, SettingsError, read_settings
+from app.settings import PREFIX, Settings, read_settings
 
 T = TypeVar("T")
 

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 from rich.console import Console
 from rich.table import Table
 
+from app.sandbox.server import serve
 from app.sandbox.settings import DEFAULT_PORT, Behaviour, PointOfSale, SandboxSettings
 
 _STANDARD = PointOfSale()
@@ -38,8 +39,6 @@ def sandbox(  # noqa: PLR0917 - typer makes an option of each
     lifetime: Annotated[float, typer.Option(help="Seconds a payment page lives by default.")] = 3600.0,
 ) -> None:
     """Start a gateway of your own: no account, no money, nothing leaves this machine."""
-    from app.sandbox.server import serve  # noqa: PLC0415 - operators' commands need not wait for it
-
     behaviour = Behaviour(
         amount_endings=amount_endings,
         settle_after=timedelta(seconds=settle_after),

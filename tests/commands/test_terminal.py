@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.cli import cli
+from app.commands.deferred import Deferred
 from app.commands.terminal import plain
 from app.ledger.tables import Kind, MerchantAccount, State
 from app.payments.desk import Desk
@@ -82,7 +83,9 @@ async def test_a_group_alone_shows_what_it_can(shell: Shell, desk: Desk) -> None
 
 
 def test_no_command_takes_a_secret_as_an_argument() -> None:
-    for path, options in _options(typer.main.get_command(cli), ()):
+    found = _options(typer.main.get_command(cli), ())
+    assert "--pos-id" in dict(found)["accounts", "add"]
+    for path, options in found:
         if path[:1] in {("sandbox",), ("demo",)}:  # their keys are made up and open nothing
             continue
         for option in options:
@@ -91,7 +94,8 @@ def test_no_command_takes_a_secret_as_an_argument() -> None:
 
 def _options(command: object, path: tuple[str, ...]) -> list[tuple[tuple[str, ...], list[str]]]:
     """Return every command with its options. Typer has no public name for what it makes of a function."""
-    found = [(path, [name for each in getattr(command, "params", []) for name in each.opts if name.startswith("--")])]
+    loaded = command.load() if isinstance(command, Deferred) else command
+    found = [(path, [name for each in getattr(loaded, "params", []) for name in each.opts if name.startswith("--")])]
     for name, inner in getattr(command, "commands", {}).items():
         found += _options(inner, (*path, name))
     return found

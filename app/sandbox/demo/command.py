@@ -11,6 +11,7 @@ import typer
 
 from app.sandbox.demo.as_json import JsonTeller
 from app.sandbox.demo.on_terminal import TerminalTeller, standard_console
+from app.sandbox.demo.performance import perform
 from app.sandbox.demo.telling import Teller
 
 
@@ -29,8 +30,6 @@ def demo(
     ] = False,
 ) -> None:
     """Play a whole payment on this machine: a Saleor, a gateway and the app; no account, no money."""
-    from app.sandbox.demo.performance import perform  # noqa: PLC0415 - operators' commands need not wait for it
-
     with _folder(keep) as folder:
         teller: Teller = JsonTeller() if as_json else TerminalTeller(standard_console())
         status = asyncio.run(perform(folder, teller, once=once, free_ports=free_ports))

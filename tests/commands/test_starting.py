@@ -1,0 +1,155 @@
+"""The command line starts at once: help, version and completion import nothing of the app."""
+
+import asyncio
+import inspect
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from app.cli import COMMANDS
+from app.commands.deferred import Command, Group
+from tests.commands.test_processes import clean
+
+# The app's own modules that take long to import bring these in, or would: a browser is for tests only.
+HEAVY = {
+    "alembic", "asyncio", "cryptography", "fastapi", "gql", "graphql", "httpx2", "jinja2", "playwright", "psycopg",
+    "pydantic_settings", "sqlalchemy", "sqlmodel", "starlette", "structlog", "uvicorn",
+}  # fmt: skip
+OF_THE_APP = {"app", "app.cli", "app.errors", "app.saleor", "app.saleor.wire"}
+
+# Prints what was imported when the program ends, whatever way it ends.
+LISTING = """
+import atexit, sys
+atexit.register(lambda: print(*sys.modules, file=sys.stderr))
+from app.cli import main
+sys.argv = ["saleor-gateway", *sys.argv[1:]]
+main()
+"""
+
+# What bash has in the environment when somebody presses Tab behind these words.
+COMPLETING = {
+    "_SALEOR_GATEWAY_COMPLETE": "complete_bash",
+    "COMP_WORDS": "saleor-gateway payments re",
+    "COMP_CWORD": "2",
+}
+
+
+async def imported(*words: str, **environment: str) -> tuple[int, str, set[str]]:
+    """Run a command in a process; return its status, its output, and the names of all that it imported."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", LISTING, *words),
+        env=clean(environment), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    out, err = await process.communicate()
+    return process.returncode or 0, out.decode(), set(err.decode().split())
+
+
+@pytest.mark.parametrize(
+    ("words", "environment", "status", "shown"),
+    [
+        (("--help",), {}, 0, "Serve the app"),
+        (("--version",), {}, 0, "saleor-gateway "),
+        ((), {}, 2, "Serve the app"),
+        (("payments", "--help"), {}, 0, "Give back what was charged"),
+        (("paymnts",), {}, 2, ""),
+        ((), COMPLETING, 0, "refund"),
+    ],
+)
+async def test_what_needs_nothing_of_the_app_imports_nothing_of_it(
+    words: tuple[str, ...], environment: dict[str, str], status: int, shown: str
+) -> None:
+    ended, out, modules = await imported(*words, **environment)
+
+    assert (ended, shown in out) == (status, True), out
+    assert not HEAVY & modules
+    own = {name for name in modules if name.partition(".")[0] == "app" and not name.startswith("app.commands")}
+    assert own <= OF_THE_APP
+    assert not {each.module for each in _all(COMMANDS).values()} & modules
+
+
+async def test_a_command_imports_what_it_needs_and_no_other_command() -> None:
+    """It shows as well that the test above would find what it looks for."""
+    _, out, modules = await imported("migrate", "--help")
+    assert "Bring the database" in out
+    assert {"sqlalchemy", "structlog"} <= modules
+    commands = _all(COMMANDS)
+    others = {each.module for each in commands.values()} - {commands["migrate",].module}
+    assert not others & modules
+
+
+def test_every_command_is_where_it_is_said_to_be_and_is_called_what_it_says_itself() -> None:
+    commands = _all(COMMANDS)
+    assert len(commands) > 30
+    for path, command in commands.items():
+        words = " ".join((inspect.getdoc(command.load()) or "").split())
+        assert words.startswith(command.summary.removesuffix(".")), path
+
+
+def _all(commands: Mapping[str, Command | Group]) -> dict[tuple[str, ...], Command]:
+    found: dict[tuple[str, ...], Command] = {}
+    for name, each in commands.items():
+        if isinstance(each, Group):
+            found |= {(name, *path): command for path, command in _all(each.commands).items()}
+        else:
+            found[name,] = each
+    return found
+
+
+@pytest.fixture
+def bash(tmp_path: Path) -> Mapping[str, str]:
+    """A person's environment in which ``saleor-gateway`` can be typed."""
+    if shutil.which("bash") is None:
+        pytest.skip("there is no bash here")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    program = programs / "saleor-gateway"
+    program.write_text(f"#!{sys.executable}\nfrom app.cli import main\nmain()\n")
+    program.chmod(0o755)
+    return clean({"HOME": str(tmp_path), "PATH": f"{programs}:{os.environ['PATH']}"})
+
+
+def _in_bash(environment: Mapping[str, str], script: str) -> list[str]:
+    said = subprocess.run(
+        ["bash", "--norc", "-c", script], env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert said.returncode == 0, said
+    return said.stdout.splitlines()
+
+
+# What bash does when somebody presses the key: it fills these variables and calls the function that is registered.
+PRESS = """
+COMP_WORDS=({words}); COMP_CWORD={last}
+name=$(complete -p saleor-gateway | sed 's/.*-F \\([^ ]*\\).*/\\1/')
+"$name" saleor-gateway
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        (("saleor-gateway", "mig"), {"migrate"}),
+        (("saleor-gateway", "payments", "re"), {"refund", "resend"}),
+        (("saleor-gateway", "accounts", "s"), {"set", "show", "split"}),
+        (("saleor-gateway", "payments", "capture", "--am"), {"--amount"}),
+        (("saleor-gateway", "payments", "settle", "--as", "suc"), {"success"}),
+        (("saleor-gateway", "--vers"), {"--version"}),
+    ],
+)
+def test_bash_completes_commands_options_and_values(
+    bash: Mapping[str, str], typed: tuple[str, ...], offered: set[str]
+) -> None:
+    press = PRESS.format(words=" ".join(typed), last=len(typed) - 1)
+    assert set(_in_bash(bash, f'eval "$(saleor-gateway --show-completion)"\n{press}')) == offered
+
+
+def test_completion_is_installed_for_the_next_shell(bash: Mapping[str, str]) -> None:
+    (said, _) = _in_bash(bash, "saleor-gateway --install-completion")
+    assert "bash completion installed in" in said
+    press = PRESS.format(words="saleor-gateway mig", last=1)
+    assert _in_bash(bash, f'source "$HOME/.bashrc"\n{press}') == ["migrate"]
