@@ -11,6 +11,8 @@ DOCS = REPOSITORY / "docs"
 STOREFRONT = DOCS / "storefront.md"
 STORE_OWNERS = DOCS / "store-owners.md"
 ARCHITECTURE = DOCS / "architecture.md"
+DATABASE = DOCS / "database.md"
+EXTENDING = DOCS / "extending.md"
 README = REPOSITORY / "README.md"
 
 _BLOCK = re.compile(r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<code>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)

@@ -24,7 +24,9 @@ from app.settings import PREFIX, Settings
 from tests.conftest import REPOSITORY
 from tests.docs.pages import (
     ARCHITECTURE,
+    DATABASE,
     DOCS,
+    EXTENDING,
     README,
     STORE_OWNERS,
     STOREFRONT,
@@ -37,6 +39,11 @@ from tests.docs.pages import (
 )
 
 APP_ERROR = "APP_ERROR"
+
+
+def paths_told(page: Path) -> list[str]:
+    """What stands in backticks and is the path of a folder or of a module."""
+    return sorted({code for code in in_code(page.read_text()) if re.fullmatch(r"\w[\w/]*(/|\.(py|po|js))", code)})
 
 
 def test_every_error_code_is_told_once_and_no_other() -> None:
@@ -150,16 +157,39 @@ def test_every_setting_that_is_named_exists() -> None:
         assert named <= known, page.name
 
 
-def test_every_table_state_and_room_stands_in_the_architecture() -> None:
-    text = ARCHITECTURE.read_text()
+def test_every_table_and_state_is_told() -> None:
+    text = DATABASE.read_text()
     for table in SQLModel.__subclasses__():
         assert f"| `{table.__name__}` |" in text, table.__name__
     for state in State:
-        assert re.search(rf"\b{state.value}\b", section(ARCHITECTURE, "## How far an operation is")), state
-    rooms = [path.name for path in (REPOSITORY / "app").iterdir() if (path / "__init__.py").exists()]
-    assert len(rooms) > 5
-    for room in rooms:
-        assert f"\n  {room}/ " in text, room
+        assert re.search(rf"\b{state.value}\b", section(DATABASE, "## How far an operation is")), state
+
+
+def test_the_architecture_has_one_line_for_each_room_and_for_each_room_of_the_payments() -> None:
+    tree = section(ARCHITECTURE, "## Rooms")
+    payments = tree.partition("\n  payments/ ")[2].partition("\n  saleor/ ")[0]
+    assert sorted(re.findall(r"^  (\w+)/ ", tree, re.MULTILINE)) == packages(REPOSITORY / "app")
+    assert sorted(re.findall(r"^    (\w+)/ ", payments, re.MULTILINE)) == packages(REPOSITORY / "app" / "payments")
+
+
+def packages(folder: Path) -> list[str]:
+    found = sorted(path.parent.name for path in folder.glob("*/__init__.py"))
+    assert len(found) > 5
+    return found
+
+
+def test_the_architecture_fits_two_screens_and_leads_to_ten_places_in_two_steps() -> None:
+    assert len(ARCHITECTURE.read_text().splitlines()) <= 110
+    places = rows(section(ARCHITECTURE, "## Where is it?"))
+    assert len(places) >= 10
+    for _, room, module in places:
+        assert module.partition("](")[2].startswith(f"{room.partition('](')[2].removesuffix(')')}/"), module
+
+
+@pytest.mark.parametrize("path", paths_told(EXTENDING), ids=str)
+def test_every_path_that_is_told_exists(path: str) -> None:
+    root = REPOSITORY if path.startswith("manifest/") else REPOSITORY / "app"
+    assert (root / path).exists()
 
 
 def test_every_decision_is_listed_and_says_what_one_wants_to_know() -> None:
