@@ -1,7 +1,7 @@
 """In which language the shopper is spoken to."""
 
 # The languages of the gateway's payment page (gateway facts, 5: customer_lang). Ours are uk and en.
-_PAGE_LANGUAGES = frozenset(
+PAGE_LANGUAGES = frozenset(
     [
         "EN",
         "RU",
@@ -53,4 +53,4 @@ def base_language(*wishes: str | None) -> str:
 def page_language(language: str) -> str | None:
     """Return the gateway's word for a language of its payment page; None lets the gateway choose."""
     word = language.upper()
-    return word if word in _PAGE_LANGUAGES else None
+    return word if word in PAGE_LANGUAGES else None
