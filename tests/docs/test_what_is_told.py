@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -176,6 +177,14 @@ def packages(folder: Path) -> list[str]:
     found = sorted(path.parent.name for path in folder.glob("*/__init__.py"))
     assert len(found) > 5
     return found
+
+
+def test_the_architecture_says_who_may_import_whom_as_it_is_checked() -> None:
+    contracts = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = [re.findall(r"app\.(\w+)", layer) for layer in contracts[0]["layers"]]
+    lines = section(ARCHITECTURE, "## Who may import whom").partition("```text\n")[2].splitlines()
+    assert [line.split()[: len(layer)] for line, layer in zip(lines, layers, strict=False)] == layers
+    assert lines[len(layers)] == ""
 
 
 def test_the_architecture_fits_two_screens_and_leads_to_ten_places_in_two_steps() -> None:
