@@ -385,7 +385,7 @@ class SaleorEvent(SQLModel, table=True):
 
     id: int | None = Field(default=None, primary_key=True)
     payment_id: int = Field(foreign_key="payment.id", index=True)
-    installation_id: int | None = Field(default=None)  # the payment's; None: told before this was kept
+    installation_id: int  # the payment's
     operation_id: int | None = Field(default=None)  # the operation that a webhook of Saleor's asked for; None: another
     type: str = Field(max_length=40)
     psp_reference: str = Field(max_length=512)

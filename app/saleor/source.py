@@ -121,7 +121,7 @@ class Variant(WithMetadata):
 class Line(FromSaleor):
     """A line of the checkout or order. ``variant`` is None when it was deleted after it was ordered.
 
-    ``tax_rate`` is a fraction (0.2 is 20 %); checkouts do not tell it. Older versions of this app asked for less.
+    ``tax_rate`` is a fraction (0.2 is 20 %); checkouts do not tell it.
     """
 
     id: str

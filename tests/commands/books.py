@@ -20,6 +20,7 @@ from app.ledger.tables import (
 )
 from app.payments.desk import Desk
 from app.payments.outcome.references import order_id_of
+from app.payments.said import Said
 from tests.commands.conftest import POS_ID, SALEOR
 
 BEGUN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -71,6 +72,7 @@ def event(type_: str = "CHARGE_SUCCESS", state: EventState = EventState.DELIVERE
     """Return an event for Saleor, delivered at the second attempt."""
     usual: dict[str, Any] = {
         "payment_id": 1,
+        "installation_id": 1,
         "type": type_,
         "psp_reference": ORDER,
         "amount": Decimal("100.00"),
@@ -127,15 +129,22 @@ async def a_payment(
     operations: Sequence[Operation] = (),
     events: Sequence[SaleorEvent] = (),
     notifications: Sequence[Kept] = (),
+    *,
+    problem: str | None = None,
+    cause: str = "words:1:1",
     **different: Any,
 ) -> Payment:
     """Keep a payment with all that belongs to it."""
+    if problem is not None:
+        different |= {"problem": problem, "problems": {cause: Said(problem).kept()}}
     row = payment(installation_id=account.installation_id, account_id=account.id, **different)
     async with desk.database.transaction() as session:
         session.add(row)
         await session.flush()
         for each in [*(operations or [operation()]), *events]:
             each.payment_id = row.id or 0
+            if isinstance(each, SaleorEvent):
+                each.installation_id = row.installation_id
             session.add(each)
             await session.flush()
     for told in notifications:

@@ -3,6 +3,7 @@
 from app.ledger.tables import MerchantAccount, Payment
 from app.payments.desk import Desk
 from app.payments.outcome.problems import of_words, raise_on
+from app.payments.said import Said
 from tests.commands.books import ORDER, a_payment, after
 from tests.commands.conftest import SALEOR, Shell, install, one_database
 
@@ -11,7 +12,8 @@ async def differs(desk: Desk, account: MerchantAccount) -> None:
     """Keep a payment of which the gateway says something else than was asked."""
     kept = await a_payment(desk, account)
     async with desk.database.transaction() as session:
-        raise_on(await session.get_one(Payment, kept.id), of_words("x"), "The amount differs.", after(hours=1))
+        words = Said("The amount differs.")
+        raise_on(await session.get_one(Payment, kept.id), of_words(words, "@x"), words, after(hours=1))
 
 
 async def test_the_exit_status_says_whether_there_is_something(

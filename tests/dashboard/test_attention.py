@@ -7,6 +7,7 @@ from app.ledger.tables import Payment
 from app.payments.attention.items import PATIENCE
 from app.payments.learn.notify import receive
 from app.payments.outcome.problems import of_words, raise_on
+from app.payments.said import Said
 from app.saleor.testing.vocabulary import EventType
 from tests.commands.conftest import one_database
 from tests.dashboard.framing import Complaints, dashboard_of, heard, sign_in
@@ -32,7 +33,8 @@ async def differ(office: Office, count: int) -> None:
         kept = await office.payment(number)
         async with office.desk.database.transaction() as session:
             row = await session.get_one(Payment, kept.id)
-            raise_on(row, of_words("x"), f"The amount of {number} differs.", office.shop.clock.forward(minutes=1))
+            words = Said(f"The amount of {number} differs.")
+            raise_on(row, of_words(words, "@x"), words, office.shop.clock.forward(minutes=1))
 
 
 @one_database

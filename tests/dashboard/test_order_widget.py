@@ -10,6 +10,7 @@ import pytest
 
 from app.ledger.tables import Kind, State
 from app.payments.outcome.problems import raise_on
+from app.payments.said import Said
 from app.saleor import orders
 from app.saleor.testing import NewCheckout
 from tests.commands.conftest import one_database
@@ -285,7 +286,7 @@ async def test_problems_are_visible(counter: Counter) -> None:
     sheet = await counter.link(order)
     async with counter.desk.database.transaction() as session:
         payment = await session.get_one(type(sheet.payment), sheet.payment.id)
-        raise_on(payment, "a cause", "Compare it with the <portal>.", counter.desk.now())
+        raise_on(payment, "a cause", Said("Compare it with the <portal>."), counter.desk.now())
     shown = await counter.see(order.id)
     assert "Compare it with the <portal>." in text(shown)
     assert 'class="badge bad"' in shown.text

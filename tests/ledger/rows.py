@@ -98,6 +98,7 @@ def an_event(payment_id: int, reference: str, kind: str = "INFO", due: datetime 
     """Return an event of that payment, due now if nothing else is said."""
     return SaleorEvent(
         payment_id=payment_id,
+        installation_id=1,
         type=kind,
         psp_reference=reference,
         amount=Decimal("1.00"),

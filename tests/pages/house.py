@@ -15,6 +15,7 @@ from app.ledger.tables import Payment
 from app.main import create_app, open_desk, utc_now
 from app.payments.begin.trial import Trial, begin_trial
 from app.payments.outcome.problems import of_words, raise_on
+from app.payments.said import Said
 from app.saleor.testing import FakeSaleor, Flow, NewCheckout
 from app.saleor.testing import serving as saleor_serving
 from app.sandbox.control.client import SandboxControl
@@ -108,9 +109,9 @@ async def _sell(house: House, now: Callable[[], datetime]) -> None:
         kept = await desk.accounts.find(account)
         assert kept is not None
         odd = await a_payment(desk, kept)
-        words = "The gateway says that 100.00 UAH were paid; 90.00 UAH had been asked for."
+        words = Said("The gateway says that 100.00 UAH were paid; 90.00 UAH had been asked for.")
         async with desk.database.transaction() as session:
-            raise_on(await session.get_one(Payment, odd.id), of_words(words), words, desk.now())
+            raise_on(await session.get_one(Payment, odd.id), of_words(words, "@odd"), words, desk.now())
         trial = await begin_trial(desk, kept, TRIAL)
     for each in (paid, reserved):
         await quiet(shop, each.paid_for.id)

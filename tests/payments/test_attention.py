@@ -20,6 +20,7 @@ from app.payments.attention.settling import (
 from app.payments.attention.words import WORDS, command_for
 from app.payments.learn.notify import Receipt, digest, receive
 from app.payments.outcome.problems import ProblemKind, of_words, raise_on
+from app.payments.said import Said
 from app.saleor.errors import SaleorUnreachable
 from tests.commands.books import a_payment
 from tests.dashboard.office import names, next_door
@@ -73,8 +74,8 @@ async def test_refused_keys_are_one_item_of_the_account_however_many_payments_th
         kept = await a_payment(shop.desk, shop.account, **names(number))
         async with shop.desk.database.transaction() as session:
             row = await session.get_one(Payment, kept.id)
-            raise_on(row, "keys", "The gateway refuses the keys", shop.clock.now)
-            raise_on(row, of_words("differs"), "differs", shop.clock.now)
+            raise_on(row, "keys", Said("The gateway refuses the keys"), shop.clock.now)
+            raise_on(row, of_words("differs", "@x"), Said("differs"), shop.clock.now)
     keys, mismatch = await items(shop)
     assert (keys.what, keys.count, keys.tasks, keys.key) == (What.KEYS, 4, 1, f"keys:{shop.account.id}")
     assert (mismatch.what, mismatch.count, mismatch.tasks) == (What.MISMATCH, 3, 3)
@@ -226,7 +227,7 @@ async def test_however_much_is_wrong_it_is_a_few_queries(shop: Shop) -> None:
         kept = await a_payment(shop.desk, shop.account, **names(number))
         async with shop.desk.database.transaction() as session:
             row = await session.get_one(Payment, kept.id)
-            raise_on(row, of_words("differs"), "differs", shop.clock.now)
+            raise_on(row, of_words("differs", "@x"), Said("differs"), shop.clock.now)
     asked: list[str] = []
     engine = shop.desk.database.engine.sync_engine
     event.listen(engine, "before_cursor_execute", lambda *said: asked.append(said[2]))

@@ -9,6 +9,8 @@ from app.payments.attention.settling import tell_refused_again
 from app.payments.begin.process import process
 from app.payments.learn.retry import tell_again
 from app.payments.outcome.apply import Posting, conclude, raise_problem
+from app.payments.outcome.problems import KEYS
+from app.payments.said import Said
 from app.saleor.errors import SaleorRefused, SaleorUnreachable
 from app.saleor.events import TransactionProcessSession
 from tests.payments.books import amounts
@@ -48,7 +50,7 @@ async def untold(shop: Shop) -> None:
         sheet = await load_by_transaction(session, shop.installation.id, shop.transaction.id)
         assert sheet is not None
         posting = Posting(now=shop.clock.now, schedule=shop.desk.schedule)
-        raise_problem(sheet, "Something that is told before", shop.clock.now)
+        raise_problem(sheet, Said("Something that is told before"), shop.clock.now, cause=KEYS)
         conclude(sheet, sheet.create, State.FAILURE, posting, message="The gateway knows of no payment", inferred=True)
         session.add_all(sheet.events)
     await shop.work()

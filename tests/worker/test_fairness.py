@@ -48,7 +48,8 @@ async def another_store(shop: Shop, payments: int) -> None:
             assert row.id is not None
             session.add(
                 SaleorEvent(
-                    payment_id=row.id, type="INFO", psp_reference="x", amount=Decimal("0.00"), created_at=now,
+                    payment_id=row.id, installation_id=row.installation_id,
+                    type="INFO", psp_reference="x", amount=Decimal("0.00"), created_at=now,
                     next_attempt_at=now - timedelta(hours=1),
                 )
             )  # fmt: skip
@@ -115,7 +116,8 @@ async def test_a_flood_of_notifications_does_not_starve_deliveries(paid: Shop, m
         assert paid_for.id is not None
         session.add(
             SaleorEvent(
-                payment_id=paid_for.id, type="INFO", psp_reference="after-the-flood", amount=Decimal("0.00"),
+                payment_id=paid_for.id, installation_id=paid_for.installation_id,
+                type="INFO", psp_reference="after-the-flood", amount=Decimal("0.00"),
                 state=EventState.WAITING, next_attempt_at=paid.clock.now, created_at=paid.clock.now,
             )
         )  # fmt: skip

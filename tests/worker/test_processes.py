@@ -101,7 +101,8 @@ async def leave_work(desk: Desk, saleor: SlowSaleor, payments: int) -> None:
             assert row.id is not None
             session.add(
                 SaleorEvent(
-                    payment_id=row.id, type="INFO", psp_reference=f"event-{number}", amount=Decimal("0.00"),
+                    payment_id=row.id, installation_id=row.installation_id,
+                    type="INFO", psp_reference=f"event-{number}", amount=Decimal("0.00"),
                     next_attempt_at=now - timedelta(minutes=1), created_at=now,
                 )
             )  # fmt: skip
@@ -181,7 +182,8 @@ async def leave_one_more(desk: Desk) -> None:
         assert payment.id is not None
         session.add(
             SaleorEvent(
-                payment_id=payment.id, type="INFO", psp_reference="late", amount=Decimal("0.00"), next_attempt_at=now,
+                payment_id=payment.id, installation_id=payment.installation_id,
+                type="INFO", psp_reference="late", amount=Decimal("0.00"), next_attempt_at=now,
                 created_at=now,
             )
         )  # fmt: skip

@@ -35,7 +35,7 @@ from app.payments.outcome.references import (
     reference_of_release,
 )
 from app.payments.outcome.turns import follow_the_shopper
-from app.payments.said import marked
+from app.payments.said import Said, marked
 from app.payments.schedule import Schedule
 from app.saleor.answers import EventType
 
@@ -142,9 +142,9 @@ def note(
     )
 
 
-def raise_problem(sheet: Sheet, words: str, now: datetime, *, cause: str | None = None) -> None:
+def raise_problem(sheet: Sheet, words: Said, now: datetime, *, cause: str) -> None:
     """Make a problem visible to staff: on the payment (``problems``), and in Saleor's history of the transaction."""
-    raise_on(sheet.payment, cause or of_words(words), words, now)
+    raise_on(sheet.payment, cause, words, now)
     reference = reference_of_problem(sheet.payment.order_id, words)
     enqueue(sheet, EventType.INFO, reference=reference, amount=ZERO, message=words, actions=None, now=now)
 

@@ -30,7 +30,7 @@ from typing import Any
 from app.ledger.sheets import Sheet, payment_of, with_problem
 from app.ledger.tables import Kind, Operation, Payment, SaleorEvent, State
 from app.payments.desk import Desk
-from app.payments.said import Kept, Said
+from app.payments.said import Said
 
 KEYS = "keys"
 KEYS_REFUSED = Said("The gateway refuses the keys of this merchant account: check them, nothing can be paid.")
@@ -52,7 +52,6 @@ _WORDS = "words:"
 _WAITING = "waiting:"
 _MORE = "words:more"
 _MOST = 20  # problems of a payment: nobody reads more, and the gateway may say any number of things
-_EARLIER = "earlier"  # raised before causes were kept
 _LOOKED_AT = ""
 
 
@@ -90,10 +89,9 @@ def of_waiting(operation: Operation) -> str:
     return f"{_WAITING}{operation.id}"
 
 
-def of_words(words: str, about: str | None = None) -> str:
+def of_words(words: str, about: str) -> str:
     """Return the cause of a problem that is known only by its words, and by what it is ``about`` (``subject_of``)."""
-    subject = "" if about is None else f"{about}:"
-    return f"{_WORDS}{subject}{hashlib.sha256(words.encode()).hexdigest()[:16]}"
+    return f"{_WORDS}{about}:{hashlib.sha256(words.encode()).hexdigest()[:16]}"
 
 
 def subject_of(operation: Operation, gateway_id: str) -> str:
@@ -108,35 +106,35 @@ def needs_decision(cause: str) -> bool:
 
 def open_problems(payment: Payment) -> dict[str, str]:
     """Return the words of what staff must look at, by cause, the oldest first."""
-    return {cause: _words(kept) for cause, kept in _kept(payment).items() if kept != _LOOKED_AT}
+    return {cause: Said.of(kept) for cause, kept in payment.problems.items() if kept != _LOOKED_AT}
 
 
 def disagrees(payment: Payment) -> bool:
     """Return True when the gateway has said something that does not agree, whether staff have looked at it or not."""
-    return any(cause.startswith(_WORDS) for cause in _kept(payment))
+    return any(cause.startswith(_WORDS) for cause in payment.problems)
 
 
-def raise_on(payment: Payment, cause: str, words: str, now: datetime) -> None:
+def raise_on(payment: Payment, cause: str, words: Said, now: datetime) -> None:
     """Make a problem visible, unless staff have looked at this very one before: the gateway repeats itself."""
-    known = _kept(payment)
+    known = payment.problems
     if cause not in known:
         if len(known) >= _MOST and cause.startswith(_WORDS):
             cause, words = _MORE, AND_MORE
-        _keep(payment, known | {cause: words.kept() if isinstance(words, Said) else words})
+        _keep(payment, known | {cause: words.kept()})
     if payment.problem is not None:
         payment.problem_since = payment.problem_since or now
 
 
 def clear(payment: Payment, cause: str) -> None:
     """Take a problem away whose cause is gone. If it comes back, so does the problem."""
-    kept = _kept(payment)
+    kept = dict(payment.problems)
     if kept.pop(cause, None) is not None:
         _keep(payment, kept)
 
 
 def clear_about(payment: Payment, subject: str) -> None:
     """Take away what did not agree about an operation that has ended in agreement with what was asked."""
-    kept = _kept(payment)
+    kept = dict(payment.problems)
     theirs = [cause for cause in kept if cause.startswith(f"{_WORDS}{subject}:")]
     for cause in theirs:
         del kept[cause]
@@ -150,7 +148,7 @@ def looked_at(payment: Payment, operations: Sequence[Operation] = ()) -> tuple[s
     So does what is about one of these ``operations`` as long as it is open: it is settled, not looked away. A word of
     the gateway that staff have looked at is no problem again when it is repeated; another one is.
     """
-    kept, seen = _kept(payment), []
+    kept, seen = dict(payment.problems), []
     for cause, words in open_problems(payment).items():
         if cause in {KEYS, ADDRESS} or _is_open(cause, operations):
             continue
@@ -176,7 +174,7 @@ def _is_open(cause: str, operations: Sequence[Operation]) -> bool:
         return False
     if named:
         return any(str(each.id) == subject for each in still_open)
-    # From before it was kept what it is about: nobody looks at those that disagree.
+    # More than are listed (``_MORE``), of whatever: nobody looks at those that disagree.
     return any(each.next_look_at is None and each.state is not State.WAITING for each in still_open)
 
 
@@ -198,12 +196,6 @@ async def keys_accepted(desk: Desk, account_id: str, sheet: Sheet) -> None:
                 clear(payment, cause)
 
 
-def _kept(payment: Payment) -> dict[str, Any]:
-    if not payment.problems and payment.problem:
-        return {KEYS if payment.problem == KEYS_REFUSED else _EARLIER: payment.problem}
-    return dict(payment.problems)
-
-
 def _keep(payment: Payment, kept: dict[str, Any]) -> None:
     payment.problems, payment.problem = kept, None
     open_ones = open_problems(payment)
@@ -215,8 +207,3 @@ def _keep(payment: Payment, kept: dict[str, Any]) -> None:
 
 def _kind_of(cause: str) -> ProblemKind:
     return _KINDS.get(cause.partition(":")[0], ProblemKind.MISMATCH)
-
-
-def _words(kept: Any) -> str:
-    """Return the words of a problem; those of before were kept as text, in English."""
-    return Kept(kept) if isinstance(kept, str) else Said.of(kept)

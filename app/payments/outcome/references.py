@@ -12,22 +12,18 @@ _RECOGNISED = 12  # characters of the transaction's name; a UUID's next one is t
 _SAID_OF_IT = re.compile(rf"-(?:released|problem-[0-9a-f]{{8}}|{'|'.join(State)})$")
 
 
-def order_id_of(transaction_id: str, saleor_api_url: str | None = None) -> str:
+def order_id_of(transaction_id: str, saleor_api_url: str) -> str:
     """Return the gateway's order id for a store's transaction: 32 letters and digits, always the same for the same two.
 
     Secondary operations allow at most 32 characters (gateway interface, Limits). Saleor's transactions are named by a
     UUID, with which the order id begins, so that people recognise it. The rest tells stores apart: a copy of a store
     has the same transactions, and may be served by another app with the same point of sale.
-
-    ``saleor_api_url`` None: the order id of before stores were told apart, by which older payments are found.
     """
     try:
         _, _, token = base64.b64decode(transaction_id, validate=True).decode().partition(":")
         name = uuid.UUID(token).hex
     except (binascii.Error, UnicodeDecodeError, ValueError):
-        name = hashlib.sha256(transaction_id.encode()).hexdigest()[:32]
-    if saleor_api_url is None:
-        return name
+        name = hashlib.sha256(transaction_id.encode()).hexdigest()
     both = f"{saleor_api_url} {transaction_id}"
     return name[:_RECOGNISED] + hashlib.sha256(both.encode()).hexdigest()[: 32 - _RECOGNISED]
 

@@ -61,8 +61,6 @@ def products_of(
 
 def items_of(source: Source, amount: Decimal, language: str = "en") -> list[Item] | None:
     """Return what of the source is paid for, summing to ``amount``; None when it cannot be said truthfully."""
-    if any(line.name == line.id for line in source.lines):  # Saleor was asked by an older version of this app
-        return None
     items = [item for line in source.lines if (item := _of_line(line))]
     if shipping := _of_shipping(source.shipping_price, language):
         items.append(shipping)

@@ -23,7 +23,7 @@ from uuid import UUID
 from app.ledger.columns import fitting
 from app.ledger.emails import EmailDigests
 from app.ledger.search import Names, Wanted
-from app.payments.outcome.references import named_in, order_id_of
+from app.payments.outcome.references import named_in
 
 _ORDER_ID_DIGITS = 32
 _FEWEST = 6
@@ -114,7 +114,7 @@ def _by_name(text: str) -> Names:
 
 def _exact(text: str) -> frozenset[str]:
     named = named_in(text)
-    names = {text, text.lower(), named, named.lower(), order_id_of(text)}
+    names = {text, text.lower(), named, named.lower()}
     for name in (text, named):
         with suppress(ValueError):
             names |= {UUID(name).hex, str(UUID(name)), _transaction(UUID(name))}

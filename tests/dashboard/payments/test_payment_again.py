@@ -92,8 +92,8 @@ async def test_the_order_is_opened_in_the_dashboard_where_there_is_one(office: O
 @one_database
 async def test_where_only_a_person_can_tell_the_command_is_named(office: Office) -> None:
     words = "The gateway said failure first and now says success"
-    kept = await office.payment(1, problem=words, problems={"words:1": words})
+    kept = await office.payment(1, problem=words)
     page = text(await office.see(f"/payments/{kept.order_id}"))
     assert f"saleor-gateway payments settle {kept.order_id} --as success" in page
-    other = await office.payment(2, problem="x", problems={"event:CHARGE_SUCCESS:1": "x"})
+    other = await office.payment(2, problem="x", cause="event:CHARGE_SUCCESS:1")
     assert "payments settle" not in text(await office.see(f"/payments/{other.order_id}"))

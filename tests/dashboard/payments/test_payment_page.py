@@ -104,13 +104,6 @@ async def test_the_whole_story_in_ukrainian(office: Office) -> None:
     )
 
 
-@one_database
-async def test_problems_of_before_are_shown_as_they_were_written(office: Office) -> None:
-    kept = await office.payment(1, problem="Look!", problems={"words:1": "Look!", "words:2": ""})
-    answer = await office.see(f"/payments/{kept.order_id}", **{"Accept-Language": "uk"})
-    assert '<p><span lang="en">Look!</span></p>' in answer.text
-
-
 async def test_staff_ask_the_gateway_now(office: Office) -> None:
     shop = office.shop
     shop.till.will(shop.till.page())

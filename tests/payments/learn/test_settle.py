@@ -70,8 +70,8 @@ class TestAPageOfWhichNobodyHasTheLink:
         assert lost.amounts == amounts(charged=TOTAL)
         assert (await lost.operation(Kind.CREATE)).inferred is False
 
-    async def test_of_before_this_version_is_given_up_at_the_next_look(self, lost: Shop) -> None:
-        """An older version has left it as not known."""
+    async def test_one_that_is_left_as_not_known_is_given_up_at_the_next_look(self, lost: Shop) -> None:
+        """Staff looked it up while the gateway was being asked, and then the process died."""
         async with lost.desk.database.transaction() as session:
             sheet = await load_by_transaction(session, lost.installation.id, lost.transaction.id)
             assert sheet is not None

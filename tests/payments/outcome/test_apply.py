@@ -18,6 +18,7 @@ from app.payments.outcome.apply import apply, conclude, note, raise_problem
 from app.payments.outcome.balance import balance
 from app.payments.outcome.mapper import Seen
 from app.payments.refusal import Refusal
+from app.payments.said import Said
 from app.saleor.answers import AvailableAction
 from app.saleor.testing.rules.reports import Report, book_report
 from app.saleor.testing.state import Transaction
@@ -341,7 +342,7 @@ class TestEvents:
     def test_the_same_problem_is_told_once_and_a_second_one_too(self) -> None:
         sheet = a_sheet(Flow.CHARGE, State.INIT)
         for words in ("first", "first", "second"):
-            raise_problem(sheet, words, NOON)
+            raise_problem(sheet, Said(words), NOON, cause=words)
         assert [event.message for event in sheet.events] == ["first", "second"]
         assert len({event.psp_reference for event in sheet.events}) == 2
         assert sheet.payment.problem == "first\nsecond"

@@ -92,11 +92,6 @@ def test_a_part_of_the_total_is_told_plainly_without_products_and_not_taken_fisc
         fiscal(paid, Decimal("100.00"))
 
 
-def test_lines_that_an_older_version_of_the_app_asked_for_have_no_names() -> None:
-    nameless = {"id": "line-1", "quantity": 1, "totalPrice": taxed("30.00")}
-    assert plain(checkout(nameless), Decimal("30.00")) is None
-
-
 @pytest.mark.parametrize(
     ("total", "tax", "quantity", "percent"),
     [

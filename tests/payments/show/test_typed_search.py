@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from app.dashboard.translation import LANGUAGES, translation
 from app.ledger.search import Names
-from app.payments.outcome.references import order_id_of
 from app.payments.show.typed_search import ByAmount, ByEmail, every_name, read
 
 ORDER = "73ef833999b946b38461a8976f6359bb"
@@ -112,10 +111,10 @@ def test_few_characters_are_no_beginning() -> None:
     assert every_name("73ef8") == read("73ef8")
 
 
-def test_a_transaction_is_also_the_order_that_is_made_of_it() -> None:
+def test_a_transaction_is_found_by_its_id() -> None:
     typed = read(TRANSACTION)
     assert isinstance(typed, Names)
-    assert {TRANSACTION, order_id_of(TRANSACTION)} <= set(typed.exact)
+    assert TRANSACTION in typed.exact
 
 
 @pytest.mark.parametrize("said", ["", "-init", "-released", "-problem-0a1b2c3d"])
