@@ -3,8 +3,10 @@
 A wrong setting stops the start with one line that names it and says what to do (``SettingsError``).
 """
 
+import os
 import random
 from datetime import timedelta
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -127,13 +129,20 @@ class Settings(BaseSettings):
             jitter=random.random,
         )
 
+    def make_data_folder(self) -> None:
+        """Make the data folder, for this user alone, unless it is there. Raises SettingsError."""
+        try:
+            make_private_folder(self.data_dir)
+        except OSError as exc:
+            raise SettingsError(f"{PREFIX}DATA_DIR: the folder {self.data_dir} cannot be made") from exc
+
     def open_vault(self) -> Vault:
         """Return the vault; the first start makes the data folder and a key file in it. Raises SettingsError.
 
         A key file that was named must exist: making a new one where the old is expected would lose every secret.
         """
         if self.secret_key_file is None:
-            make_private_folder(self.data_dir)
+            self.make_data_folder()
             create_key_file(self.key_file)
         try:
             return Vault(read_keys(self.key_file))
@@ -144,9 +153,30 @@ class Settings(BaseSettings):
 
 
 def read_settings() -> Settings:
-    """Return the settings of this process. Raises SettingsError."""
+    """Return the settings of this process. Raises SettingsError, which names all that is wrong with them."""
+    wrong = _unknown()
     try:
-        return Settings()
+        settings = Settings()
     except ValidationError as exc:
-        wrong = [f"{PREFIX}{each.field.upper()}: {each.words}" for each in found_wrong(exc)]
+        wrong += [f"{PREFIX}{each.field.upper()}: {each.words}" for each in found_wrong(exc)]
         raise SettingsError("; ".join(wrong)) from exc
+    if wrong:
+        raise SettingsError("; ".join(wrong))
+    return settings
+
+
+def _unknown() -> list[str]:
+    """Say of each variable that looks like a setting and is none, which may have been meant.
+
+    To pass over a mistyped address of the database would mean to begin with an empty one.
+    """
+    known = [name.upper() for name in Settings.model_fields]
+    found = sorted(
+        name for name in os.environ
+        if name.upper().startswith(PREFIX) and name.upper().removeprefix(PREFIX) not in known
+    )  # fmt: skip
+    meant = {name: get_close_matches(name.upper().removeprefix(PREFIX), known, 1) for name in found}
+    return [
+        f"{name}: there is no such setting" + (f": did you mean {PREFIX}{meant[name][0]}?" if meant[name] else "")
+        for name in found
+    ]

@@ -1,8 +1,10 @@
 """``run``, ``worker`` and ``migrate``: the service itself."""
 
 import asyncio
+import errno
 import os
 import signal
+import socket
 from collections.abc import Callable
 from types import FrameType
 
@@ -12,11 +14,12 @@ from starlette.types import ASGIApp
 
 from app.commands.connections import bounded_protocol
 from app.commands.opening import bring_up_to_date, require_newest
+from app.commands.terminal import say
+from app.errors import SettingsError
 from app.ledger.database import is_sqlite
-from app.ledger.private_files import make_private_folder
 from app.logs import configure_logs
 from app.main import create_app, open_worker
-from app.settings import Settings, read_settings
+from app.settings import PREFIX, Settings, read_settings
 
 log = structlog.get_logger(__name__)
 
@@ -33,6 +36,7 @@ def run() -> None:
 def serve(settings: Settings, app: ASGIApp) -> None:
     """Serve ``app`` until the process is asked to end, as the settings say. Raises SettingsError."""
     configure_logs(settings.log_format, settings.log_level)
+    _require_free_port(settings)
     settings.open_vault()
     asyncio.run(_prepare_database(settings))
     _Server(server_config(settings, app)).run()
@@ -53,6 +57,28 @@ def server_config(settings: Settings, app: ASGIApp) -> uvicorn.Config:
     )
 
 
+def _require_free_port(settings: Settings) -> None:
+    """Raise SettingsError if nobody can listen there. Found out first: what holds the port may be the app itself."""
+    port = settings.port
+    try:
+        for family, kind, protocol, _, address in socket.getaddrinfo(
+            settings.host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        ):
+            with socket.socket(family, kind, protocol) as tried:
+                tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                if family == socket.AF_INET6:
+                    tried.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+                tried.bind(address)
+    except OSError as exc:
+        if exc.errno == errno.EADDRINUSE:
+            wrong = f"PORT: port {port} of {settings.host} is in use: the app may be running already, or name another"
+        elif exc.errno == errno.EACCES:
+            wrong = f"PORT: this user may not listen on port {port}: name one above 1023"
+        else:  # an address of another machine, or a name that leads nowhere
+            wrong = f"HOST: this machine cannot listen at {settings.host}"
+        raise SettingsError(f"{PREFIX}{wrong}") from exc
+
+
 def run_worker() -> None:
     """Do the durable jobs without serving: tell Saleor, digest notifications, look up what is not known."""
     settings = read_settings()
@@ -65,14 +91,22 @@ def migrate_database() -> None:
     """Bring the database to the newest shape."""
     settings = read_settings()
     if is_sqlite(settings.database):
-        make_private_folder(settings.data_dir)
-    asyncio.run(bring_up_to_date(settings))
+        settings.make_data_folder()
+    done = asyncio.run(bring_up_to_date(settings))
+    if not done.steps:
+        say(f"The database stands at revision {done.after} already: nothing to do.")
+        return
+    before = f"stood at revision {done.before}" if done.before else "was empty"
+    migrations = "1 migration" if done.steps == 1 else f"{done.steps} migrations"
+    say(f"The database {before}, and stands at {done.after} now: {migrations}.")
 
 
 async def _prepare_database(settings: Settings) -> None:
     """SQLite is migrated at the start. Another database is an operator's: they say when, for all processes at once."""
     if is_sqlite(settings.database):
-        await bring_up_to_date(settings)
+        done = await bring_up_to_date(settings)
+        if done.steps:
+            log.info("migrated", before=done.before, after=done.after, migrations=done.steps)
         return
     await require_newest(settings)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from sqlalchemy import event, make_url
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.exc import ArgumentError, DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -27,6 +27,7 @@ from app.ledger.errors import mapped
 from app.ledger.together import J, R, Together, Write
 
 _RESTED_SECONDS = 5
+_LIKE = "postgresql://user:password@host/name or sqlite:///path"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,15 @@ PATIENCE = Patience()
 
 
 def async_url(database_url: str) -> URL:
-    """Return the address with the asynchronous driver that we use. Raises ValueError for another database."""
-    url = make_url(database_url)
+    """Return the address with the asynchronous driver that we use. Raises ValueError, without a word of the address
+    that may be a part of a password.
+    """
+    try:
+        url = make_url(database_url)
+    except (ArgumentError, ValueError):
+        raise ValueError(f"is no address of a database: it must be like {_LIKE}") from None
+    if url.database in {None, "", ":memory:"}:
+        raise ValueError(f"names no database: it must be like {_LIKE}")
     match url.get_backend_name():
         case "sqlite":
             return url.set(drivername="sqlite+aiosqlite")

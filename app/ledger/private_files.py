@@ -5,6 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 _OTHERS = 0o077
+_SQLITE_HEADER = b"SQLite format 3\0"
 _OF_SQLITE = ("", "-wal", "-shm", "-journal")
 
 
@@ -19,11 +20,18 @@ def make_private_folder(folder: Path) -> None:
 
 
 def make_private_database(file: str) -> None:
-    """Make an SQLite file if it is missing, and let nobody else read it, nor what SQLite writes beside it."""
+    """Make an SQLite file if it is missing, and let nobody else read it, nor what SQLite writes beside it.
+
+    What is no database is left as it is: the address may be wrong, and the file another program's.
+    """
     if not file or file.startswith((":", "file:")):
         return
-    with suppress(OSError):  # SQLite says it in its own words when it opens the file
-        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    try:
+        with os.fdopen(os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "rb") as opened:
+            if opened.read(len(_SQLITE_HEADER)) not in {b"", _SQLITE_HEADER}:
+                return
+    except OSError:  # SQLite says it in its own words when it opens the file
+        return
     for suffix in _OF_SQLITE:  # new ones get the mode of the file itself
         _close_to_others(Path(f"{file}{suffix}"))
 

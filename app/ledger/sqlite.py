@@ -4,8 +4,9 @@ aiosqlite goes there for a cursor, to execute, to fetch and to close; each time 
 more than the statement itself. Whoever asks here always wants all rows at once, so one trip does it all.
 """
 
+import asyncio
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
@@ -42,6 +43,22 @@ class Connection(aiosqlite.Connection):
         super().__init__(connector, iter_chunk_size=_ROWS_AT_ONCE)
         self._thread.daemon = True  # a connection that nobody closed holds up nobody's end
         self._begun = False
+        self._ended: asyncio.Future[Any] | None = None
+
+    def __await__(self) -> Generator[Any, None, aiosqlite.Connection]:
+        """Connect. Raises sqlite3.Error, once the thread has ended: it would tell a loop that is closed by then."""
+        try:
+            yield from super().__await__()
+        except Exception:
+            if self._ended is not None:
+                yield from self._ended
+            raise
+        return self
+
+    def stop(self) -> "asyncio.Future[Any] | None":
+        """End the thread; return what is done when it has ended."""
+        self._ended = super().stop()
+        return self._ended
 
     @contextmanager
     async def cursor(self) -> aiosqlite.Cursor:

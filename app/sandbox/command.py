@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from rich.console import Console
 from rich.table import Table
 
-from app.sandbox.server import serve
+from app.sandbox.server import PortNotFreeError, serve
 from app.sandbox.settings import DEFAULT_PORT, Behaviour, PointOfSale, SandboxSettings
 
 _STANDARD = PointOfSale()
@@ -65,7 +65,10 @@ def sandbox(  # noqa: PLR0917 - typer makes an option of each
         state=state,
         allow_remote_webhooks=allow_remote_webhooks,
     )
-    serve(settings, lambda address: _announce(address, settings))
+    try:
+        serve(settings, lambda address: _announce(address, settings))
+    except PortNotFreeError as exc:
+        raise typer.BadParameter(str(exc), param_hint="--port") from exc
 
 
 def _announce(address: str, settings: SandboxSettings) -> None:

@@ -13,6 +13,10 @@ from app.sandbox.connections import Connections
 from app.sandbox.settings import SandboxSettings
 
 
+class PortNotFreeError(Exception):
+    """Nobody can listen where the settings say; the message says where."""
+
+
 def serve(settings: SandboxSettings, on_start: Callable[[str], None] | None = None) -> None:
     """Serve until the process is told to stop. `on_start` is given the address (with port 0: the one found)."""
     listening = _listen(settings)
@@ -68,7 +72,11 @@ def _listen(settings: SandboxSettings) -> socket.socket:
     # asyncio turns Nagle's algorithm off only for sockets that say they are TCP; with it each answer waits 40 ms.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listening.bind((settings.host, settings.port))
+    try:
+        listening.bind((settings.host, settings.port))
+    except OSError as exc:
+        listening.close()
+        raise PortNotFreeError(f"cannot listen on port {settings.port} of {settings.host}: is it in use?") from exc
     listening.listen(128)
     return listening
 

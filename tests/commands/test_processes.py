@@ -198,7 +198,7 @@ async def test_a_database_that_is_not_migrated_or_not_there(
     for words in (("accounts", "list"), ("migrate",)):
         assert (await run(gone, *words))[::2] == (
             2,
-            "error: APP_DATABASE_URL: the database does not answer (OperationalError)\n",
+            "error: APP_DATABASE_URL: nothing listens at 127.0.0.1:9: is the server running?\n",
         )
     wrong = environment | {"APP_PORT": "eighty"}
     status, _, err = await run(wrong, "accounts", "list")

@@ -13,7 +13,7 @@ from sqlmodel import SQLModel, select
 from app.ledger import tables
 from app.ledger.columns import Moment
 from app.ledger.database import Database, create_engine
-from app.ledger.migrate import current_revision, migrate, newest_revision
+from app.ledger.migrate import Migrated, current_revision, migrate, newest_revision
 
 OLD_ROWS = """
 INSERT INTO installation (id, saleor_api_url, saleor_domain, created_at, updated_at)
@@ -41,7 +41,7 @@ async def test_the_migrated_database_has_the_shape_of_the_tables(database: Datab
 
 
 async def test_migrating_twice_changes_nothing(database_url: str) -> None:
-    await migrate(database_url)
+    assert await migrate(database_url) == Migrated(newest_revision(), newest_revision(), steps=0)
     assert await current_revision(database_url) == newest_revision() is not None
 
 
@@ -49,7 +49,7 @@ async def test_a_ledger_of_the_first_version_is_carried_over_with_its_payments(
     tmp_path: Path, new_postgresql: Callable[[], str]
 ) -> None:
     for url in (f"sqlite:///{tmp_path / 'old.sqlite'}", new_postgresql()):
-        await migrate(url, to="0001")
+        assert await migrate(url, to="0001") == Migrated(before=None, after="0001", steps=1)
         engine = create_engine(url)
         async with engine.begin() as connection:
             for statement in OLD_ROWS.strip().split(";\n"):

@@ -12,6 +12,7 @@ context.configure(
     target_metadata=SQLModel.metadata,
     render_as_batch=connection.dialect.name == "sqlite",
     compare_type=True,
+    on_version_apply=context.config.attributes["on_version_apply"],
     user_module_prefix=f"{tables.__package__}.columns.",
 )
 if connection.dialect.name == "postgresql":

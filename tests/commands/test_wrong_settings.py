@@ -1,0 +1,196 @@
+"""What an operator has set wrongly is one line on standard error, which says what to do, and the status is 2."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import make_url
+
+from app.ledger.migrate import newest_revision
+from tests.commands.test_processes import run
+
+PASSWORD = "pass-word-of-mine"
+LIKE = "it must be like postgresql://user:password@host/name or sqlite:///path"
+
+
+def said(outcome: tuple[int | None, str, str]) -> str:
+    """What a command has said, which must have ended as it should."""
+    status, out, err = outcome
+    assert (status, out) == (2, ""), outcome
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert PASSWORD not in err
+    return err.removeprefix("error: ").rstrip()
+
+
+@pytest.mark.parametrize("command", ["migrate", "run", "worker"])
+async def test_every_process_says_so(tmp_path: Path, command: str) -> None:
+    environment = {"APP_DATA_DIR": str(tmp_path), "APP_DATABASE_URL": f"mysql://me:{PASSWORD}@127.0.0.1/shop"}
+    assert said(await run(environment, command)) == "APP_DATABASE_URL: 'mysql' is neither sqlite nor postgresql"
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("shop", f"is no address of a database: {LIKE}"),
+        (f"postgresql://me:{PASSWORD}@127.0.0.1:54x/shop", f"is no address of a database: {LIKE}"),
+        (f"postgresql://me:{PASSWORD}@127.0.0.1", f"names no database: {LIKE}"),
+        ("sqlite://", f"names no database: {LIKE}"),
+        ("sqlite:///:memory:", f"names no database: {LIKE}"),
+        (f"postgresql://me:{PASSWORD}@127.0.0.1:9/shop", "nothing listens at 127.0.0.1:9: is the server running?"),
+        (
+            f"postgresql://me:{PASSWORD}@host.invalid/shop",
+            "there is no such host: in a password, write @ as %40, / as %2F, : as %3A and % as %25",
+        ),
+        (f"postgresql://me:{PASSWORD}@127.0.0.1/x?colour=1", "it has a parameter that PostgreSQL does not know"),
+    ],
+)
+async def test_an_address_that_leads_to_no_database(tmp_path: Path, address: str, words: str) -> None:
+    environment = {"APP_DATA_DIR": str(tmp_path), "APP_DATABASE_URL": address}
+    assert said(await run(environment, "migrate")) == f"APP_DATABASE_URL: {words}"
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+async def test_a_database_and_a_user_that_the_server_does_not_have(database_url: str, tmp_path: Path) -> None:
+    there = make_url(database_url)
+    place = f"{there.host}:{there.port or 5432}"
+    missing = there.set(database="no_such_database").render_as_string(hide_password=False)
+    assert said(await run({"APP_DATA_DIR": str(tmp_path), "APP_DATABASE_URL": missing}, "migrate")) == (
+        f"APP_DATABASE_URL: the server at {place} has no database 'no_such_database': create it, or correct the name"
+    )
+    stranger = there.set(username="nobody_of_that_name", password=PASSWORD).render_as_string(hide_password=False)
+    assert said(await run({"APP_DATA_DIR": str(tmp_path), "APP_DATABASE_URL": stranger}, "migrate")) == (
+        f"APP_DATABASE_URL: the server at {place} does not take this user with this password"
+    )
+
+
+@asynccontextmanager
+async def refusing(code: str, message: str) -> AsyncIterator[int]:
+    """A PostgreSQL server, as far as it lets nobody in; give its port."""
+    fields = b"".join(kind + text.encode() + b"\0" for kind, text in ((b"S", "FATAL"), (b"C", code), (b"M", message)))
+    error = b"E" + (len(fields) + 5).to_bytes(4, "big") + fields + b"\0"
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            length = int.from_bytes(await reader.readexactly(4), "big")
+            asked = int.from_bytes((await reader.readexactly(length - 4))[:4], "big")
+            if asked not in {80877103, 80877104}:  # neither SSL nor GSS, but the beginning of a session
+                break
+            writer.write(b"N")
+        writer.write(error)
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        yield server.sockets[0].getsockname()[1]
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "words"),
+    [
+        ("28P01", 'password authentication failed for user "me"', "does not take this user with this password"),
+        ("28000", 'no pg_hba.conf entry for host "10.0.0.9"', "lets nobody in from this machine as this user"),
+        ("53300", "sorry, too many clients already", "has no connection left"),
+    ],
+)
+async def test_a_server_that_lets_nobody_in(tmp_path: Path, code: str, message: str, words: str) -> None:
+    async with refusing(code, message) as port:
+        address = f"postgresql://me:{PASSWORD}@127.0.0.1:{port}/shop"
+        outcome = await run({"APP_DATA_DIR": str(tmp_path), "APP_DATABASE_URL": address}, "migrate")
+    assert said(outcome) == f"APP_DATABASE_URL: the server at 127.0.0.1:{port} {words}"
+
+
+async def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path: Path) -> None:
+    letter = tmp_path / "letter.txt"
+    letter.write_text("Dear Saleor, " * 100)
+    letter.chmod(0o644)
+    folder = tmp_path / "folder"
+    folder.mkdir(mode=0o755)
+    cannot = "cannot be opened: is its folder there, and may this user write in it?"
+    for file, words in (
+        (letter, f"the file {letter} is no SQLite database"),
+        (folder, f"the file {folder} {cannot}"),
+        (tmp_path / "nowhere" / "shop.sqlite", f"the file {tmp_path / 'nowhere' / 'shop.sqlite'} {cannot}"),
+    ):
+        environment = {"APP_DATA_DIR": str(tmp_path / "data"), "APP_DATABASE_URL": f"sqlite:///{file}"}
+        assert said(await run(environment, "migrate")) == f"APP_DATABASE_URL: {words}"
+    assert (letter.stat().st_mode & 0o777, folder.stat().st_mode & 0o777) == (0o644, 0o755)
+
+
+async def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for command in ("migrate", "run"):
+        outcome = await run({"APP_DATA_DIR": str(tmp_path / "file" / "data")}, command)
+        assert said(outcome) == f"APP_DATA_DIR: the folder {tmp_path}/file/data cannot be made"
+
+
+@pytest.mark.parametrize("command", ["run", "sandbox"])
+async def test_a_port_that_is_in_use(tmp_path: Path, command: str) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        environment = {"APP_DATA_DIR": str(tmp_path / "data"), "APP_PORT": str(port)}
+        if command == "sandbox":
+            words = said(await run({}, command, "--port", str(port)))
+            assert words == f"Invalid value for --port: cannot listen on port {port} of 127.0.0.1: is it in use?"
+            return
+        assert said(await run(environment, command)) == (
+            f"APP_PORT: port {port} of 127.0.0.1 is in use: the app may be running already, or name another"
+        )
+    assert not (tmp_path / "data").exists()  # nothing is made beside what may be the app itself
+
+
+async def test_an_address_that_this_machine_does_not_have(tmp_path: Path) -> None:
+    # 192.0.2.0/24 is nobody's: it is for documentation.
+    outcome = await run({"APP_DATA_DIR": str(tmp_path), "APP_HOST": "192.0.2.1"}, "run")
+    assert said(outcome) == "APP_HOST: this machine cannot listen at 192.0.2.1"
+
+
+async def test_all_that_is_wrong_with_settings_is_said_at_once(tmp_path: Path) -> None:
+    wrong = {
+        "APP_DATABSE_URL": f"postgresql://me:{PASSWORD}@127.0.0.1/shop",
+        "APP_XYZZY": PASSWORD,
+        "APP_PORT": "many",
+        "APP_LOG_LEVEL": "loud",
+    }
+    for words in (("migrate",), ("run",), ("accounts", "list")):
+        assert said(await run({"APP_DATA_DIR": str(tmp_path / "data")} | wrong, *words)).split("; ") == [
+            "APP_DATABSE_URL: there is no such setting: did you mean APP_DATABASE_URL?",
+            "APP_XYZZY: there is no such setting",
+            "APP_PORT: must be a whole number",
+            "APP_LOG_LEVEL: must be one of debug, info, warning, error",
+        ]
+    assert not (tmp_path / "data").exists()
+
+
+async def test_settings_may_be_written_in_any_case(tmp_path: Path) -> None:
+    assert (await run({"app_data_dir": str(tmp_path / "data")}, "migrate"))[0] == 0
+    assert (tmp_path / "data" / "ledger.sqlite").exists()
+
+
+async def test_migrate_says_what_it_did(tmp_path: Path) -> None:
+    newest = newest_revision()
+    here = {"APP_DATA_DIR": str(tmp_path)}
+    status, out, err = await run(here, "migrate")
+    assert (status, err) == (0, "")
+    assert out.startswith(f"The database was empty, and stands at {newest} now: ")
+    assert out.endswith(("migrations.\n", " 1 migration.\n"))
+    nothing = (0, f"The database stands at revision {newest} already: nothing to do.\n", "")
+    assert await run(here, "migrate") == nothing
+
+
+@pytest.mark.parametrize(
+    ("words", "suggested"),
+    [
+        (("migrat",), "'migrate'"),
+        (("payments", "refnd"), "'refund'"),
+        (("payments", "list", "--problem"), "--problems"),
+        (("--verson",), "--version"),
+    ],
+)
+async def test_what_was_mistyped_is_suggested(words: tuple[str, ...], suggested: str) -> None:
+    assert suggested in said(await run({}, *words))
