@@ -29,7 +29,7 @@ _RED = re.compile(r"^(?:FAILED|ERROR) ([^\s\[]+)", re.MULTILINE)
 
 def turned_red(tests: Iterable[MarkedTest], root: Path) -> list[str]:
     """Run tests of the program at ``root``; return the names of those that fail, each once."""
-    chosen = {str(test): test.name for test in tests}
+    chosen = {str(test): test.name.rpartition("::")[2] for test in tests}
     quietly = ["-q", "-rfE", "--no-header", "--tb=no", "-p", "no:cacheprovider"]
     command = [sys.executable, "-m", "pytest", *quietly, *chosen]
     environment = os.environ | {"PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "300"}
