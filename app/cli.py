@@ -16,7 +16,7 @@ COMMANDS: Mapping[str, Command | Group] = {
         "app.commands.serve:run_worker",
         "Do the durable jobs without serving: tell Saleor, digest notifications, look up what is not known.",
     ),
-    "migrate": Command("app.commands.serve:migrate_database", "Bring the database to the newest shape."),
+    "migrate": Command("app.commands.database:migrate_database", "Bring the database to the newest shape."),
     "attention": Command("app.commands.attention:attention", "Show what needs a person, and what to do about it."),
     "installations": Group(
         "The Saleors that have installed the app.",

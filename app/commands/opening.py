@@ -9,21 +9,19 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
-from alembic.util import CommandError
 from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
 
-from app.commands.database_refused import why_not
+from app.commands.database import require_newest
 from app.commands.failure import CommandFailed
 from app.errors import SettingsError
 from app.ledger.accounts import AccountError
 from app.ledger.database import is_sqlite
 from app.ledger.errors import CommitUnknownError, DatabaseError
-from app.ledger.migrate import Migrated, current_revision, migrate, newest_revision
 from app.ledger.vault import VaultError
 from app.main import open_desk
 from app.payments.desk import Desk
-from app.settings import PREFIX, Settings, read_settings
+from app.settings import Settings, read_settings
 
 T = TypeVar("T")
 
@@ -35,36 +33,6 @@ def at_desk(work: Callable[[Desk], Awaitable[T]]) -> T:
     settings = read_settings()
     _require_what_the_app_made(settings)
     return asyncio.run(_at_desk(settings, work))
-
-
-async def bring_up_to_date(settings: Settings) -> Migrated:
-    """Migrate the database, and return what was done.
-
-    Raises SettingsError when it cannot be used, or belongs to a newer program.
-    """
-    try:
-        return await migrate(settings.database)
-    except CommandError as exc:
-        raise SettingsError(f"{PREFIX}DATABASE_URL: the database is of another version of the app ({exc})") from exc
-    except DBAPIError as exc:
-        raise _not_usable(settings, exc) from exc
-
-
-async def require_newest(settings: Settings) -> None:
-    """Raise SettingsError unless the database answers and stands at the migration that this program knows."""
-    try:
-        revision = await current_revision(settings.database)
-    except DBAPIError as exc:
-        raise _not_usable(settings, exc) from exc
-    if revision != newest_revision():
-        raise SettingsError(
-            f"{PREFIX}DATABASE_URL: the database stands at {revision or 'nothing'}, not at {newest_revision()}: "
-            "run `saleor-gateway migrate`"
-        )
-
-
-def _not_usable(settings: Settings, exc: DBAPIError) -> SettingsError:
-    return SettingsError(f"{PREFIX}DATABASE_URL: {why_not(settings.database, exc)}")
 
 
 def _require_what_the_app_made(settings: Settings) -> None:

@@ -1,4 +1,4 @@
-"""``run``, ``worker`` and ``migrate``: the service itself."""
+"""``run`` and ``worker``: the service itself."""
 
 import asyncio
 import errno
@@ -13,8 +13,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from app.commands.connections import bounded_protocol
-from app.commands.opening import bring_up_to_date, require_newest
-from app.commands.terminal import say
+from app.commands.database import bring_up_to_date, require_newest
 from app.errors import SettingsError
 from app.ledger.database import is_sqlite
 from app.logs import configure_logs
@@ -85,20 +84,6 @@ def run_worker() -> None:
     configure_logs(settings.log_format, settings.log_level)
     settings.open_vault()
     asyncio.run(_work(settings))
-
-
-def migrate_database() -> None:
-    """Bring the database to the newest shape."""
-    settings = read_settings()
-    if is_sqlite(settings.database):
-        settings.make_data_folder()
-    done = asyncio.run(bring_up_to_date(settings))
-    if not done.steps:
-        say(f"The database stands at revision {done.after} already: nothing to do.")
-        return
-    before = f"stood at revision {done.before}" if done.before else "was empty"
-    migrations = "1 migration" if done.steps == 1 else f"{done.steps} migrations"
-    say(f"The database {before}, and stands at {done.after} now: {migrations}.")
 
 
 async def _prepare_database(settings: Settings) -> None:

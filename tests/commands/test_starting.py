@@ -77,6 +77,7 @@ async def test_a_command_imports_what_it_needs_and_no_other_command() -> None:
     _, out, modules = await imported("migrate", "--help")
     assert "Bring the database" in out
     assert {"sqlalchemy", "structlog"} <= modules
+    assert not {"app.main", "app.dashboard.router", "fastapi", "gql", "uvicorn"} & modules
     commands = _all(COMMANDS)
     others = {each.module for each in commands.values()} - {commands["migrate",].module}
     assert not others & modules
