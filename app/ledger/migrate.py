@@ -44,8 +44,8 @@ class Migrated:
     steps: int
 
 
-async def migrate(database_url: str, to: str = "head") -> Migrated:
-    """Bring the database forward to a migration, the newest unless another is named; return what was done.
+async def migrate(database_url: str) -> Migrated:
+    """Bring the database forward to the newest migration; return what was done.
 
     Safe to repeat, as every start of the app does on SQLite; on PostgreSQL safe from several processes at once.
     """
@@ -56,7 +56,7 @@ async def migrate(database_url: str, to: str = "head") -> Migrated:
         config.attributes["connection"] = connection
         # Counted where they are made: two processes that start together both see the database as it was before.
         config.attributes["on_version_apply"] = lambda *, step, **_rest: steps.append(step)
-        command.upgrade(config, to)
+        command.upgrade(config, "head")
         after = MigrationContext.configure(connection).get_current_revision()
         before = next(iter(steps[0].source_revision_ids), None) if steps else after
         return Migrated(before, after, len(steps))
