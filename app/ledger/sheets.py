@@ -4,13 +4,13 @@ Everything that decides about a payment's money happens between ``load_*`` and t
 payment's lock: what is capturable or refundable is computed from what nobody else is changing (laws of money, 3).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import ColumnElement, or_
-from sqlalchemy.orm import defer
+from sqlalchemy.orm import defer, joinedload
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -26,17 +26,27 @@ LOOKS = Work(
 )
 
 
+ATTEMPTS = Work(Payment, row_id=col(Payment.id), due=col(Payment.attempts_due_at), party=col(Payment.account_id))
+"""Payments whose other attempts to pay the same are to be looked at, because this one has come further."""
+
+
+WITH_ACCOUNT = joinedload(Payment.account, innerjoin=True)  # type: ignore[arg-type]  # SQLModel says what rows have
+
+
 @dataclass(slots=True)
 class Sheet:
     """A payment with all that belongs to it; operations and events oldest first.
 
     ``shares`` are those of sub-merchants in its operations; there are none when the payment is not split.
+    ``assigned`` and ``tied`` name operations that may have no row yet (see ``assign`` and ``tie``).
     """
 
     payment: Payment
     operations: list[Operation]
     events: list[SaleorEvent]
     shares: list[SplitShare] = field(default_factory=list)
+    assigned: list[tuple[Operation, Mapping[str, Decimal]]] = field(default_factory=list)
+    tied: list[tuple[SaleorEvent, Operation]] = field(default_factory=list)
 
     @property
     def create(self) -> Operation:
@@ -71,6 +81,16 @@ class Sheet:
             for each in self.shares
             if operation.id is not None and each.operation_id == operation.id
         }
+
+    def assign(self, operation: Operation, shares: Mapping[str, Decimal]) -> None:
+        """Say what of an operation belongs to which sub-merchant, in place of what was said before."""
+        self.assigned.append((operation, shares))
+
+    def tie(self, event: SaleorEvent, operation: Operation) -> None:
+        """Say of which operation of Saleor's asking an event tells."""
+        event.operation_id = operation.id
+        if operation.id is None:
+            self.tied.append((event, operation))
 
     def by_id(self, operation_row_id: int | None) -> Operation:
         """Return the operation of that row."""
@@ -124,6 +144,32 @@ async def load_by_operation(session: AsyncSession, operation_row_id: int) -> She
     if sheet is None:
         raise LookupError(f"no operation {operation_row_id}")
     return sheet
+
+
+async def save(session: AsyncSession, sheet: Sheet) -> None:
+    """Write what was added to a sheet; the rows that it was loaded with write themselves."""
+    session.add_all([*sheet.operations, *sheet.events])
+    if sheet.assigned or sheet.tied:
+        await session.flush()  # what names an operation needs its row
+    while sheet.tied:
+        event, operation = sheet.tied.pop(0)
+        event.operation_id = operation.id
+    while sheet.assigned:
+        operation, shares = sheet.assigned.pop(0)
+        added = dict(shares)
+        for row in [each for each in sheet.shares if each.operation_id == operation.id]:
+            amount = added.pop(row.sub_merchant_id, None)
+            if amount is None:
+                sheet.shares.remove(row)
+                await session.delete(row)
+            else:
+                row.amount = amount
+        rows = [
+            SplitShare(operation_id=row_id_of(operation), sub_merchant_id=name, amount=amount)
+            for name, amount in added.items()
+        ]
+        session.add_all(rows)
+        sheet.shares += rows
 
 
 async def payment_of(session: AsyncSession, payment_id: int) -> Payment:
@@ -189,6 +235,6 @@ async def outlines_of(session: AsyncSession, payments: Sequence[Payment]) -> lis
 
 
 async def _load(session: AsyncSession, *conditions: ColumnElement[bool], lock: bool = True) -> Sheet | None:
-    query = select(Payment).where(*conditions)
-    payment = (await session.exec(query.with_for_update() if lock else query)).first()
+    query = select(Payment).where(*conditions).options(WITH_ACCOUNT)
+    payment = (await session.exec(query.with_for_update(of=Payment) if lock else query)).first()
     return None if payment is None else (await sheets_of(session, [payment]))[0]

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any, ClassVar
 
 from sqlalchemy import JSON, Index, Text, UniqueConstraint, text
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field, Relationship, SQLModel
 
 from app.ledger.columns import Amount, Moment, OrderId, Prose, one_of, take_any_text
 
@@ -253,6 +253,9 @@ class Payment(SQLModel, table=True):
     next_refund_split: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # whom staff chose to take it from
     created_at: datetime = Field(sa_type=Moment)
     updated_at: datetime = Field(sa_type=Moment)
+
+    # For reading, and there only where it was loaded with the payment (``repository``).
+    account: "MerchantAccount" = Relationship(sa_relationship_kwargs={"viewonly": True, "lazy": "raise"})
 
 
 class Operation(SQLModel, table=True):

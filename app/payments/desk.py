@@ -12,7 +12,6 @@ from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
 from app.gateway.models import Sector
 from app.ledger.accounts import AccountBook
-from app.ledger.attempts import ATTEMPTS
 from app.ledger.card_keys import CardKeyBook
 from app.ledger.claims import Work
 from app.ledger.database import Database
@@ -21,7 +20,8 @@ from app.ledger.inbox import Inbox
 from app.ledger.installations import InstallationBook
 from app.ledger.outbox import EVENTS
 from app.ledger.personal import PersonalData
-from app.ledger.sheets import LOOKS, Sheet
+from app.ledger.repository import PaymentRepository
+from app.ledger.sheets import ATTEMPTS, LOOKS, Sheet
 from app.ledger.tables import MerchantAccount
 from app.payments.schedule import Schedule
 from app.saleor.limits import usable_link
@@ -130,6 +130,11 @@ class Desk:
     now: Callable[[], datetime]
     schedule: Schedule = field(default_factory=Schedule)
     wake: Wake = lambda *_works: None
+
+    @property
+    def payments(self) -> PaymentRepository:
+        """The payments of all stores."""
+        return PaymentRepository(self.database)
 
     def wake_for(self, sheets: Iterable[Sheet]) -> None:
         """Wake the worker for what is due of these payments now; mostly nothing is."""

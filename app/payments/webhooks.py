@@ -1,7 +1,8 @@
 """Saleor's six webhooks, each tied to the function that answers it."""
 
 from app.ledger.installations import OpenInstallation
-from app.ledger.sheets import Sheet, load_by_transaction
+from app.ledger.repository import ByTransaction, PaymentNotFoundError
+from app.ledger.sheets import Sheet
 from app.ledger.tables import Operation
 from app.payments.begin.elsewhere import begun_elsewhere, not_ours
 from app.payments.begin.initialize import initialize
@@ -12,6 +13,7 @@ from app.payments.change.answering import answered
 from app.payments.change.requested import requested
 from app.payments.desk import Desk
 from app.payments.outcome.answers import action_answer
+from app.payments.outcome.apply import Posting
 from app.payments.outcome.references import keep_reference
 from app.saleor.answers import ActionAnswer, GatewayConfigAnswer, SessionAnswer
 from app.saleor.app import SaleorApp, WebhookContext
@@ -40,16 +42,23 @@ def define_webhooks(saleor: SaleorApp, desk: Desk) -> None:
     async def action_as_recorded(event: RequestedAction, context: WebhookContext, error: Exception) -> ActionAnswer:
         """After an error of ours: an operation that was recorded is pending until it is settled, never failed."""
         installation = _installation(context)
-        async with desk.database.transaction() as session:
-            sheet = await load_by_transaction(session, installation.id, event.transaction.id)
-            operation = None if sheet is None else _asked_for(sheet, event, context)
-            if sheet is None or operation is None:
-                raise error
+
+        def answer(sheet: Sheet) -> ActionAnswer | None:
+            operation = _asked_for(sheet, event, context)
+            if operation is None:
+                return None
             keep_reference(sheet.payment, operation)
-            answered(sheet, operation, desk)
-            session.add_all(sheet.events)
-        page = desk.addresses.payment_page(installation.saleor_api_url, sheet.payment.order_id)
-        return action_answer(sheet, operation, event.kind, page)
+            answered(sheet, operation, Posting(now=desk.now(), schedule=desk.schedule))
+            page = desk.addresses.payment_page(installation.saleor_api_url, sheet.payment.order_id)
+            return action_answer(sheet, operation, event.kind, page)
+
+        try:
+            recorded = await desk.payments.update(ByTransaction(installation.id, event.transaction.id), answer)
+        except PaymentNotFoundError:
+            raise error from None
+        if recorded is None:
+            raise error
+        return recorded
 
     @saleor.webhook("PAYMENT_GATEWAY_INITIALIZE_SESSION", query="payment_gateway_initialize_session.graphql")
     async def offered(event: PaymentGatewayInitializeSession, context: WebhookContext) -> GatewayConfigAnswer:

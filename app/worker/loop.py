@@ -5,13 +5,12 @@ from datetime import timedelta
 
 import structlog
 
-from app.ledger.attempts import ATTEMPTS
 from app.ledger.claims import Work
 from app.ledger.inbox import NOTIFICATIONS
 from app.ledger.outbox import EVENTS
 from app.ledger.placed_orders import ORDERS
 from app.ledger.presence import CHECKS
-from app.ledger.sheets import LOOKS
+from app.ledger.sheets import ATTEMPTS, LOOKS
 from app.ledger.told_problems import PROBLEMS
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk

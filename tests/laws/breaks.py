@@ -33,12 +33,16 @@ BREAKS = [
         law=1,
         what="the gateway is called before the intent is committed",
         where="payments/change/act.py",
-        old="            added.append(operation)\n",
+        old="        try:\n            sheet, operation = await desk.payments.update(which, record)\n",
         new=(
-            "            added.append(operation)\n"
-            "            if operation.state is State.INTENT:\n"
-            "                from app.payments.change.send import _call\n"
-            "                await _call(desk, account, sheet, operation, 2.0)\n"
+            "        try:\n"
+            "            known = await desk.payments.find(which)\n"
+            "            if known is not None:\n"
+            "                from app.payments.operations.gateway_call import _call\n"
+            "                asks = _recorded(desk, known, asked, [])\n"
+            "                if asks.state is State.INTENT:\n"
+            "                    await _call(desk, known.payment.account, known, asks, 2.0)\n"
+            "            sheet, operation = await desk.payments.update(which, record)\n"
         ),
     ),
     Break(
@@ -78,9 +82,9 @@ BREAKS = [
     ),
     Break(
         law=3,
-        what="what was written a moment ago decides, though somebody has changed it since",
-        where="ledger/begun.py",
-        old=" if list(_as_written(sheet)) == [*map(tuple, rows[row_id])]",
+        what="what nobody has locked decides",
+        where="ledger/repository.py",
+        old="    .with_for_update(of=Payment)\n",
         new="",
     ),
     Break(
@@ -142,8 +146,8 @@ BREAKS = [
     Break(
         law=10,
         what="what others did in silence is not looked for",
-        where="payments/change/send.py",
-        old="posting.now if heard.acted else posting.schedule.after_end(posting.now)",
+        where="payments/operations/transition.py",
+        old="posting.now if answer.acted else posting.schedule.after_end(posting.now)",
         new="None",
     ),
     Break(

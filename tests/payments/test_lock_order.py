@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy.exc import OperationalError
 from sqlmodel import select
 
-from app.ledger.begun import Begun, load_begun
 from app.ledger.database import Database, create_engine, is_sqlite
 from app.ledger.outbox import event_with_payment
+from app.ledger.repository import ById
 from app.ledger.sheets import load_by_operation, load_by_order, load_by_transaction, payment_of, row_id_of
 from app.ledger.tables import SaleorEvent
 from app.payments.outcome.notes import make_way
@@ -56,7 +56,7 @@ async def test_telling_a_note_and_superseding_it_do_not_wait_for_each_other(
     assert shop.books.told == []
 
 
-@pytest.mark.parametrize("locker", ["begun", "payment_of", "event_with_payment", "load_by_order", "load_by_operation"])
+@pytest.mark.parametrize("locker", ["update", "payment_of", "event_with_payment", "load_by_order", "load_by_operation"])
 async def test_whoever_locks_a_payment_waits_for_whoever_has_it(shop: Shop, database_url: str, locker: str) -> None:
     shop.till.will(shop.till.page())
     await shop.begin()
@@ -66,10 +66,10 @@ async def test_whoever_locks_a_payment_waits_for_whoever_has_it(shop: Shop, data
     holder = Database(create_engine(database_url))
 
     async def read() -> Any:
+        if locker == "update":
+            return await shop.desk.payments.update(ById(payment_id), lambda payment: payment)
         async with shop.desk.database.transaction() as session:
             match locker:
-                case "begun":
-                    return await load_begun(session, [Begun(payment_id, shop.installation.id, None)])
                 case "payment_of":
                     return await payment_of(session, payment_id)
                 case "event_with_payment":

@@ -115,7 +115,7 @@ async def test_an_operation_that_broke_off_before_its_outcome_is_pending_under_a
     shop.till.will(said(operation("refund", shop.order_id, "1.00", named="refund-1")))
     event = action_event(shop.transaction.id, "REFUND", "1.00", "key-1")
     with monkeypatch.context() as patched:
-        patched.setattr("app.payments.change.send.apply", fail)
+        patched.setattr("app.payments.operations.transition.apply", fail)
         answered = await answer(defined(shop)[event.event_type], event, shop)
     assert answered.result is None
     shop.refunded("1.00", "refund-1")

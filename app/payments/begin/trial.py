@@ -4,31 +4,29 @@ It is a payment like any other: intent first, looked up, notified of, refunded a
 Saleor has no transaction of it, so nothing is told there: its outbox stays empty (``apply``).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from app.gateway.errors import GatewayError, InvalidRequest
+from app.gateway.errors import InvalidRequest
 from app.gateway.models import Sector
 from app.gateway.models.payments import HostedPayment
-from app.ledger.sheets import Sheet, load_by_transaction
+from app.ledger.repository import ByTransaction, NewPayment
+from app.ledger.sheets import Sheet
 from app.ledger.tables import Flow, MerchantAccount, Payment
-from app.payments.begin.initialize import post_creation
-from app.payments.begin.intent import commit_intent
-from app.payments.begin.outcome import post_outcome
+from app.payments.begin.initialize import open_page
+from app.payments.begin.intent import creation_of
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
-from app.payments.insist import outcome_of
-from app.payments.outcome.apply import Posting
-from app.payments.outcome.problems import keys_accepted
+from app.payments.operations.execute import execute
 from app.payments.outcome.references import order_id_of
 from app.payments.plan.language import page_language
 from app.payments.plan.terms import check_account, check_amount
 from app.payments.plan.typed import check_typed
 from app.payments.refusal import Refusal, RefusalCode
+from app.payments.split.planning import shares_said
 
 SMALLEST = Decimal("1.00")
 """What is proposed: enough for a bank to take it seriously, and little enough to forget."""
@@ -76,21 +74,13 @@ async def begin_trial(desk: Desk, account: MerchantAccount, trial: Trial) -> She
     store = await desk.installations.get(account.installation_id)
     request = _request(desk, account, trial, store.saleor_api_url)
     client = desk.gateways.client(account)  # keys that do not open fail here, while nothing is recorded yet
-    written = await _record_intent(desk, account, trial, request)
-    if written is None:
-        return await _known(desk, account, trial)
-    outcome = await outcome_of(
-        lambda seconds: client.create_hosted(request, qr=False, timeout=seconds), deadline, desk.schedule
-    )
-    posting = Posting(now=desk.now(), schedule=desk.schedule)
-
-    def post(sheet: Sheet, _attempts: Sequence[Sheet]) -> None:
-        post_creation(sheet, outcome, account.pos_id, posting)
-
-    sheet = await post_outcome(desk, written, post)
-    if not isinstance(outcome, GatewayError):
-        await keys_accepted(desk, account.id, sheet)
-    return sheet
+    journaled = await desk.payments.begin(_new_payment(desk, account, trial, request))
+    if journaled is None:
+        known = await desk.payments.find(ByTransaction(account.installation_id, trial.transaction_id))
+        assert known is not None  # noqa: S101 - it is there, or it could have been recorded
+        return known
+    call = open_page(client, request, qr=False)
+    return await execute(desk, journaled, journaled.create, call, deadline, answering=False)
 
 
 def _request(desk: Desk, account: MerchantAccount, trial: Trial, saleor_api_url: str) -> HostedPayment:
@@ -126,8 +116,8 @@ def _request(desk: Desk, account: MerchantAccount, trial: Trial, saleor_api_url:
     return request
 
 
-async def _record_intent(desk: Desk, account: MerchantAccount, trial: Trial, request: HostedPayment) -> Sheet | None:
-    """Commit what is about to be asked (laws of money, 1); None when the same wish was recorded before (4)."""
+def _new_payment(desk: Desk, account: MerchantAccount, trial: Trial, request: HostedPayment) -> NewPayment:
+    """Return what is about to be asked, to be committed before (laws of money, 1)."""
     now = desk.now()
     payment = partial(
         Payment,
@@ -147,11 +137,4 @@ async def _record_intent(desk: Desk, account: MerchantAccount, trial: Trial, req
         created_at=now,
         updated_at=now,
     )
-    return await commit_intent(desk, payment, request, by=trial.by[:200])
-
-
-async def _known(desk: Desk, account: MerchantAccount, trial: Trial) -> Sheet:
-    async with desk.database.transaction() as session:
-        sheet = await load_by_transaction(session, account.installation_id, trial.transaction_id)
-    assert sheet is not None  # noqa: S101 - it is there, or it could have been recorded
-    return sheet
+    return NewPayment(payment, partial(creation_of, desk, request, by=trial.by[:200]), shares_said)

@@ -4,25 +4,24 @@ There are two doors at which they ask, Saleor's (``requested``) and our own (``b
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any
 
 import structlog
-from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.gateway.errors import KeysNotOpened
 from app.ledger.errors import CommitUnknownError
+from app.ledger.repository import PaymentNotFoundError, Which
 from app.ledger.sheets import Sheet
 from app.ledger.tables import Kind, MerchantAccount, Operation, State
 from app.payments.change.answering import answered, ask_again, asked_by, refund_of
 from app.payments.change.asked import Asked, wish
 from app.payments.change.impossible import why_not, why_not_strictly
-from app.payments.change.send import send
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
 from app.payments.look_up import opened
+from app.payments.operations.gateway_call import send
 from app.payments.outcome.apply import Posting, note
 from app.payments.outcome.balance import ZERO, Balance, balance
 from app.payments.outcome.closing import BY_STAFF
@@ -32,14 +31,11 @@ from app.payments.plan.fiscal import said_again
 from app.payments.plan.terms import check_amount
 from app.payments.refusal import Refusal, RefusalCode
 from app.payments.said import Said
-from app.payments.split.planning import keep_shares, split_of_step
+from app.payments.split.planning import shares_said, split_of_step
 from app.saleor.answers import AvailableAction
 from app.saleor.errors import StillUnderway
 
 log = structlog.get_logger(__name__)
-
-Find: TypeAlias = Callable[[AsyncSession], Awaitable[Sheet | None]]
-"""Finds the sheet that is asked about, and locks it."""
 
 _KINDS = {
     AvailableAction.CHARGE: Kind.CAPTURE,
@@ -52,6 +48,10 @@ _NOTHING_FOR_SALEOR = {
     AvailableAction.CHARGE: Said("The amount is zero: for Saleor nothing is left to charge."),
     AvailableAction.REFUND: Said("The amount is zero: for Saleor nothing is left to refund."),
 }
+
+
+_NO_PAYMENT = Said("There is no such payment.")
+_NOT_OURS = Said("This payment was not made with this app: nothing was done.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,26 +89,32 @@ def _cancellation(now: Balance, strictly: Kind | None) -> Step:
     return step
 
 
-async def act(desk: Desk, asked: Asked, find: Find, deadline: Deadline | None = None) -> tuple[Sheet, Operation]:
-    """Do what is asked; return the operation that came of it, with its sheet. Raises Refusal.
+async def act(desk: Desk, asked: Asked, which: Which, deadline: Deadline | None = None) -> tuple[Sheet, Operation]:
+    """Do what is asked of a payment; return the operation that came of it, with its payment. Raises Refusal.
 
     The same question gets the same answer and calls nobody (laws of money, 4). While another operation of the payment
     is open, this one is accepted, and sent when its turn comes (3). ``deadline`` is the request's; None: it begins now.
     """
     deadline = deadline or Deadline(desk.schedule.budget.total_seconds())
     added: list[Operation] = []
+
+    def record(sheet: Sheet) -> tuple[Sheet, Operation]:
+        return sheet, _recorded(desk, sheet, asked, added)
+
     # What is not recorded in time is not done at all: it must not begin after it was answered as failed.
     async with asyncio.timeout(deadline.left):
         try:
-            sheet, operation, account = await _record(desk, asked, find, added)
+            sheet, operation = await desk.payments.update(which, record)
+        except PaymentNotFoundError:
+            raise Refusal(RefusalCode.UNKNOWN_PAYMENT, _NO_PAYMENT if asked.by else _NOT_OURS) from None
         except CommitUnknownError as error:
             log.warning("nobody knows whether an intent is committed: it is read, or recorded again", error=str(error))
-            sheet, operation, account = await _record(desk, asked, find, added)
+            sheet, operation = await desk.payments.update(which, record)
     ours = any(each.created_at == operation.created_at for each in added)
     if not ours or operation.state is not State.INTENT:
         return sheet, operation
     try:
-        sheet = await send(desk, account, sheet, operation, deadline, answering=asked.by is None)
+        sheet = await send(desk, sheet, operation, deadline, answering=asked.by is None)
     except Exception as error:
         if asked.by is not None:
             raise
@@ -118,50 +124,38 @@ async def act(desk: Desk, asked: Asked, find: Find, deadline: Deadline | None = 
     return sheet, sheet.by_id(operation.id)
 
 
-async def _record(
-    desk: Desk, asked: Asked, find: Find, added: list[Operation]
-) -> tuple[Sheet, Operation, MerchantAccount]:
+def _recorded(desk: Desk, sheet: Sheet, asked: Asked, added: list[Operation]) -> Operation:
     """Return the recorded operation that answers to what is asked; one that is new is in ``added``, too."""
-    async with desk.database.transaction() as session:
-        sheet = await find(session)
-        account = None if sheet is None else await session.get(MerchantAccount, sheet.payment.account_id)
-        if sheet is None or account is None:
-            words = Said("This payment was not made with this app: nothing was done.")
-            raise Refusal(RefusalCode.UNKNOWN_PAYMENT, words)
-        operation, fresh = _find_or_add(desk, session, sheet, asked, account)
-        if fresh:
-            await session.flush()
-            await keep_shares(session, operation, sheet)
-            _tell_saleor(desk, session, sheet, operation)
-            added.append(operation)
-        if asked.by is None and not (added and operation.state is State.INTENT):
-            keep_reference(sheet.payment, operation)  # who is answered now is told the reference that it keeps
-            if operation.state is not State.INTENT:  # else another webhook is asking the gateway for it right now
-                answered(sheet, operation, desk)
-            session.add_all(sheet.events)
-        return sheet, operation, account
+    posting = Posting(now=desk.now(), schedule=desk.schedule)
+    operation, fresh = _find_or_add(desk, sheet, asked, posting)
+    if fresh:
+        sheet.assign(operation, shares_said(operation))
+        _tell_saleor(sheet, operation, posting)
+        added.append(operation)
+    if asked.by is None and not (added and operation.state is State.INTENT):
+        keep_reference(sheet.payment, operation)  # who is answered now is told the reference that it keeps
+        if operation.state is not State.INTENT:  # else another webhook is asking the gateway for it right now
+            answered(sheet, operation, posting)
+    return operation
 
 
-def _find_or_add(
-    desk: Desk, session: AsyncSession, sheet: Sheet, asked: Asked, account: MerchantAccount
-) -> tuple[Operation, bool]:
-    known, key = _known(desk, sheet, asked)
+def _find_or_add(desk: Desk, sheet: Sheet, asked: Asked, posting: Posting) -> tuple[Operation, bool]:
+    known, key = _known(sheet, asked, posting)
     if known is not None:
         return known, False
-    if asked.currency != sheet.payment.currency:
+    if asked.currency not in {None, sheet.payment.currency}:
         raise Refusal(
             RefusalCode.CURRENCY_NOT_SUPPORTED,
             Said("This payment is in %(currency)s.", currency=sheet.payment.currency),
         )
-    operation = _added(desk, sheet, asked, account, key)
+    operation = _added(sheet, asked, key, posting)
     if not operation.state.final:
-        _check_keys(desk, account)
-    session.add(operation)
+        _check_keys(desk, sheet.payment.account)
     sheet.operations.append(operation)
     return operation, True
 
 
-def _known(desk: Desk, sheet: Sheet, asked: Asked) -> tuple[Operation | None, str]:
+def _known(sheet: Sheet, asked: Asked, posting: Posting) -> tuple[Operation | None, str]:
     """Return the operation that answers to a question, and the key of the question; None: nobody has asked it before.
 
     Of several requests of Saleor's that this one can be, it is one that is not recorded yet. A granted refund is known
@@ -174,7 +168,7 @@ def _known(desk: Desk, sheet: Sheet, asked: Asked) -> tuple[Operation | None, st
     made = None if asked.granted is None else refund_of(sheet, asked.granted.id)
     if made is not None:
         if fresh is not None:
-            ask_again(sheet, made, fresh, asked.digest, desk)
+            ask_again(sheet, made, fresh, asked.digest, posting)
         return made, made.idempotency_key
     if fresh is not None:
         return None, fresh
@@ -192,14 +186,14 @@ def _check_keys(desk: Desk, account: MerchantAccount) -> None:
         raise Refusal(RefusalCode.NOT_POSSIBLE, Said(KEYS_NOT_OPENED)) from None
 
 
-def _added(desk: Desk, sheet: Sheet, asked: Asked, account: MerchantAccount, key: str) -> Operation:
+def _added(sheet: Sheet, asked: Asked, key: str, posting: Posting) -> Operation:
     """Return a new operation: the intent, one that has to wait, or one that is refused by how the payment stands.
 
     Such a refusal is recorded too, if it is Saleor that asks. When the same question comes again, the payment may stand
     otherwise; but Saleor has been told that it failed, and staff may have acted on that. To staff at our own door it is
     only said.
     """
-    now = desk.now()
+    now = posting.now
     standing = balance(sheet.payment.flow, sheet.operations)
     # Nor does it overtake what waits, in the moment before the worker sends that.
     waits = standing.in_flight or any(each.state is State.WAITING for each in sheet.operations)
@@ -207,7 +201,7 @@ def _added(desk: Desk, sheet: Sheet, asked: Asked, account: MerchantAccount, key
     more: dict[str, Any] = {}
     try:
         step = step_for(asked.action, asked.amount, standing, strictly=asked.strictly)
-        more = split_of_step(sheet, step.kind, step.amount, asked, account)
+        more = split_of_step(sheet, step.kind, step.amount, asked, sheet.payment.account)
         more = more or said_again(sheet, step.kind, step.amount, asked.granted)
     except Refusal as refusal:
         if refusal.code is not RefusalCode.NOT_POSSIBLE or asked.by is not None:
@@ -233,20 +227,18 @@ def _added(desk: Desk, sheet: Sheet, asked: Asked, account: MerchantAccount, key
         asked_by=asked.by,
         granted_refund_id=None if asked.granted is None else asked.granted.id,
         message=message,
-        next_look_at=desk.schedule.after_intent(now) if state is State.INTENT else None,
+        next_look_at=posting.schedule.after_intent(now) if state is State.INTENT else None,
         created_at=now,
         updated_at=now,
     )
     if asked.by is None:
-        asked_by(operation, key, asked.digest, desk)
+        asked_by(operation, key, asked.digest, posting)
     return operation
 
 
-def _tell_saleor(desk: Desk, session: AsyncSession, sheet: Sheet, operation: Operation) -> None:
+def _tell_saleor(sheet: Sheet, operation: Operation, posting: Posting) -> None:
     """Let Saleor know at once of what it has not asked for: it must not offer what is being done already."""
     if operation.asked_by is None:
         return
     words = f"Staff asked in the app to {wish(operation)}"
-    posting = Posting(now=desk.now(), schedule=desk.schedule)
     note(sheet, words, posting, reference=reference_of_wish(operation.idempotency_key))
-    session.add_all(sheet.events)

@@ -5,9 +5,10 @@ the answer (Saleor contract, A.10). So the events of such an operation wait unti
 Saleor is known to have read it (``app.worker.read_answers``).
 """
 
+from datetime import datetime
+
 from app.ledger.sheets import Sheet
 from app.ledger.tables import EventState, Kind, Operation, SaleorEvent, State
-from app.payments.desk import Desk
 from app.payments.outcome.apply import Posting, note
 from app.payments.outcome.balance import balance
 from app.payments.outcome.event_queue import enqueue
@@ -20,25 +21,25 @@ _PENDING = marked("The gateway has not said yet what became of it: this is all t
 _TAKEN_BACK = marked("Saleor asked for this refund once more: it is booked anew, and no money moves")
 
 
-def asked_by(operation: Operation, key: str, digest: str, desk: Desk) -> None:
+def asked_by(operation: Operation, key: str, digest: str, posting: Posting) -> None:
     """Note a webhook by which Saleor asks for an operation. Until it is answered nothing of the operation is told."""
     operation.saleor_requests = [*operation.saleor_requests, {"key": key, "digest": digest}]
-    operation.answer_awaited_until = desk.now() + desk.schedule.answer_window
+    operation.answer_awaited_until = posting.now + posting.schedule.answer_window
 
 
-def answered(sheet: Sheet, operation: Operation, desk: Desk) -> None:
+def answered(sheet: Sheet, operation: Operation, posting: Posting) -> None:
     """Let what is to be told of an operation be told once Saleor has had time to read the answer that it gets now."""
     if operation.answer_awaited_until is None:
         return
-    due = desk.now() + desk.schedule.reading
+    due = posting.now + posting.schedule.reading
     operation.answer_awaited_until = min(operation.answer_awaited_until, due)
-    _say_what_is_possible(sheet, operation, desk)
+    _say_what_is_possible(sheet, operation, posting)
     for event in events_of(sheet, operation):
         if event.state is EventState.WAITING and event.next_attempt_at is not None:
             event.next_attempt_at = min(event.next_attempt_at, due)
 
 
-def _say_what_is_possible(sheet: Sheet, operation: Operation, desk: Desk) -> None:
+def _say_what_is_possible(sheet: Sheet, operation: Operation, posting: Posting) -> None:
     """Withdraw what Saleor offers while an outcome is open: an asynchronous answer cannot say it (contract, A.10)."""
     if operation.state.final:
         return
@@ -46,11 +47,10 @@ def _say_what_is_possible(sheet: Sheet, operation: Operation, desk: Desk) -> Non
     offered = next((each.available_actions for each in reversed(sheet.events) if says_what_is_possible(each)), None)
     if offered is None or set(offered) == set(actions):
         return
-    posting = Posting(now=desk.now(), schedule=desk.schedule)
     note(sheet, _PENDING, posting, reference=reference_of_pending(operation.idempotency_key), of=operation)
 
 
-def ask_again(sheet: Sheet, operation: Operation, key: str, digest: str, desk: Desk) -> None:
+def ask_again(sheet: Sheet, operation: Operation, key: str, digest: str, posting: Posting) -> None:
     """Saleor asks anew for a granted refund that is made, or on its way: it has not heard of it, or has lost it.
 
     No money moves. The new request gets a reference of its own, under which the refund is told from now on. What was
@@ -58,7 +58,7 @@ def ask_again(sheet: Sheet, operation: Operation, key: str, digest: str, desk: D
     """
     old = keep_reference(sheet.payment, operation)
     unread = operation.answer_awaited_until is not None
-    asked_by(operation, key, digest, desk)
+    asked_by(operation, key, digest, posting)
     success = next(
         (
             each
@@ -70,7 +70,7 @@ def ask_again(sheet: Sheet, operation: Operation, key: str, digest: str, desk: D
     told = success is not None and not unread and (success.state is EventState.DELIVERED or success.attempts > 0)
     if success is not None and told:
         operation.psp_reference = new_reference(Kind.REFUND.value)
-        _book_anew(sheet, operation, success, desk)
+        _book_anew(sheet, operation, success, posting.now)
     else:
         rename(sheet, operation, new_reference(Kind.REFUND.value))
 
@@ -87,8 +87,7 @@ def rename(sheet: Sheet, operation: Operation, reference: str) -> None:
             event.psp_reference = reference + event.psp_reference.removeprefix(str(old))
 
 
-def _book_anew(sheet: Sheet, operation: Operation, told: SaleorEvent, desk: Desk) -> None:
-    now = desk.now()
+def _book_anew(sheet: Sheet, operation: Operation, told: SaleorEvent, now: datetime) -> None:
     enqueue(
         sheet,
         EventType.REFUND_REVERSE,

@@ -24,16 +24,16 @@ class Asked:
     """One question. ``keys`` tell it from every other one (laws of money, 4).
 
     There is one key, unless Saleor has asked for several things at the same moment: then it is about one of them, and
-    the newest comes first. ``digest`` is that of Saleor's webhook: the same delivery is the same question.
-    ``by`` is who of the staff asks at our own door, as Saleor or the terminal names the person; None: Saleor asks. A
-    cancelation of Saleor means whatever can be cancelled; staff of ours mean ``strictly`` a void or a cancel.
-    ``granted`` and ``order`` are those of a granted refund, ``taken_from`` are the shares of a refund, if somebody has
-    said them.
+    the newest comes first. ``digest`` is that of Saleor's webhook: the same delivery is the same question. ``currency``
+    None: that of the payment. ``by`` is who of the staff asks at our own door, as Saleor or the terminal names the
+    person; None: Saleor asks. A cancelation of Saleor means whatever can be cancelled; staff of ours mean ``strictly``
+    a void or a cancel. ``granted`` and ``order`` are those of a granted refund, ``taken_from`` are the shares of a
+    refund, if somebody has said them.
     """
 
     action: AvailableAction
     amount: Decimal
-    currency: str
+    currency: str | None
     keys: tuple[str, ...]
     digest: str = ""
     by: str | None = None

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from sqlmodel.ext.asyncio.session import AsyncSession
-
-from app.ledger.sheets import Sheet, find_by_order, load_by_order
+from app.ledger.repository import ByOrder
+from app.ledger.sheets import Sheet
 from app.ledger.tables import Kind, Operation
 from app.payments.change.act import Step, act, step_for
 from app.payments.change.asked import Asked
@@ -56,15 +55,11 @@ async def ask_for(
     The same wish twice is one operation. Raises Refusal: nothing was asked of the gateway then, and nothing is
     recorded. ``installation_id``: another store's payment is not found.
     """
-    asked = await _asked(desk, order_id, wish, installation_id)
-
-    async def find(session: AsyncSession) -> Sheet | None:
-        return await load_by_order(session, order_id, installation_id=installation_id)
-
-    return await act(desk, asked, find)
+    which = ByOrder(order_id, installation_id=installation_id)
+    return await act(desk, _asked(wish), which)
 
 
-async def _asked(desk: Desk, order_id: str, wish: Wish, installation_id: int | None) -> Asked:
+def _asked(wish: Wish) -> Asked:
     taken_from = readable(wish.taken_from) if wish.taken_from else None
     amount = wish.amount
     if taken_from is not None:
@@ -73,14 +68,10 @@ async def _asked(desk: Desk, order_id: str, wish: Wish, installation_id: int | N
         if amount is None or amount <= 0:
             raise Refusal(RefusalCode.INVALID_AMOUNT, Said("Say how much: the amount is above zero."), "amount")
         check_amount(amount)
-    async with desk.database.transaction() as session:
-        sheet = await find_by_order(session, order_id, installation_id=installation_id)
-    if sheet is None:
-        raise Refusal(RefusalCode.UNKNOWN_PAYMENT, Said("There is no such payment."))
     return Asked(
         action=ACTIONS[wish.kind],
         amount=ZERO if amount is None else amount,
-        currency=sheet.payment.currency,
+        currency=None,
         keys=(f"staff:{wish.key}",),
         by=wish.by[:200],
         strictly=wish.kind,

@@ -1,9 +1,8 @@
 """Saleor's door: staff, or Saleor itself, ask by a webhook to charge, refund or cancel."""
 
-from sqlmodel.ext.asyncio.session import AsyncSession
-
 from app.ledger.installations import OpenInstallation
-from app.ledger.sheets import Sheet, load_by_transaction
+from app.ledger.repository import ByTransaction
+from app.ledger.sheets import Sheet
 from app.payments.change.act import act
 from app.payments.change.asked import Asked
 from app.payments.deadline import Deadline
@@ -27,22 +26,20 @@ async def requested(
 
     ``deadline`` is the request's, ``digest`` that of its body.
     """
-    page: str | None = None
-
-    async def find(session: AsyncSession) -> Sheet | None:
-        nonlocal page
-        sheet = await load_by_transaction(session, installation.id, event.transaction.id)
-        if sheet is not None:
-            page = desk.addresses.payment_page(installation.saleor_api_url, sheet.payment.order_id)
-        return sheet
-
+    which = ByTransaction(installation.id, event.transaction.id)
     try:
-        sheet, operation = await act(desk, _asked(event, digest), find, deadline)
+        sheet, operation = await act(desk, _asked(event, digest), which, deadline)
     except Refusal as refusal:
         question = digest or event.request_key  # the same delivery gets the same answer
         reference = reference_of_refusal(question) if question else unique_reference()
+        known = await desk.payments.find(which)
+        page = None if known is None else _page(desk, installation, known)
         return ActionAnswer.failure(event.kind, psp_reference=reference, message=refusal.message, external_url=page)
-    return action_answer(sheet, operation, event.kind, page)
+    return action_answer(sheet, operation, event.kind, _page(desk, installation, sheet))
+
+
+def _page(desk: Desk, installation: OpenInstallation, sheet: Sheet) -> str | None:
+    return desk.addresses.payment_page(installation.saleor_api_url, sheet.payment.order_id)
 
 
 def _asked(event: RequestedAction, digest: str) -> Asked:

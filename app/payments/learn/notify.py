@@ -7,10 +7,9 @@ import structlog
 
 from app.gateway.errors import ForgedNotification, UnreadableNotification
 from app.gateway.notification import SignedButUnreadable, read_data, read_notification
-from app.ledger.attempts import ATTEMPTS
 from app.ledger.inbox import NOTIFICATIONS, Kept, Trouble
 from app.ledger.outbox import EVENTS
-from app.ledger.sheets import LOOKS, load_by_order
+from app.ledger.sheets import ATTEMPTS, LOOKS, load_by_order
 from app.ledger.vault import VaultError
 from app.payments.desk import Desk
 from app.payments.outcome.apply import Posting, apply, raise_problem

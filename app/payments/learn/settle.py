@@ -9,15 +9,14 @@ from datetime import datetime
 import structlog
 
 from app.gateway.errors import GatewayError, KeysNotOpened
-from app.ledger.attempts import ATTEMPTS
 from app.ledger.outbox import EVENTS
-from app.ledger.sheets import LOOKS, Sheet, load_by_operation
+from app.ledger.sheets import ATTEMPTS, LOOKS, Sheet, load_by_operation, save
 from app.ledger.tables import Kind, MerchantAccount, Operation, State
-from app.payments.change.send import send
 from app.payments.deadline import Deadline
 from app.payments.desk import Desk
 from app.payments.learn.unreadable import mind_unreadable
 from app.payments.look_up import opened, shown_at_gateway
+from app.payments.operations.gateway_call import send
 from app.payments.outcome.apply import Posting, apply, conclude, raise_problem
 from app.payments.outcome.balance import balance
 from app.payments.outcome.closing import (
@@ -42,7 +41,7 @@ from app.payments.outcome.seen import Shown
 from app.payments.refusal import Refusal
 from app.payments.said import Money, Said, marked
 from app.payments.show.names import NAMES
-from app.payments.split.planning import keep_shares, renew
+from app.payments.split.planning import renew, shares_said
 
 log = structlog.get_logger(__name__)
 
@@ -78,7 +77,7 @@ async def look(
         await keys_accepted(desk, due.account.id, due.sheet)
     if unpaid is not None:
         sheet, closing = unpaid
-        await send(desk, due.account, sheet, closing, deadline, answering=False)
+        await send(desk, sheet, closing, deadline, answering=False)
     desk.wake(LOOKS, EVENTS, ATTEMPTS)
     return records if isinstance(records, GatewayError) else None
 
@@ -114,11 +113,12 @@ async def _take_its_turn(desk: Desk, due: _Due, deadline: Deadline) -> None:
             conclude(sheet, operation, State.FAILURE, posting, message=refusal.message)
             session.add_all(sheet.events)
             return
-        await keep_shares(session, operation, sheet)
+        sheet.assign(operation, shares_said(operation))
         operation.state = State.INTENT
         operation.updated_at = now
         operation.next_look_at = desk.schedule.after_intent(now)
-    await send(desk, due.account, sheet, operation, deadline, answering=False)
+        await save(session, sheet)
+    await send(desk, sheet, operation, deadline, answering=False)
 
 
 async def _post(

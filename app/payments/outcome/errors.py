@@ -16,7 +16,7 @@ from app.gateway.errors import (
     RateLimited,
     Refused,
 )
-from app.gateway.models import OperationRecord, PaymentRecord, Status
+from app.gateway.models import Checkout, OperationRecord, PaymentRecord, Status
 from app.ledger.sheets import Sheet
 from app.ledger.tables import Kind, Operation, State
 from app.payments.outcome.apply import Posting, conclude, raise_problem
@@ -85,7 +85,7 @@ def post_error(sheet: Sheet, operation: Operation, error: GatewayError, posting:
     )
 
 
-def others_have_acted(outcome: PaymentRecord | OperationRecord | GatewayError) -> bool:
+def others_have_acted(outcome: Checkout | PaymentRecord | OperationRecord | GatewayError) -> bool:
     """Return whether the gateway refuses because the payment stands otherwise than we believe: look at it at once."""
     match outcome:
         case NotFound() | Refused(status_code="4139" | "4150"):

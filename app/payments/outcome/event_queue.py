@@ -39,19 +39,19 @@ def enqueue(
     if event.value.endswith("_SUCCESS"):
         supersede_failures(sheet.payment, sheet.events, event, reference)
     answered = now if of is None or of.answer_awaited_until is None else of.answer_awaited_until
-    sheet.events.append(
-        SaleorEvent(
-            payment_id=row_id_of(sheet.payment),
-            installation_id=sheet.payment.installation_id,
-            operation_id=of.id if of is not None and of.saleor_requests else None,
-            type=event.value,
-            psp_reference=reference,
-            amount=amount,
-            message=message[:_MESSAGE_LIMIT],
-            available_actions=actions,
-            card=card,
-            state=EventState.WAITING,
-            next_attempt_at=max(due or now, answered),
-            created_at=now,
-        )
+    told = SaleorEvent(
+        payment_id=row_id_of(sheet.payment),
+        installation_id=sheet.payment.installation_id,
+        type=event.value,
+        psp_reference=reference,
+        amount=amount,
+        message=message[:_MESSAGE_LIMIT],
+        available_actions=actions,
+        card=card,
+        state=EventState.WAITING,
+        next_attempt_at=max(due or now, answered),
+        created_at=now,
     )
+    sheet.events.append(told)
+    if of is not None and of.saleor_requests:
+        sheet.tie(told, of)

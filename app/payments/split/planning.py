@@ -10,12 +10,11 @@ from fractions import Fraction
 from typing import Any
 
 from pydantic import TypeAdapter
-from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.gateway.models.details import SplitItem
 from app.gateway.models.products import AnyProduct, Products
-from app.ledger.sheets import Sheet, row_id_of
-from app.ledger.tables import Kind, MerchantAccount, Operation, SplitShare
+from app.ledger.sheets import Sheet
+from app.ledger.tables import Kind, MerchantAccount, Operation
 from app.payments.change.asked import Asked
 from app.payments.plan.fiscal import said_again
 from app.payments.refusal import Refusal, RefusalCode
@@ -89,29 +88,9 @@ def renew(sheet: Sheet, operation: Operation) -> None:
         operation.request = operation.request | _on_the_wire(renewed)
 
 
-async def keep_shares(session: AsyncSession, operation: Operation, sheet: Sheet) -> None:
-    """Write the shares that ``operation.request`` says as rows, in place of those that ``sheet`` has of it.
-
-    The operation must have been flushed.
-    """
-    added = {share.sub_merchant_id: share for share in shares_said(operation)}
-    for row in [each for each in sheet.shares if each.operation_id == operation.id]:
-        share = added.pop(row.sub_merchant_id, None)
-        if share is None:
-            sheet.shares.remove(row)
-            await session.delete(row)
-        else:
-            row.amount = share.amount
-    session.add_all(added.values())
-    sheet.shares += added.values()
-
-
-def shares_said(operation: Operation) -> list[SplitShare]:
-    """Return new rows of the shares that the request of a stored operation says."""
-    return [
-        SplitShare(operation_id=row_id_of(operation), sub_merchant_id=item.sub_merchant_id, amount=item.amount)
-        for item in split_in(operation) or ()
-    ]
+def shares_said(operation: Operation) -> dict[str, Decimal]:
+    """Return the shares that the request of an operation says, by sub-merchant."""
+    return {item.sub_merchant_id: item.amount for item in split_in(operation) or ()}
 
 
 def split_in(operation: Operation) -> tuple[SplitItem, ...] | None:
