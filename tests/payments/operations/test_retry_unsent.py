@@ -61,6 +61,7 @@ async def test_what_may_have_arrived_is_never_repeated() -> None:
 
 
 @pytest.mark.law(11)
+@pytest.mark.law(11)
 async def test_a_spent_budget_ends_it() -> None:
     line = Line(NotSent("no connection"))
     assert isinstance(await retry_unsent(line, Deadline(0), AT_ONCE, needed), NotSent)
