@@ -9,7 +9,7 @@ Nothing is waited for without end (``Patience``). Errors do not quote what was t
 """
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -190,7 +190,11 @@ class Database:
         """
         those: Together[J, R] | None = self._together.get(write)
         if those is None:
-            those = self._together[write] = Together(self.transaction, write)
+
+            def transaction() -> AbstractAsyncContextManager[AsyncSession]:
+                return self.transaction()  # whichever it is by then
+
+            those = self._together[write] = Together(transaction, write)
         return await those.do(job)
 
     async def close(self) -> None:

@@ -4,10 +4,11 @@ What comes in the same moment is committed together (``together``), which nobody
 the payment as it is, locked, and is run again, with the payment read anew, when a transaction came to nothing.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import sqlalchemy as sa
 import structlog
@@ -20,6 +21,7 @@ from app.ledger.database import Database
 from app.ledger.errors import CommitUnknownError
 from app.ledger.sheets import WITH_ACCOUNT, Sheet, load_by_transaction, save, sheets_of
 from app.ledger.tables import Operation, Payment, State
+from app.ledger.together import Write
 
 log = structlog.get_logger(__name__)
 
@@ -77,6 +79,39 @@ class NewPayment:
     objection: Callable[[Payment, Sequence[Sheet]], Exception | None] | None = None
 
 
+@dataclass(slots=True)
+class _Entry:
+    """What is to be written; ``abandoned``: whoever wanted it was answered otherwise meanwhile (laws of money, 11)."""
+
+    abandoned: bool = field(default=False, kw_only=True)
+
+
+_EntryT = TypeVar("_EntryT", bound=_Entry)
+
+
+@dataclass(slots=True)
+class _Insertion(_Entry):
+    """``made`` are its rows, one for each time that it was tried."""
+
+    new: NewPayment
+    made: list[Payment] = field(default_factory=list)
+
+    def payment(self) -> Payment:
+        self.made.append(self.new.payment())
+        return self.made[-1]
+
+
+@dataclass(slots=True)
+class _Change(_Entry):
+    which: Which
+    debt: SameDebt | None
+    step: Callable[[Sheet, Sequence[Sheet]], Any]
+
+
+class _AbandonedError(Exception):
+    """Nobody waits for it any more: nothing was written."""
+
+
 class PaymentNotFoundError(LookupError):
     """There is no such payment."""
 
@@ -93,26 +128,21 @@ class PaymentRepository:
         Raises what ``new.objection`` returns. Where the connection broke in the commit, what is in the database is the
         answer.
         """
-        made: list[Payment] = []
-
-        def payment() -> Payment:
-            made.append(new.payment())
-            return made[-1]
-
-        intent = NewPayment(payment, new.operation, new.shares, new.debt, new.objection)
+        insertion = _Insertion(new)
         try:
-            return _accepted(await self._database.together(_insert_all, intent))
+            return _accepted(await self._commit(_insert_all, insertion))
         except IntegrityError:
             # The same webhook once more is one thing, an order id that another store has is another.
-            if await self.find(ByTransaction(made[0].installation_id, made[0].transaction_id)) is None:
+            made = insertion.made[0]
+            if await self.find(ByTransaction(made.installation_id, made.transaction_id)) is None:
                 raise
             return None
         except CommitUnknownError:
             log.warning("nobody knows whether an intent is committed: it is tried again, and read if it is there")
         try:
-            return _accepted(await self._database.together(_insert_all, intent))
+            return _accepted(await self._commit(_insert_all, insertion))
         except IntegrityError:
-            return await self._committed_by_us(made[0])
+            return await self._committed_by_us(insertion.made[0])
 
     async def update(self, which: Which, step: Callable[[Sheet], R]) -> R:
         """Let ``step`` change a payment under its lock, commit that, and return what the step returned.
@@ -128,7 +158,7 @@ class PaymentRepository:
 
         The attempts come oldest first, this one among them; it is alone when ``debt`` is None.
         """
-        answer: Any = await self._database.together(_update_all, _Change(which, debt, step))
+        answer: Any = await self._commit(_update_all, _Change(which, debt, step))
         if isinstance(answer, PaymentNotFoundError):
             raise answer
         done: R = answer
@@ -140,6 +170,14 @@ class PaymentRepository:
             query = select(Payment).where(_condition(which)).options(WITH_ACCOUNT)
             payment = (await session.exec(query)).first()
             return None if payment is None else (await sheets_of(session, [payment]))[0]
+
+    async def _commit(self, write: Write[_EntryT, Any], entry: _EntryT) -> Any:
+        """Have an entry written among others'. What nobody waits for any more is not written, if there is time yet."""
+        try:
+            return await self._database.together(write, entry)
+        except asyncio.CancelledError:
+            entry.abandoned = True
+            raise
 
     async def _committed_by_us(self, payment: Payment) -> Sheet | None:
         """Return an intent that is there if it is this one, and not that of another delivery (laws of money, 4)."""
@@ -156,7 +194,7 @@ def _accepted(found: Sheet | Exception) -> Sheet:
     return found
 
 
-async def _insert_all(session: AsyncSession, many: Sequence[NewPayment]) -> list[Sheet | Exception]:
+async def _insert_all(session: AsyncSession, many: Sequence[_Insertion]) -> list[Sheet | Exception]:
     """Insert new payments and return for each its sheet, or the objection to it.
 
     Raises IntegrityError for a payment that is there already.
@@ -164,18 +202,22 @@ async def _insert_all(session: AsyncSession, many: Sequence[NewPayment]) -> list
     payments = [each.payment() for each in many]
     objections = await _objections(session, many, payments)
     made = [index for index, objection in enumerate(objections) if objection is None]
-    sheets = await _insert(session, [many[index] for index in made], [payments[index] for index in made])
+    sheets = await _insert(session, [many[index].new for index in made], [payments[index] for index in made])
     return [objection or sheets.pop(0) for objection in objections]
 
 
 async def _objections(
-    session: AsyncSession, many: Sequence[NewPayment], payments: Sequence[Payment]
+    session: AsyncSession, many: Sequence[_Insertion], payments: Sequence[Payment]
 ) -> list[Exception | None]:
     # All locks before any row is inserted: whoever waits for somebody's row holds none that the other wants.
-    debts = [each.debt for each in many if each.debt is not None]
+    debts = [each.new.debt for each in many if each.new.debt is not None]
     locked = await _lock(session, [], debts) if debts else []
     objections: list[Exception | None] = []
-    for new, payment in zip(many, payments, strict=True):
+    for insertion, payment in zip(many, payments, strict=True):
+        new = insertion.new
+        if insertion.abandoned:
+            objections.append(_AbandonedError())
+            continue
         attempts = [each for each in locked if new.debt is not None and _pays(each.payment, new.debt)]
         recorded = any(each.payment.transaction_id == payment.transaction_id for each in attempts)
         asks = new.objection is not None and not recorded
@@ -202,18 +244,14 @@ def _transaction(payment: Payment) -> str:
     return payment.transaction_id
 
 
-@dataclass(frozen=True, slots=True)
-class _Change(Generic[R]):
-    which: Which
-    debt: SameDebt | None
-    step: Callable[[Sheet, Sequence[Sheet]], R] = field(compare=False)
-
-
-async def _update_all(session: AsyncSession, many: Sequence[_Change[Any]]) -> list[Any]:
+async def _update_all(session: AsyncSession, many: Sequence[_Change]) -> list[Any]:
     debts = [each.debt for each in many if each.debt is not None]
     locked = await _lock(session, [each.which for each in many], debts)
     answers: list[Any] = []
     for each in many:
+        if each.abandoned:
+            answers.append(None)
+            continue
         own = next((one for one in locked if _is_meant(one.payment, each.which)), None)
         if own is None:
             answers.append(PaymentNotFoundError(str(each.which)))

@@ -85,7 +85,10 @@ class Together(Generic[J, R]):
 
     async def _write_all(self) -> None:
         while self._waiting:
-            batch, self._waiting = self._waiting[:_MOST], self._waiting[_MOST:]
+            first, self._waiting = self._waiting[:_MOST], self._waiting[_MOST:]
+            batch = [(job, ticket) for job, ticket in first if not ticket.done()]  # else nobody waits for it any more
+            if not batch:
+                continue
             try:
                 error = await self._try(batch)
                 if error is not None and len(batch) > 1 and not isinstance(error, CommitUnknownError):
@@ -96,11 +99,13 @@ class Together(Generic[J, R]):
     async def _each_alone(self, batch: Sequence[tuple[J, asyncio.Future[R]]]) -> None:
         gone: Exception | None = None
         for job, ticket in batch:
+            if ticket.done():
+                continue
             if gone is None:
                 error = await self._try([(job, ticket)])
                 # It is the database that fails, not the job: the others need not wait for that one after another.
                 gone = error if isinstance(error, PASSING) else None
-            elif not ticket.done():
+            else:
                 ticket.set_exception(gone)
 
     async def _try(self, batch: Sequence[tuple[J, asyncio.Future[R]]]) -> Exception | None:

@@ -84,12 +84,16 @@ async def test_what_goes_wrong_for_one_goes_wrong_for_nobody_else(database: Data
     assert await register.names() == ["ann", "bob", "dan"]
 
 
-async def test_who_stops_waiting_undoes_nothing(database: Database, register: Register) -> None:
+@pytest.mark.law(11)
+async def test_who_stops_waiting_undoes_nothing_and_what_has_not_begun_does_not_begin(
+    database: Database, register: Register
+) -> None:
+    """Whoever was answered as failed meanwhile must not find it begun behind that."""
     ann, bob, cid = await asked(database, register, "ann", "bob", "cid")
     ann.cancel()
     bob.cancel()
     assert await cid == "cid is in"
-    assert await register.names() == ["ann", "bob", "cid"]
+    assert await register.names() == ["ann", "cid"]
 
 
 async def test_nobody_is_forgotten_when_more_come_than_go_into_one(database: Database, register: Register) -> None:
