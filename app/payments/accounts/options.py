@@ -15,7 +15,6 @@ from app.payments.accounts import readers
 from app.payments.accounts.readers import ThreeDs
 from app.payments.plan.description import LONGEST_TEMPLATE, PLACEHOLDERS
 
-DEFAULT_ORDER_TIMEOUT = 3600  # seconds
 DEFAULT_CURRENCIES = ("UAH",)
 PCI_DSS_CONFIRMED = "pci_dss_confirmed"
 
