@@ -85,8 +85,7 @@ class SaleorClient:
             raise SaleorUnreachable(msg)
         for error in report.get("errors") or ():
             raise refusal_of(error)
-        recorded = report.get("transactionEvent") or {}
-        return ReportOutcome(already_processed=bool(report.get("alreadyProcessed")), event_id=recorded.get("id"))
+        return ReportOutcome.of(report)
 
     async def ask(
         self, installed: Installed, operation: str, variables: Mapping[str, Any], *, within: timedelta | None = None

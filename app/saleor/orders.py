@@ -10,11 +10,12 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from app.saleor.errors import SaleorRefused, SaleorUnreachable
 from app.saleor.graphql import SaleorClient
 from app.saleor.installation import Installed
+from app.saleor.reports import PlacedOrder
 from app.saleor.source import Covering, Money, Order, Text
 
 # Saleor asks the app while it answers, and gives it 18 seconds (Saleor contract, A.2).
@@ -45,15 +46,6 @@ class OrderToPay(Order):
     def payable(self) -> bool:
         """True for an order that somebody has placed and nobody has given up."""
         return self.status not in _NEVER_PAID
-
-
-class PlacedOrder(BaseModel):
-    """What a checkout has become: its id and the number by which people call it."""
-
-    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
-
-    id: str = Field(min_length=1, max_length=100)
-    number: str = Field(min_length=1, max_length=64)
 
 
 @dataclass(frozen=True, slots=True)

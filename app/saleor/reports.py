@@ -1,9 +1,11 @@
 """What an app reports about a transaction on its own account (``transactionEventReport``; Saleor contract, A.7)."""
 
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from app.saleor.limits import Amount, Link, Message, Reference
 from app.saleor.payment_methods import PaymentMethod
@@ -52,9 +54,31 @@ class EventReport(BaseModel):
         return {name: value for name, value in said.items() if value is not None}
 
 
+class PlacedOrder(BaseModel):
+    """What a checkout has become: its id and the number by which people call it."""
+
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
+
+    id: str = Field(min_length=1, max_length=100)
+    number: str = Field(min_length=1, max_length=64)
+
+
 @dataclass(frozen=True, slots=True)
 class ReportOutcome:
-    """Saleor has the event. ``already_processed``: it had it before, by this type, reference and amount."""
+    """Saleor has the event. ``already_processed``: it had it before, by this type, reference and amount.
+
+    ``order``: to which the transaction belongs; None as long as it is still a checkout's, or Saleor does not say.
+    """
 
     already_processed: bool
     event_id: str | None = None
+    order: PlacedOrder | None = None
+
+    @classmethod
+    def of(cls, report: Mapping[str, Any]) -> Self:
+        """Return what came of a report that Saleor has accepted. An order that cannot be read is one not said."""
+        order = None
+        with suppress(ValidationError):
+            order = PlacedOrder.model_validate((report.get("transaction") or {}).get("order"))
+        event_id = (report.get("transactionEvent") or {}).get("id")
+        return cls(already_processed=bool(report.get("alreadyProcessed")), event_id=event_id, order=order)

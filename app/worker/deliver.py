@@ -17,7 +17,7 @@ from app.payments.said import Money, Said
 from app.saleor.answers import AvailableAction, EventType
 from app.saleor.errors import SaleorError, SaleorNotAuthorised, SaleorRefused
 from app.saleor.graphql import SaleorClient
-from app.saleor.reports import EventReport
+from app.saleor.reports import EventReport, ReportOutcome
 from app.worker.presence import note_presence
 from app.worker.read_answers import may_be_told, note_delivered
 
@@ -44,13 +44,13 @@ async def deliver(desk: Desk, saleor: SaleorClient, event_id: int) -> None:
         async with desk.database.transaction() as session:  # by then it can have another reference
             event, payment = await event_with_payment(session, event_id)
     if not needless:
-        error = await _tell(desk, saleor, payment, event)
-        await note_presence(desk, payment.installation_id, error)
+        outcome = await _tell(desk, saleor, payment, event)
+        await note_presence(desk, payment.installation_id, outcome if isinstance(outcome, SaleorError) else None)
         async with desk.database.transaction() as session:
             event, payment = await event_with_payment(session, event_id)
             # It can have taken so long that another worker has delivered it meanwhile.
             if event.state is EventState.WAITING:
-                _post(event, payment, error, desk)
+                _post(event, payment, outcome, desk)
             if event.state is EventState.REFUSED and has_succeeded(event, await events_beside(session, event)):
                 supersede(payment, event)
 
@@ -62,17 +62,16 @@ async def _is_needless(session: AsyncSession, event: SaleorEvent) -> bool:
     return is_failure(event) and is_overtaken(event, await events_beside(session, event))
 
 
-async def _tell(desk: Desk, saleor: SaleorClient, payment: Payment, event: SaleorEvent) -> SaleorError | None:
+async def _tell(desk: Desk, saleor: SaleorClient, payment: Payment, event: SaleorEvent) -> ReportOutcome | SaleorError:
     installation = await desk.installations.get(payment.installation_id)
     page = desk.addresses.payment_page(installation.saleor_api_url, payment.order_id)
     try:
-        await saleor.report(installation, _report(payment, event, page))
+        return await saleor.report(installation, _report(payment, event, page))
     except SaleorError as error:
         return error
     except ValidationError as error:  # Saleor would refuse it as well, now and tomorrow
         fields = ", ".join(str(each["loc"][0]) for each in error.errors(include_input=False) if each["loc"])
         return SaleorRefused("INVALID", fields or None, "it cannot be said in the form that Saleor takes")
-    return None
 
 
 def _report(payment: Payment, event: SaleorEvent, page: str | None) -> EventReport:
@@ -89,10 +88,11 @@ def _report(payment: Payment, event: SaleorEvent, page: str | None) -> EventRepo
     )
 
 
-def _post(event: SaleorEvent, payment: Payment, error: SaleorError | None, desk: Desk) -> None:
-    if error is None:
-        note_delivered(event, payment, desk.now())
+def _post(event: SaleorEvent, payment: Payment, outcome: ReportOutcome | SaleorError, desk: Desk) -> None:
+    if isinstance(outcome, ReportOutcome):
+        note_delivered(event, payment, desk.now(), outcome)
         return
+    error = outcome
     event.last_error = str(error)
     if isinstance(error, SaleorRefused):
         log.error("event refused by Saleor", event_type=event.type, order_id=payment.order_id, code=error.code)

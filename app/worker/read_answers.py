@@ -21,6 +21,7 @@ from app.saleor.answers import EventType
 from app.saleor.errors import SaleorError, SaleorNotAuthorised, SaleorRefused
 from app.saleor.graphql import SaleorClient
 from app.saleor.history import IS_PENDING, HistoryEntry, request_granted_refund, transaction_history
+from app.saleor.reports import ReportOutcome
 from app.worker.presence import note_presence
 
 log = structlog.get_logger(__name__)
@@ -45,14 +46,14 @@ class _Awaited:
         return same and operation.answer_awaited_until is not None
 
 
-def note_delivered(event: SaleorEvent, payment: Payment, now: datetime) -> None:
-    """Note that Saleor has an event, by a report or by an answer that it has read."""
+def note_delivered(event: SaleorEvent, payment: Payment, now: datetime, report: ReportOutcome | None = None) -> None:
+    """Note that Saleor has an event, by a ``report`` or by an answer that it has read."""
     event.state = EventState.DELIVERED
     event.delivered_at = now
     event.next_attempt_at = None
     event.last_error = None
     clear(payment, of_event(event))
-    look_for_order(payment, EventType(event.type), now)
+    look_for_order(payment, EventType(event.type), now, report)
 
 
 async def may_be_told(desk: Desk, saleor: SaleorClient, event_id: int) -> bool:

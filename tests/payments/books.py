@@ -186,7 +186,7 @@ class Books(SaleorClient):
             _, repeated = book_report(transaction, report, self.transactions.values(), self.scribe)
         except ReportRefused as refusal:
             raise SaleorRefused(refusal.code, refusal.field, str(refusal)) from refusal
-        return ReportOutcome(already_processed=repeated)
+        return ReportOutcome.of({"alreadyProcessed": repeated, **self._shown(transaction)})
 
     async def ask(
         self, installed: Installed, operation: str, variables: Mapping[str, Any], *, within: timedelta | None = None
@@ -241,7 +241,11 @@ class Books(SaleorClient):
     def _order_of(self, transaction_id: str) -> dict[str, Any]:
         if self.silent:
             raise SaleorUnreachable("down")
-        order = self.transactions[transaction_id].order
+        return self._shown(self.transactions[transaction_id])
+
+    @staticmethod
+    def _shown(transaction: Transaction) -> dict[str, Any]:
+        order = transaction.order
         return {"transaction": {"order": None if order is None else {"id": order.id, "number": order.number}}}
 
     @property

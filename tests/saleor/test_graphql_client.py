@@ -27,6 +27,7 @@ from app.saleor.graphql import (
     SaleorUnreachable,
 )
 from app.saleor.payment_methods import CardDetails
+from app.saleor.reports import PlacedOrder, ReportOutcome
 from app.saleor.vocabulary import AvailableAction, EventType
 from tests.saleor.doorway import MANIFEST
 from tests.saleor.household import Row, permission_denied
@@ -135,6 +136,22 @@ async def test_an_older_saleor_is_not_told_how_it_was_paid(
 ) -> None:
     await client.report(replace(here, schema_version=version), REPORT)
     assert (b"paymentMethodDetails" in api.bodies[-1]) is knows
+
+
+@pytest.mark.parametrize(
+    ("order", "placed"),
+    [
+        ({"id": "T3JkZXI6MQ==", "number": "1042"}, PlacedOrder(id="T3JkZXI6MQ==", number="1042")),
+        (None, None),
+        ({"id": "T3JkZXI6MQ==", "number": None}, None),
+    ],
+)
+async def test_a_report_is_answered_with_the_order_that_there_is(
+    client: SaleorClient, api: Api, here: Row, order: Any, placed: PlacedOrder | None
+) -> None:
+    report = {"alreadyProcessed": False, "errors": [], "transaction": {"order": order}, "transactionEvent": None}
+    api.says = said({"data": {"transactionEventReport": report}})
+    assert await client.report(here, REPORT) == ReportOutcome(already_processed=False, order=placed)
 
 
 async def test_what_saleor_has_already_counts_as_accepted(client: SaleorClient, api: Api, here: Row) -> None:

@@ -10,7 +10,8 @@ import pytest
 from app.saleor.documents import Documents
 from app.saleor.errors import SaleorNotAuthorised, SaleorRefused, SaleorUnreachable
 from app.saleor.graphql import SaleorClient
-from app.saleor.orders import Begun, PlacedOrder, begin_transaction, order_placed, order_to_pay
+from app.saleor.orders import Begun, begin_transaction, order_placed, order_to_pay
+from app.saleor.reports import PlacedOrder
 from app.saleor.testing import FakeSaleor, SaleorSettings, serving
 from app.saleor.testing.vocabulary import WebhookEvent
 from tests.saleor.doorway import MANIFEST

@@ -31,6 +31,18 @@ async def test_the_order_is_found_once_it_is_placed(paid: Shop) -> None:
     assert sheet.payment.next_order_look_at is None
 
 
+async def test_the_answer_to_a_report_names_it_and_nobody_is_asked(shop: Shop) -> None:
+    shop.till.will(shop.till.page())
+    await shop.begin()
+    shop.books.silent = True  # when it is asked
+    order = place(shop)
+    await shop.notify(payment(shop.order_id))
+    await shop.work()
+    sheet = await shop.sheet()
+    assert (sheet.payment.order_number, sheet.payment.source_id) == ("1042", order.id)
+    assert (sheet.payment.next_order_look_at, sheet.payment.order_looks) == (None, 0)
+
+
 async def test_nobody_looks_before_saleor_has_the_money(shop: Shop) -> None:
     shop.till.will(shop.till.page())
     await shop.begin()

@@ -1,14 +1,15 @@
 """The order that a checkout has become: staff know a payment by its number, and Saleor tells nobody when it is placed.
 
-So it is asked for, from the moment at which Saleor has a payment that covers the checkout. Orders are placed seconds
-later, or when staff or Saleor complete the checkout, or never. Pure.
+The answer to each report names it, once there is one. Else it is asked for, from the moment at which Saleor has a
+payment that covers the checkout. Orders are placed seconds later, or when staff or Saleor complete the checkout, or
+never. Pure.
 """
 
 from datetime import datetime, timedelta
 
 from app.ledger.tables import Payment
 from app.saleor.answers import EventType
-from app.saleor.orders import PlacedOrder
+from app.saleor.reports import PlacedOrder, ReportOutcome
 
 _COVERING = {
     EventType.AUTHORIZATION_REQUEST,
@@ -25,14 +26,19 @@ _PAUSES = (
 )
 
 
-def look_for_order(payment: Payment, told: EventType, now: datetime) -> None:
+def look_for_order(payment: Payment, told: EventType, now: datetime, report: ReportOutcome | None) -> None:
     """Have the order asked for, now that Saleor has been told of money for its checkout; begin anew if it was given up.
 
+    ``report``: what came of telling it, which is the first look; None where Saleor has read it in an answer.
     A payment of an order has its number from the beginning.
     """
-    if told in _COVERING and payment.order_number is None and payment.next_order_look_at is None:
-        payment.order_looks = 0
-        payment.next_order_look_at = now
+    if payment.order_number is not None:
+        return
+    if report is not None and report.order is not None:
+        note_order(payment, report.order, now)
+    elif told in _COVERING and payment.next_order_look_at is None:
+        payment.order_looks = 0 if report is None else 1
+        payment.next_order_look_at = now if report is None else now + _PAUSES[0]
 
 
 def note_order(payment: Payment, placed: PlacedOrder | None, now: datetime) -> None:
