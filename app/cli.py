@@ -114,7 +114,9 @@ COMMANDS: Mapping[str, Command | Group] = {
                 "app.commands.payment_link:link",
                 "Make a link with which a customer pays an order, or what of it is open; the app must be running.",
             ),
-            "looked-at": Command("app.commands.looking:looked_at", "Say that you have looked at a payment's problems."),
+            "looked-at": Command(
+                "app.commands.looking:acknowledge", "Say that you have looked at a payment's problems."
+            ),
         },
     ),
     "events": Group(
@@ -176,7 +178,8 @@ def _logs_to_standard_error() -> None:
 
 def main() -> None:
     """Run a command. Whatever it logs goes to standard error: standard output is for what was asked (``run`` sets
-    its logs up again, as the settings say)."""
+    its logs up again, as the settings say).
+    """
     cli(obj=_logs_to_standard_error)
 
 

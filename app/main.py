@@ -17,23 +17,23 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from app import DISTRIBUTION
+from app.dashboard.deep_link import way_in
 from app.dashboard.framing import ANY_DASHBOARD
 from app.dashboard.order.widget import ORDER_WIDGET, OrderWidget
-from app.dashboard.parts import create_parts
 from app.dashboard.router import create_dashboard_router
-from app.dashboard.way_in import way_in
+from app.dashboard.routes import create_parts
+from app.db.accounts import AccountBook
+from app.db.blind_index import BlindIndex
+from app.db.card_keys import CardKeyBook
+from app.db.database import Database, create_engine
+from app.db.errors import DatabaseError
+from app.db.inbox import Inbox
+from app.db.installations import InstallationBook
+from app.db.personal import PersonalData
 from app.gateway.hosts import on_private_network
-from app.ledger.accounts import AccountBook
-from app.ledger.card_keys import CardKeyBook
-from app.ledger.database import Database, create_engine
-from app.ledger.emails import EmailDigests
-from app.ledger.errors import DatabaseError
-from app.ledger.inbox import Inbox
-from app.ledger.installations import InstallationBook
-from app.ledger.personal import PersonalData
 from app.outbound import CheckedTransport, Guard, is_private, no_guard
-from app.payments.desk import Addresses, Desk, Gateways
-from app.payments.learn.notify import Receipt, receive
+from app.payments.services import Addresses, Gateways, Services
+from app.payments.sync.notifications import Receipt, receive
 from app.payments.webhooks import define_webhooks
 from app.saleor.addresses import AllowList
 from app.saleor.app import AppInfo, SaleorApp
@@ -104,12 +104,12 @@ def guard_of_saleors(settings: Settings) -> Guard:
 
 
 @asynccontextmanager
-async def open_desk(
+async def open_services(
     settings: Settings,
     now: Callable[[], datetime] = utc_now,
     connections: Connections = new_connections,
-) -> AsyncIterator[Desk]:
-    """Give a desk with everything open behind it: the database and the gateway's connections.
+) -> AsyncIterator[Services]:
+    """Give services with everything open behind it: the database and the gateway's connections.
 
     Raises SettingsError when the secret key cannot be used.
     """
@@ -119,13 +119,13 @@ async def open_desk(
         stack.push_async_callback(database.close)
         accounts = AccountBook(database, vault, now)
         http = await stack.enter_async_context(connections(guard_of_gateways(settings)))
-        yield Desk(
+        yield Services(
             database=database,
             installations=InstallationBook(database, vault, now),
             accounts=accounts,
             inbox=Inbox(database, vault),
             card_keys=CardKeyBook(database, vault),
-            emails=EmailDigests(vault),
+            emails=BlindIndex(vault),
             personal=PersonalData(vault),
             gateways=Gateways(http, accounts),
             addresses=Addresses(settings.base_url, settings.iframe_base_url),
@@ -139,12 +139,12 @@ async def open_worker(
     settings: Settings,
     now: Callable[[], datetime] = utc_now,
     connections: Connections = new_connections,
-) -> AsyncIterator[tuple[Worker, Desk]]:
-    """Give a worker and the desk that it works at, without the web app. Raises SettingsError."""
+) -> AsyncIterator[tuple[Worker, Services]]:
+    """Give a worker and the services that it works at, without the web app. Raises SettingsError."""
     async with AsyncExitStack() as stack:
-        desk = await stack.enter_async_context(open_desk(settings, now, connections))
+        services = await stack.enter_async_context(open_services(settings, now, connections))
         worker = Worker(await stack.enter_async_context(open_saleor(settings, connections)))
-        yield worker, replace(desk, wake=worker.wake)
+        yield worker, replace(services, wake=worker.wake)
 
 
 @asynccontextmanager
@@ -164,14 +164,14 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            desk = await stack.enter_async_context(open_desk(settings, now, connections))
+            services = await stack.enter_async_context(open_services(settings, now, connections))
             http = await stack.enter_async_context(connections(guard_of_saleors(settings)))
             client = SaleorClient(http, Documents(MANIFEST / "operations"))
             if settings.worker:
                 worker = Worker(client)
-                desk = replace(desk, wake=worker.wake)
-                await stack.enter_async_context(_running(worker, desk))
-            _mount(app, settings, desk, http, client)
+                services = replace(services, wake=worker.wake)
+                await stack.enter_async_context(_running(worker, services))
+            _mount(app, settings, services, http, client)
             log.info("serving", base_url=settings.base_url, worker=settings.worker)
             yield
 
@@ -186,7 +186,9 @@ def create_app(
     )
 
 
-def _mount(app: FastAPI, settings: Settings, desk: Desk, http: httpx2.AsyncClient, client: SaleorClient) -> None:
+def _mount(
+    app: FastAPI, settings: Settings, services: Services, http: httpx2.AsyncClient, client: SaleorClient
+) -> None:
     info = AppInfo.read(MANIFEST, version=version(DISTRIBUTION))
     info = replace(
         info,
@@ -201,21 +203,21 @@ def _mount(app: FastAPI, settings: Settings, desk: Desk, http: httpx2.AsyncClien
         api_base_url=settings.base_url,
         iframe_base_url=settings.iframe_base_url,
         allowed=settings.allowed_saleor_urls,
-        store=desk.installations,
+        store=services.installations,
         http=http,
         client=client,
-        now=desk.now,
+        now=services.now,
         oldest=settings.webhook_oldest,
-        budget=desk.schedule.budget,
+        budget=services.schedule.budget,
     )
-    define_webhooks(saleor, desk)
+    define_webhooks(saleor, services)
     saleor.show(ORDER_WIDGET)
     app.include_router(saleor.router())
     app.include_router(
         create_shopper_router(
-            find=lambda order_id: standing.find(desk, order_id),
-            on_return=LookUps(desk).follow_up,
-            limits=PageLimits(desk.now, settings.client_address_header),
+            find=lambda order_id: standing.find(services, order_id),
+            on_return=LookUps(services).follow_up,
+            limits=PageLimits(services.now, settings.client_address_header),
         )
     )
     app.include_router(
@@ -224,13 +226,13 @@ def _mount(app: FastAPI, settings: Settings, desk: Desk, http: httpx2.AsyncClien
             app_version=info.version,
             base=settings.base_path,
             frame_ancestors=settings.dashboard_origins or ANY_DASHBOARD,
-            way_in=partial(way_in, desk.installations),
+            way_in=partial(way_in, services.installations),
         )
     )
-    for parts in create_parts(desk, saleor.dashboard_tokens, client, app_name=info.name, base=settings.base_path):
+    for parts in create_parts(services, saleor.dashboard_tokens, client, app_name=info.name, base=settings.base_path):
         app.include_router(parts)
     widget = OrderWidget(
-        desk,
+        services,
         client,
         saleor.dashboard_tokens,
         app_name=info.name,
@@ -245,7 +247,7 @@ def _mount(app: FastAPI, settings: Settings, desk: Desk, http: httpx2.AsyncClien
         form = await read_at_most(_MOST_NOTIFICATION_BYTES, request)
         if form is None:
             return Response(status_code=413)
-        return Response(status_code=_RECEIPTS[await receive(desk, account_id, form)])
+        return Response(status_code=_RECEIPTS[await receive(services, account_id, form)])
 
     @app.exception_handler(DatabaseError)
     async def database_is_away(_request: Request, error: DatabaseError) -> PlainTextResponse:
@@ -255,7 +257,7 @@ def _mount(app: FastAPI, settings: Settings, desk: Desk, http: httpx2.AsyncClien
     @app.get("/health", include_in_schema=False)
     async def health() -> Response:
         try:
-            async with desk.database.transaction() as session:
+            async with services.database.transaction() as session:
                 await session.connection()
         except Exception:  # whatever it is, the orchestrator must hear "not healthy"
             log.exception("health check failed")
@@ -264,9 +266,9 @@ def _mount(app: FastAPI, settings: Settings, desk: Desk, http: httpx2.AsyncClien
 
 
 @asynccontextmanager
-async def _running(worker: Worker, desk: Desk) -> AsyncIterator[None]:
+async def _running(worker: Worker, services: Services) -> AsyncIterator[None]:
     """Let the worker work beside the web app, and finish what it has begun before the app ends."""
-    task = asyncio.create_task(worker.run(desk))
+    task = asyncio.create_task(worker.run(services))
     try:
         yield
     finally:

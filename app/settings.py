@@ -15,11 +15,11 @@ from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app.dashboard.framing import frame_ancestors_directive
+from app.db.database import async_url
+from app.db.private_files import make_private_folder
+from app.db.vault import Vault, VaultError, create_key_file, read_keys
 from app.errors import SettingsError
-from app.ledger.database import async_url
-from app.ledger.private_files import make_private_folder
-from app.ledger.vault import Vault, VaultError, create_key_file, read_keys
-from app.payments.schedule import Schedule
+from app.payments.core.schedule import Schedule
 from app.saleor.addresses import AllowList
 from app.validation import found_wrong
 
@@ -103,7 +103,7 @@ class Settings(BaseSettings):
     @property
     def database(self) -> str:
         """The address of the database: an SQLite file in the data folder unless another is set."""
-        return self.database_url or f"sqlite:///{self.data_dir / 'ledger.sqlite'}"
+        return self.database_url or f"sqlite:///{self.data_dir / 'payments.sqlite'}"
 
     @property
     def key_file(self) -> Path:

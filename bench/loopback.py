@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from app.gateway import wire
+from app.gateway import exact_json
 
 POS_ID = "5a9db0c5-0000-4000-8000-000000000001"
 ORDER_ID = "A1B2C3D4"
@@ -27,7 +27,7 @@ _COMMON: dict[str, Any] = {
     "currency": "UAH",
     "created_at": "2026-11-21T12:00:00.000",
 }
-PAYMENT = wire.dumps(
+PAYMENT = exact_json.dumps(
     _COMMON
     | {
         "gateway_order_id": "GW00A800B0DC48",
@@ -55,7 +55,7 @@ PAYMENT = wire.dumps(
         "payway": "cc",
     }
 ).encode()
-REFUND = wire.dumps(
+REFUND = exact_json.dumps(
     _COMMON
     | {
         "operation_id": "0d575f26-8fb9-493d-b91f-d293a28fce64",
@@ -71,7 +71,7 @@ REFUND = wire.dumps(
     }
 ).encode()
 _LINE = (
-    wire.dumps(
+    exact_json.dumps(
         {
             "orderId": ORDER_ID,
             "paymentId": _COMMON["payment_id"],

@@ -27,7 +27,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 from uuid import UUID
 
-from bench.staff import SHOPPER, Asked, File, Office, open_office
+from bench.staff import SHOPPER, ActionRequest, File, Office, open_office
 from bench.webhooks import POSTGRESQL
 
 WARM_UP = 5
@@ -59,7 +59,7 @@ class Page:
         return self.kilobytes < MOST_KB and self.many < MOST_MS and (self.times or 1) <= MOST_TIMES
 
 
-def pages(rows: int, rare_account: str) -> list[Asked]:
+def pages(rows: int, rare_account: str) -> list[ActionRequest]:
     """Return what is asked for in a store of that many payments."""
     number = max(5, rows // 2 // 100 * 100 + 5)  # has an order, a refund and a problem
     order = hashlib.md5(f"order{number}".encode(), usedforsecurity=False).hexdigest()
@@ -70,8 +70,8 @@ def pages(rows: int, rare_account: str) -> list[Asked]:
     begun = datetime.now(UTC) - timedelta(minutes=rows - number)
     days = {"from": f"{begun:%Y-%m-%d}+02:00", "to": f"{begun:%Y-%m-%d}+03:00"}
 
-    def listed(name: str, **said: str) -> Asked:
-        return Asked(name, f"/payments?{urlencode(said)}" if said else "/payments")
+    def listed(name: str, **said: str) -> ActionRequest:
+        return ActionRequest(name, f"/payments?{urlencode(said)}" if said else "/payments")
 
     return [
         listed("list, newest page"),
@@ -81,7 +81,7 @@ def pages(rows: int, rare_account: str) -> list[Asked]:
         listed("search: its beginning", search=order[:8]),
         listed("search: id of the payment", search=created),
         listed("search: id of a refund", search=refunded),
-        Asked("search: e-mail address", "/payments", urlencode({"search": SHOPPER})),
+        ActionRequest("search: e-mail address", "/payments", urlencode({"search": SHOPPER})),
         listed("search: amount that many paid", search="100.00"),
         listed("search: amount that few paid", search="1234.57"),
         listed("search: nothing is found", search="no such payment"),
@@ -95,12 +95,12 @@ def pages(rows: int, rare_account: str) -> list[Asked]:
         listed("filter: rare account", account=rare_account),
         listed("filter: a day", **days),
         listed("filter: channel, a day", channel="uah", **days),
-        Asked("a payment", f"/payments/{order}"),
-        *(Asked(path, path) for path in OTHERS),
+        ActionRequest("a payment", f"/payments/{order}"),
+        *(ActionRequest(path, path) for path in OTHERS),
     ]
 
 
-def measured(staff: Sequence[Office], asked: Sequence[Asked], times: int) -> Page | None:
+def measured(staff: Sequence[Office], asked: Sequence[ActionRequest], times: int) -> Page | None:
     """Ask for a page in each store, by turns, so that whatever else the machine does hinders all alike."""
     taken: list[list[float]] = [[] for _ in staff]
     size = 0
@@ -120,12 +120,12 @@ def compare(server: str, rows: int, times: int, paths: Sequence[str]) -> tuple[l
     """Measure all pages in an empty store, in one with a single page of payments, and in one with many."""
     with ExitStack() as stack:
         staff: list[Office] = []
-        asked: list[Sequence[Asked]] = []
+        asked: list[Sequence[ActionRequest]] = []
         for many in (rows, A_SINGLE_PAGE, 0):
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             office, rare = stack.enter_context(open_office(server, many, folder))
             staff.insert(0, office)
-            asked.insert(0, [Asked(path, path) for path in paths] or pages(many, rare))
+            asked.insert(0, [ActionRequest(path, path) for path in paths] or pages(many, rare))
         found = [measured(staff, each, times) for each in zip(*asked, strict=True)]
         return [each for each in found if each is not None], staff[-1].file()
 

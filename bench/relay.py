@@ -18,7 +18,7 @@ from fastapi import FastAPI, Request, Response
 from joserfc.jwk import KeySet, RSAKey
 from sqlmodel import Field, SQLModel, Text
 
-from app.ledger.database import Database, create_engine
+from app.db.database import Database, create_engine
 from app.saleor.signature import key_name, verify
 
 

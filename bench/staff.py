@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
 
-from app.ledger.accounts import NewAccount
-from app.main import open_desk
+from app.db.accounts import NewAccount
+from app.main import open_services
 from app.saleor.testing.signing import SigningKey
 from app.settings import Settings
 from bench.asking import free_port, wait_until_it_answers
@@ -22,7 +22,7 @@ SHOPPER = "olena@example.com"
 
 
 @dataclass(frozen=True)
-class Asked:
+class ActionRequest:
     """A page as it is asked for; ``form``: it is posted."""
 
     name: str
@@ -49,7 +49,7 @@ class Office:
     key: SigningKey
     connection: HTTPConnection
 
-    def ask(self, asked: Asked) -> tuple[int, int, float]:
+    def ask(self, asked: ActionRequest) -> tuple[int, int, float]:
         """Return status, bytes and seconds of an answer."""
         body = None if asked.form is None else asked.form.encode()
         headers = self._headers() | ({"Content-Type": "application/x-www-form-urlencoded"} if body else {})
@@ -110,14 +110,14 @@ def open_office(server: str, rows: int, folder: Path) -> Iterator[tuple[Office, 
 async def set_up(settings: Settings, key: SigningKey) -> Store:
     """Return a store with three accounts in a new database."""
     accounts = [await prepared(settings, SALEOR, key)]
-    async with open_desk(settings) as desk:
-        (installation,) = await desk.installations.all()
+    async with open_services(settings) as services:
+        (installation,) = await services.installations.all()
         for name in ("Second", "Third"):
             another = NewAccount(
                 installation_id=installation.id, name=name, pos_id=POS_ID, base_url=SALEOR, scheme_word="CPAY",
                 keys=KEYS, currencies=["UAH"], storefront_origins=[],
             )  # fmt: skip
-            accounts.append((await desk.accounts.add(another)).id)
-        digest = desk.emails.kept(installation.id, SHOPPER)
+            accounts.append((await services.accounts.add(another)).id)
+        digest = services.emails.kept(installation.id, SHOPPER)
     first, second, third = accounts
     return Store(installation.id, (first, second, third), digest)

@@ -36,10 +36,10 @@ import psycopg
 from psycopg import sql
 from sqlalchemy import make_url
 
+from app.db.accounts import AccountKeys, NewAccount
+from app.db.migrate import migrate
 from app.gateway.signature import sign
-from app.ledger.accounts import AccountKeys, NewAccount
-from app.ledger.migrate import migrate
-from app.main import open_desk
+from app.main import open_services
 from app.saleor.testing.signing import SigningKey
 from app.settings import Settings
 from bench.asking import Answered, ask_side_by_side, free_port, wait_until_it_answers
@@ -131,8 +131,8 @@ def started(command: list[str], port: int, environment: dict[str, str] | None = 
 async def prepared(settings: Settings, neighbours: str, key: SigningKey) -> str:
     """Set a shop up in the app's database: a Saleor, an account, a channel. Return the account's id."""
     await migrate(settings.database)
-    async with open_desk(settings) as desk:
-        await desk.installations.save(
+    async with open_services(settings) as services:
+        await services.installations.save(
             saleor_api_url=f"{neighbours}/graphql/",
             saleor_domain="127.0.0.1",
             schema_version="3.23",
@@ -140,9 +140,9 @@ async def prepared(settings: Settings, neighbours: str, key: SigningKey) -> str:
             token=secrets.token_hex(15),
             jwks=key.jwks(),
         )
-        found = await desk.installations.find(f"{neighbours}/graphql/")
+        found = await services.installations.find(f"{neighbours}/graphql/")
         assert found is not None
-        account = await desk.accounts.add(
+        account = await services.accounts.add(
             NewAccount(
                 installation_id=found.id,
                 name="Bench",
@@ -155,7 +155,7 @@ async def prepared(settings: Settings, neighbours: str, key: SigningKey) -> str:
                 names_required=False,
             )
         )
-        await desk.accounts.map_channel("uah", account.id)
+        await services.accounts.map_channel("uah", account.id)
     return account.id
 
 

@@ -14,9 +14,9 @@ from psycopg import sql
 from sqlalchemy import make_url
 from sqlmodel import SQLModel
 
-from app.ledger.database import Database
-from app.ledger.migrate import migrate
-from app.ledger.vault import KEY_BYTES, Vault
+from app.db.database import Database
+from app.db.migrate import migrate
+from app.db.vault import KEY_BYTES, Vault
 from tests.engines import Engines, lasting_engines
 from tests.memory import folder_in_memory
 
@@ -113,10 +113,10 @@ class MigratedDatabases:
         if self._sqlite is None:
             self._sqlite = self._folder / "migrated.sqlite"
             await migrate(f"sqlite:///{self._sqlite}")
-        for left in place.glob("ledger.sqlite*"):  # whoever still has it open keeps it for themselves
+        for left in place.glob("payments.sqlite*"):  # whoever still has it open keeps it for themselves
             left.unlink()
-        shutil.copy(self._sqlite, place / "ledger.sqlite")
-        return f"sqlite:///{place / 'ledger.sqlite'}"
+        shutil.copy(self._sqlite, place / "payments.sqlite")
+        return f"sqlite:///{place / 'payments.sqlite'}"
 
     async def postgresql(self, create: Callable[[], str]) -> str:
         if self._postgresql is None:

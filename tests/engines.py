@@ -9,7 +9,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from app import main
-from app.ledger.database import Database, async_url, create_engine
+from app.db.database import Database, async_url, create_engine
 
 
 class Engines:

@@ -11,8 +11,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from app.dashboard.translation import translation
 from app.errors import SettingsError
-from app.payments.plan.storefront import read_data
-from app.payments.refusal import Refusal
+from app.payments.core.refusal import RefusalError
+from app.payments.requests.storefront import read_data
 from app.payments.split.rules import RulesError, read_rules
 from app.settings import read_settings
 from app.validation import found_wrong
@@ -103,7 +103,7 @@ def test_split_rules_are_refused_in_the_readers_language() -> None:
 
 
 def test_a_storefront_is_told_all_that_is_wrong() -> None:
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(RefusalError) as caught:
         read_data({"language": 7, "qr": "perhaps", "customer": []})
     assert str(caught.value.message) == (
         "`data.language` is not right: it must be a text; `data.qr` is not right: it must be true or false; "

@@ -13,10 +13,10 @@ from app.commands.opening import at_desk
 from app.commands.terminal import AsJson, complain, say, show, show_json, warn
 from app.gateway.hosts import PRESETS
 from app.payments.accounts.check import Finding, check
-from app.payments.accounts.keeping import NameTaken, new_account, require_free_name
+from app.payments.accounts.keeping import NameTakenError, new_account, require_free_name
 from app.payments.accounts.options import Given, OptionRefusedError
 from app.payments.accounts.overview import AccountView, view
-from app.payments.desk import Desk
+from app.payments.services import Services
 
 
 @flags.takes_options
@@ -45,12 +45,12 @@ def add(
         )
     columns = flags.columns_of(given)
 
-    async def before(desk: Desk) -> int:
+    async def before(services: Services) -> int:
         """Find out what would be in the way before anybody types a secret."""
-        installation = await find_installation(desk, saleor)
+        installation = await find_installation(services, saleor)
         try:
-            await require_free_name(desk, installation.id, columns.get("name", place.name))
-        except NameTaken as taken:
+            await require_free_name(services, installation.id, columns.get("name", place.name))
+        except NameTakenError as taken:
             raise CommandFailed(
                 f"{taken}: change it with `saleor-gateway accounts set`, or give the new one another --name"
             ) from taken
@@ -63,10 +63,10 @@ def add(
     except OptionRefusedError as exc:
         raise flags.not_right(exc) from exc
 
-    async def keep(desk: Desk) -> tuple[AccountView, Finding | None]:
-        account = await desk.accounts.add(new)
-        added = await view(desk, account)
-        return added, None if no_check else await check(desk.gateways.client(account), added, new=True)
+    async def keep(services: Services) -> tuple[AccountView, Finding | None]:
+        account = await services.accounts.add(new)
+        added = await view(services, account)
+        return added, None if no_check else await check(services.gateways.client(account), added, new=True)
 
     added, finding = at_desk(keep)
     if as_json:

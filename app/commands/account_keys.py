@@ -16,7 +16,7 @@ import typer
 
 from app.commands.failure import CommandFailed
 from app.commands.terminal import require_somebody_to_ask, warn
-from app.ledger.accounts import AccountKeys
+from app.db.accounts import AccountKeys
 
 NAMES: Mapping[str, str] = {
     "api_key": "GATEWAY_API_KEY",

@@ -14,20 +14,20 @@ from app.commands.failure import CommandFailed
 from app.commands.finding import find_account
 from app.commands.opening import at_desk
 from app.commands.terminal import AsJson, say, show, show_json
-from app.ledger.accounts import GRACE
+from app.db.accounts import GRACE
 from app.payments.accounts.keeping import (
     LONGEST_GRACE,
     Change,
-    KeysNeeded,
-    NameTaken,
-    NotTaken,
+    KeysNeededError,
+    NameTakenError,
+    NotTakenError,
     change_account,
     changes_address,
 )
 from app.payments.accounts.options import Given, OptionRefusedError
 from app.payments.accounts.overview import AccountView, view
 from app.payments.accounts.places import Place
-from app.payments.desk import Desk
+from app.payments.services import Services
 
 _HOUR = timedelta(hours=1)
 
@@ -74,34 +74,34 @@ def change(
     keys = rotate_secrets or secrets_file is not None
     if not columns and place is None and scheme_word is None and not keys and not end_grace:
         raise CommandFailed("say what to change: `saleor-gateway accounts set --help` lists it", status=2)
-    meant = at_desk(lambda desk: find_account(desk, account))
+    meant = at_desk(lambda services: find_account(services, account))
     if changes_address(meant, Change(columns, place)):
         new_keys = keys_again(secrets_file)
     else:
         new_keys = read_new_keys(secrets_file) if keys else {}
 
-    async def keep(desk: Desk) -> AccountView:
-        row = await find_account(desk, meant.id)
+    async def keep(services: Services) -> AccountView:
+        row = await find_account(services, meant.id)
         there = place
         if place is None and scheme_word is not None:
             there = replace(Place.of(row), scheme_word=scheme_word)
         asked = Change(columns, there, new_keys, timedelta(hours=grace))
         try:
-            row = await change_account(desk, row, asked, tried=not no_check)
-        except NotTaken as exc:
+            row = await change_account(services, row, asked, tried=not no_check)
+        except NotTakenError as exc:
             raise CommandFailed(f"nothing was changed: {exc} (--no-check changes it nevertheless)") from exc
-        except NameTaken as taken:
+        except NameTakenError as taken:
             other = taken.other
             raise CommandFailed(
                 f"another merchant account of this Saleor is named {other.name!r} ({other.id})"
             ) from taken
         except OptionRefusedError as exc:
             raise flags.not_right(exc) from exc
-        except KeysNeeded as needed:  # somebody else has changed the account meanwhile
+        except KeysNeededError as needed:  # somebody else has changed the account meanwhile
             raise CommandFailed(f"nothing was changed: {needed}", status=2) from needed
         if end_grace:
-            row = await desk.accounts.forget_previous_secret(row.id)
-        return await view(desk, row)
+            row = await services.accounts.forget_previous_secret(row.id)
+        return await view(services, row)
 
     changed = at_desk(keep)
     if as_json:

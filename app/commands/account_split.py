@@ -11,8 +11,8 @@ from app.commands.failure import CommandFailed
 from app.commands.finding import find_account
 from app.commands.opening import at_desk
 from app.commands.terminal import AsJson, complain, fact, fact_sheet, plain, say, show, show_json, table
-from app.ledger.tables import MerchantAccount
-from app.payments.desk import Desk
+from app.db.tables import MerchantAccount
+from app.payments.services import Services
 from app.payments.split.example import Example, worked_example
 from app.payments.split.rules import RulesError, SplitMode, SplitRules, read_rules
 from app.payments.split.written import LONGEST, rules_in
@@ -41,11 +41,11 @@ def split(
         raise CommandFailed("give either --split-rules or --off", status=2)
     given = SplitRules() if off else None if split_rules is None else _from_file(split_rules)
 
-    async def keep(desk: Desk) -> MerchantAccount:
-        row = await find_account(desk, account)
+    async def keep(services: Services) -> MerchantAccount:
+        row = await find_account(services, account)
         if given is None or dry_run:
             return row
-        return await desk.accounts.change(row.id, split_rules=given.model_dump(mode="json") if given.on else None)
+        return await services.accounts.change(row.id, split_rules=given.model_dump(mode="json") if given.on else None)
 
     row = at_desk(keep)
     rules = given or _kept(row)

@@ -13,12 +13,12 @@ from app.commands.failure import CommandFailed
 from app.commands.finding import find_account
 from app.commands.opening import at_desk
 from app.commands.terminal import AsJson, moment, say, show_json
-from app.ledger.sheets import Sheet
-from app.ledger.tables import State
-from app.payments.begin.trial import SMALLEST, Trial, begin_trial
-from app.payments.desk import Desk
-from app.payments.refusal import Refusal
-from app.payments.show.standing import standing
+from app.db.aggregates import PaymentAggregate
+from app.db.tables import State
+from app.payments.core.refusal import RefusalError
+from app.payments.operations.trial_payment import SMALLEST, Trial, begin_trial
+from app.payments.services import Services
+from app.payments.staff.status import standing
 
 
 def try_account(
@@ -43,8 +43,8 @@ def try_account(
     It is a payment like any other, but of no order: Saleor is told nothing. Real money moves with a live account.
     """
 
-    async def begin(desk: Desk) -> Sheet:
-        row = await find_account(desk, account)
+    async def begin(services: Services) -> PaymentAggregate:
+        row = await find_account(services, account)
         trial = Trial(
             key=uuid.uuid4().hex,
             by=getpass.getuser(),
@@ -57,17 +57,17 @@ def try_account(
             birthday=birthday.date() if birthday else None,
         )
         try:
-            return await begin_trial(desk, row, trial)
-        except Refusal as refusal:
+            return await begin_trial(services, row, trial)
+        except RefusalError as refusal:
             raise CommandFailed(refusal.message, status=2) from refusal
 
-    sheet = at_desk(begin)
-    payment, create = sheet.payment, sheet.create
+    aggregate = at_desk(begin)
+    payment, create = aggregate.payment, aggregate.create
     if as_json:
         show_json(
             {
                 "order_id": payment.order_id,
-                "standing": standing(sheet),
+                "standing": standing(aggregate),
                 "amount": payment.amount,
                 "currency": payment.currency,
                 "checkout_url": payment.checkout_url,

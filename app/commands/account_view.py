@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from app.commands.terminal import fact, fact_sheet, moment, plain, table
-from app.ledger.tables import MerchantAccount, ProductsForm
+from app.db.tables import MerchantAccount, ProductsForm
 from app.payments.accounts.check import Finding, Lack, facts_of
 from app.payments.accounts.overview import AccountView
 

@@ -12,7 +12,7 @@ from app.commands.opening import at_desk
 from app.commands.terminal import AsJson, complain, confirm, require_somebody_to_ask, say, show, show_json, warn
 from app.payments.accounts.check import Finding, check
 from app.payments.accounts.overview import AccountView, view, views
-from app.payments.desk import Desk
+from app.payments.services import Services
 
 
 def show_accounts(as_json: AsJson = False) -> None:
@@ -33,8 +33,8 @@ def show_accounts(as_json: AsJson = False) -> None:
 def show_account(account: flags.Account, as_json: AsJson = False) -> None:
     """Show everything about one account but its secrets."""
 
-    async def find(desk: Desk) -> AccountView:
-        return await view(desk, await find_account(desk, account))
+    async def find(services: Services) -> AccountView:
+        return await view(services, await find_account(services, account))
 
     found = at_desk(find)
     if as_json:
@@ -52,13 +52,13 @@ def check_accounts(
 ) -> None:
     """Try accounts out at the gateway, harmlessly. The exit status is 1 when something is wrong."""
 
-    async def look(desk: Desk) -> list[Finding]:
+    async def look(services: Services) -> list[Finding]:
         rows = (
-            [await find_account(desk, account)]
+            [await find_account(services, account)]
             if account
-            else [row for row in await desk.accounts.all() if row.enabled]
+            else [row for row in await services.accounts.all() if row.enabled]
         )
-        return [await check(desk.gateways.client(each.account), each) for each in await views(desk, rows)]
+        return [await check(services.gateways.client(each.account), each) for each in await views(services, rows)]
 
     findings = at_desk(look)
     if not findings:
@@ -79,8 +79,8 @@ def remove(
 ) -> None:
     """Delete an account with its keys. One that payments refer to is kept for them, and switched off."""
 
-    async def find(desk: Desk) -> AccountView:
-        return await view(desk, await find_account(desk, account))
+    async def find(services: Services) -> AccountView:
+        return await view(services, await find_account(services, account))
 
     found = at_desk(find)
     row = found.account
@@ -88,7 +88,7 @@ def remove(
         require_somebody_to_ask("confirm with --yes")
         show(as_facts(found))
         confirm(f"Remove the merchant account {row.name!r}?")
-    deleted = at_desk(lambda desk: desk.accounts.remove(row.id))
+    deleted = at_desk(lambda services: services.accounts.remove(row.id))
     if as_json:
         show_json({"id": row.id, "outcome": "deleted" if deleted else "disabled", "unmapped": list(found.channels)})
         return

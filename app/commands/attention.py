@@ -7,10 +7,10 @@ import typer
 from app.commands.finding import find_installation
 from app.commands.opening import at_desk
 from app.commands.terminal import AsJson, fact, fact_sheet, moment, say, show, show_json
-from app.ledger.installations import OpenInstallation
-from app.payments.attention.items import Item, open_items
-from app.payments.attention.words import WORDS, command_for
-from app.payments.desk import Desk
+from app.db.installations import OpenInstallation
+from app.payments.alerts.items import Item, open_items
+from app.payments.alerts.words import WORDS, command_for
+from app.payments.services import Services
 
 
 def attention(
@@ -19,9 +19,9 @@ def attention(
 ) -> None:
     """Show what needs a person, and what to do about it. The exit status is 1 if there is anything."""
 
-    async def read(desk: Desk) -> list[tuple[OpenInstallation, Item]]:
-        meant = await desk.installations.all() if saleor is None else [await find_installation(desk, saleor)]
-        return [(store, item) for store in meant for item in await open_items(desk, store)]
+    async def read(services: Services) -> list[tuple[OpenInstallation, Item]]:
+        meant = await services.installations.all() if saleor is None else [await find_installation(services, saleor)]
+        return [(store, item) for store in meant for item in await open_items(services, store)]
 
     found = at_desk(read)
     if as_json:
@@ -38,18 +38,18 @@ def attention(
 def _show(store: OpenInstallation, item: Item) -> None:
     words = WORDS[item.what]
     say(words.title, "bold red")
-    sheet = fact_sheet()
-    fact(sheet, "store", store.saleor_api_url)
+    aggregate = fact_sheet()
+    fact(aggregate, "store", store.saleor_api_url)
     if item.account is not None:
-        fact(sheet, "account", f"{item.account} ({item.account_id})")
+        fact(aggregate, "account", f"{item.account} ({item.account_id})")
     if item.since is not None:
-        fact(sheet, "how many", f"more than {item.count}" if item.more else str(item.count))
-        fact(sheet, "since", f"{item.since:%Y-%m-%d %H:%M} UTC")
+        fact(aggregate, "how many", f"more than {item.count}" if item.more else str(item.count))
+        fact(aggregate, "since", f"{item.since:%Y-%m-%d %H:%M} UTC")
     if item.detail is not None:
-        fact(sheet, "last said", item.detail)
-    fact(sheet, "means", words.meaning)
-    fact(sheet, "to do", words.remedy)
-    show(sheet)
+        fact(aggregate, "last said", item.detail)
+    fact(aggregate, "means", words.meaning)
+    fact(aggregate, "to do", words.remedy)
+    show(aggregate)
     say(f"  {command_for(item)}", "dim")
 
 

@@ -10,10 +10,10 @@ from rich.text import Text
 from app.commands.finding import find_installation
 from app.commands.opening import at_desk
 from app.commands.terminal import AsJson, moment, plain, say, show, show_json, table
-from app.ledger.tables import CardKey
+from app.db.tables import CardKey
 from app.payments.cards.keys import GRACE, OFFERED_FOR, outdated_among
 from app.payments.cards.keys import rotate as rotated
-from app.payments.desk import Desk
+from app.payments.services import Services
 
 Saleor = Annotated[str | None, typer.Option("--saleor", metavar="URL", help="Of which Saleor, if several.")]
 
@@ -25,9 +25,9 @@ _NONE = (
 def show_keys(as_json: AsJson = False) -> None:
     """Show the card keys of all stores, which of them is offered, and until when."""
 
-    async def read(desk: Desk) -> tuple[list[tuple[str, Sequence[CardKey]]], datetime]:
-        stores = await desk.installations.all()
-        return [(each.saleor_api_url, await desk.card_keys.of(each.id).all()) for each in stores], desk.now()
+    async def read(services: Services) -> tuple[list[tuple[str, Sequence[CardKey]]], datetime]:
+        stores = await services.installations.all()
+        return [(each.saleor_api_url, await services.card_keys.of(each.id).all()) for each in stores], services.now()
 
     stores, now = at_desk(read)
     found = [(saleor, *row) for saleor, keys in stores for row in _states(keys, now)]
@@ -66,9 +66,11 @@ def rotate(
 ) -> None:
     """Make a new card key for a store and offer it from now on."""
 
-    async def work(desk: Desk) -> tuple[str, CardKey]:
-        store = await find_installation(desk, saleor)
-        return store.saleor_api_url, await rotated(desk.card_keys.of(store.id), desk.now(), forget_old=forget_old)
+    async def work(services: Services) -> tuple[str, CardKey]:
+        store = await find_installation(services, saleor)
+        return store.saleor_api_url, await rotated(
+            services.card_keys.of(store.id), services.now(), forget_old=forget_old
+        )
 
     address, key = at_desk(work)
     if as_json:

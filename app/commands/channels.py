@@ -13,7 +13,7 @@ from app.commands.terminal import AsJson, plain, say, show, show_json, table, wa
 from app.main import open_saleor
 from app.payments.accounts.channels import ChannelMap, ChannelStanding, is_slug, read_channels
 from app.payments.accounts.overview import views
-from app.payments.desk import Desk
+from app.payments.services import Services
 from app.settings import read_settings
 
 Channel = Annotated[
@@ -51,11 +51,11 @@ def map_channel(channel: Channel, account: flags.Account, as_json: AsJson = Fals
             param_hint="CHANNEL",
         )
 
-    async def do(desk: Desk) -> tuple[Route, Route | None]:
-        row = await find_account(desk, account)
-        before = await _routes(desk)
-        await desk.accounts.map_channel(channel, row.id)
-        mapped = next(each for each in await _routes(desk) if each.channel == channel and each.account == row.id)
+    async def do(services: Services) -> tuple[Route, Route | None]:
+        row = await find_account(services, account)
+        before = await _routes(services)
+        await services.accounts.map_channel(channel, row.id)
+        mapped = next(each for each in await _routes(services) if each.channel == channel and each.account == row.id)
         return mapped, next(
             (each for each in before if (each.saleor, each.channel) == (mapped.saleor, mapped.channel)), None
         )
@@ -89,10 +89,10 @@ def show_channels(as_json: AsJson = False) -> None:
 def check_channels(saleor: flags.Saleor = None, as_json: AsJson = False) -> None:
     """Ask a Saleor for its channels, and show what each lacks. The exit status is 1 when shoppers can pay in none."""
 
-    async def look(desk: Desk) -> ChannelMap:
-        installation = await find_installation(desk, saleor)
+    async def look(services: Services) -> ChannelMap:
+        installation = await find_installation(services, saleor)
         async with open_saleor(read_settings()) as client:
-            return await read_channels(desk, client, installation)
+            return await read_channels(services, client, installation)
 
     found = at_desk(look)
     if as_json:
@@ -112,9 +112,9 @@ def check_channels(saleor: flags.Saleor = None, as_json: AsJson = False) -> None
 def unmap_channel(channel: Channel, saleor: flags.Saleor = None, as_json: AsJson = False) -> None:
     """Offer payments in a channel no longer. Payments that were begun are finished."""
 
-    async def do(desk: Desk) -> Route:
-        only = None if saleor is None else (await find_installation(desk, saleor)).saleor_api_url
-        meant = [each for each in await _routes(desk) if each.channel == channel and only in {None, each.saleor}]
+    async def do(services: Services) -> Route:
+        only = None if saleor is None else (await find_installation(services, saleor)).saleor_api_url
+        meant = [each for each in await _routes(services) if each.channel == channel and only in {None, each.saleor}]
         if not meant:
             raise CommandFailed(
                 f"the channel {channel!r} has no merchant account: `saleor-gateway channels list` shows those that have"
@@ -122,8 +122,8 @@ def unmap_channel(channel: Channel, saleor: flags.Saleor = None, as_json: AsJson
         if len(meant) > 1:
             known = ", ".join(each.saleor for each in meant)
             raise CommandFailed(f"several Saleors have a channel {channel!r}: say which with --saleor ({known})")
-        installation = await find_installation(desk, meant[0].saleor)
-        await desk.accounts.unmap_channel(installation.id, channel)
+        installation = await find_installation(services, meant[0].saleor)
+        await services.accounts.unmap_channel(installation.id, channel)
         return meant[0]
 
     unmapped = at_desk(do)
@@ -144,9 +144,9 @@ def _standing_to_json(each: ChannelStanding) -> dict[str, object]:
     }
 
 
-async def _routes(desk: Desk) -> list[Route]:
+async def _routes(services: Services) -> list[Route]:
     return [
         Route(each.saleor, channel, each.account.id, each.account.name, each.account.enabled)
-        for each in await views(desk)
+        for each in await views(services)
         for channel in each.channels
     ]

@@ -12,9 +12,9 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
 
 from app.commands.terminal import say
+from app.db.database import is_sqlite
+from app.db.migrate import Migrated, current_revision, migrate, newest_revision
 from app.errors import SettingsError
-from app.ledger.database import is_sqlite
-from app.ledger.migrate import Migrated, current_revision, migrate, newest_revision
 from app.settings import PREFIX, Settings, read_settings
 
 # Libpq has no codes for what goes wrong before a connection is there: its words, and what they mean.

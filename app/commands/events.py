@@ -9,10 +9,10 @@ from rich.text import Text
 from app.commands.failure import CommandFailed
 from app.commands.opening import at_desk
 from app.commands.terminal import AsJson, moment, plain, say, show, show_json, table
-from app.ledger.search import events_page
-from app.ledger.tables import EventState, Payment, SaleorEvent
-from app.payments.desk import Desk
-from app.payments.learn.retry import tell_again
+from app.db.search import events_page
+from app.db.tables import EventState, Payment, SaleorEvent
+from app.payments.services import Services
+from app.payments.sync.retry import tell_again
 
 
 def show_events(
@@ -29,8 +29,8 @@ def show_events(
         raise CommandFailed("give either --waiting or --refused", status=2)
     state = EventState.WAITING if waiting else EventState.REFUSED if refused else None
 
-    async def read(desk: Desk) -> Sequence[tuple[SaleorEvent, Payment]]:
-        async with desk.database.transaction() as session:
+    async def read(services: Services) -> Sequence[tuple[SaleorEvent, Payment]]:
+        async with services.database.transaction() as session:
             return await events_page(session, state, most=limit, after=after)
 
     found = at_desk(read)
@@ -65,8 +65,8 @@ def retry(
     if bool(events) == all_refused:
         raise CommandFailed("give numbers of events, or --all-refused", status=2)
 
-    async def do(desk: Desk) -> list[int]:
-        return await tell_again(desk, events or await _refused(desk))
+    async def do(services: Services) -> list[int]:
+        return await tell_again(services, events or await _refused(services))
 
     again = at_desk(do)
     left = sorted(set(events or ()) - set(again))
@@ -83,11 +83,11 @@ def retry(
 _STYLES = {EventState.WAITING: "yellow", EventState.REFUSED: "red"}
 
 
-async def _refused(desk: Desk) -> list[int]:
+async def _refused(services: Services) -> list[int]:
     """Return all refused events, the oldest first."""
     found: list[int] = []
     while True:
-        async with desk.database.transaction() as session:
+        async with services.database.transaction() as session:
             page = await events_page(session, EventState.REFUSED, most=500, after=found[-1] if found else None)
         if not page:
             return found[::-1]

@@ -3,22 +3,22 @@
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.commands.failure import CommandFailed
-from app.ledger.installations import OpenInstallation
-from app.ledger.search import called
-from app.ledger.sheets import Sheet, sheets_of
-from app.ledger.tables import MerchantAccount
-from app.payments.desk import Desk
-from app.payments.show.typed_search import every_name
+from app.db.aggregates import PaymentAggregate, aggregates_of
+from app.db.installations import OpenInstallation
+from app.db.search import called
+from app.db.tables import MerchantAccount
+from app.payments.services import Services
+from app.payments.staff.search_query import every_name
 
 
-async def find_installation(desk: Desk, saleor: str | None) -> OpenInstallation:
+async def find_installation(services: Services, saleor: str | None) -> OpenInstallation:
     """Return the installation of that Saleor; the only one there is when none is named. Raises CommandFailed."""
-    installations = await desk.installations.all()
+    installations = await services.installations.all()
     known = ", ".join(each.saleor_api_url for each in installations)
     if not installations:
         raise CommandFailed(
             "no Saleor has installed this app yet: install it in the Saleor Dashboard, from "
-            f"{desk.addresses.base_url}/api/manifest"
+            f"{services.addresses.base_url}/api/manifest"
         )
     if saleor is None:
         if len(installations) > 1:
@@ -32,9 +32,9 @@ async def find_installation(desk: Desk, saleor: str | None) -> OpenInstallation:
     raise CommandFailed(f"the Saleor {saleor!r} has not installed this app; these have: {known}")
 
 
-async def find_account(desk: Desk, given: str) -> MerchantAccount:
+async def find_account(services: Services, given: str) -> MerchantAccount:
     """Return the account with that id, or else the only one with that name. Raises CommandFailed."""
-    accounts = await desk.accounts.all()
+    accounts = await services.accounts.all()
     named = [each for each in accounts if each.name.casefold() == given.casefold()]
     meant = [each for each in accounts if each.id == given] or named
     if not meant:
@@ -45,21 +45,21 @@ async def find_account(desk: Desk, given: str) -> MerchantAccount:
     return meant[0]
 
 
-async def find_payments(session: AsyncSession, given: str) -> list[Sheet]:
-    """Return the sheets of the payments that are called so, the newest first. Raises CommandFailed if none is."""
-    sheets = await sheets_of(session, await called(session, every_name(given.strip())))
-    if not sheets:
+async def find_payments(session: AsyncSession, given: str) -> list[PaymentAggregate]:
+    """Return the payments that are called so, the newest first. Raises CommandFailed if none is."""
+    aggregates = await aggregates_of(session, await called(session, every_name(given.strip())))
+    if not aggregates:
         raise CommandFailed(
             f"there is no payment {given!r}: give an order id, an order number, a transaction or a reference; "
             "`saleor-gateway payments list` shows the newest"
         )
-    return sheets
+    return aggregates
 
 
-async def find_payment(session: AsyncSession, given: str) -> Sheet:
-    """Return the sheet of the only payment that is called so. Raises CommandFailed."""
-    sheets = await find_payments(session, given)
-    if len(sheets) > 1:
-        orders = ", ".join(each.payment.order_id for each in sheets)
+async def find_payment(session: AsyncSession, given: str) -> PaymentAggregate:
+    """Return the only payment that is called so. Raises CommandFailed."""
+    aggregates = await find_payments(session, given)
+    if len(aggregates) > 1:
+        orders = ", ".join(each.payment.order_id for each in aggregates)
         raise CommandFailed(f"several payments are called {given!r}: say which by its gateway order ({orders})")
-    return sheets[0]
+    return aggregates[0]

@@ -10,20 +10,20 @@ from app.commands.failure import CommandFailed
 from app.commands.finding import find_installation
 from app.commands.opening import at_desk
 from app.commands.terminal import AsJson, moment, plain, say, show, show_json, table
-from app.dashboard.way_in import dashboard_of
-from app.ledger.installations import OpenInstallation
-from app.ledger.moves import Moved, MoveRefusedError, move
+from app.dashboard.deep_link import dashboard_of
+from app.db.installations import OpenInstallation
+from app.db.moves import Moved, MoveRefusedError, move
 from app.payments.accounts.overview import views
-from app.payments.desk import Desk
+from app.payments.services import Services
 from app.saleor.dashboard_address import read_dashboard_address
 
 
 def show_installations(as_json: AsJson = False) -> None:
     """Show which Saleors have installed the app, and whether they know it."""
 
-    async def read(desk: Desk) -> tuple[list[OpenInstallation], list[str], str]:
-        accounts = [each.saleor for each in await views(desk)]
-        return await desk.installations.all(), accounts, desk.addresses.base_url
+    async def read(services: Services) -> tuple[list[OpenInstallation], list[str], str]:
+        accounts = [each.saleor for each in await views(services)]
+        return await services.installations.all(), accounts, services.addresses.base_url
 
     found, accounts, base_url = at_desk(read)
     if as_json:
@@ -68,11 +68,11 @@ def set_installation(
     except ValueError as exc:
         raise CommandFailed(str(exc), status=2) from exc
 
-    async def do(desk: Desk) -> tuple[OpenInstallation, int]:
-        meant = await find_installation(desk, saleor)
-        await desk.installations.set_dashboard(meant.id, address)
-        accounts = [each.saleor for each in await views(desk)]
-        return await desk.installations.get(meant.id), accounts.count(meant.saleor_api_url)
+    async def do(services: Services) -> tuple[OpenInstallation, int]:
+        meant = await find_installation(services, saleor)
+        await services.installations.set_dashboard(meant.id, address)
+        accounts = [each.saleor for each in await views(services)]
+        return await services.installations.get(meant.id), accounts.count(meant.saleor_api_url)
 
     changed, accounts = at_desk(do)
     if as_json:
@@ -92,17 +92,17 @@ def move_installation(
     changed.
     """
 
-    async def do(desk: Desk) -> tuple[Moved, OpenInstallation]:
-        before, after = await find_installation(desk, old), await find_installation(desk, new)
+    async def do(services: Services) -> tuple[Moved, OpenInstallation]:
+        before, after = await find_installation(services, old), await find_installation(services, new)
         try:
-            async with desk.database.transaction() as session:
+            async with services.database.transaction() as session:
                 moved = await move(
-                    session, before.id, after.id, emails=desk.emails, personal=desk.personal, now=desk.now()
+                    session, before.id, after.id, emails=services.emails, personal=services.personal, now=services.now()
                 )
         except MoveRefusedError as exc:
             raise CommandFailed(str(exc)) from exc
-        desk.installations.forget()
-        return moved, await desk.installations.get(before.id)
+        services.installations.forget()
+        return moved, await services.installations.get(before.id)
 
     moved, where = at_desk(do)
     if as_json:

@@ -10,28 +10,28 @@ from app.commands.finding import find_installation, find_payment
 from app.commands.opening import at_desk
 from app.commands.payment_view import AnyName
 from app.commands.terminal import AsJson, say, show_json
-from app.payments.attention.items import What
-from app.payments.attention.settling import mark_looked_at, mark_notifications_looked_at
-from app.payments.desk import Desk
+from app.payments.alerts.items import AlertKind
+from app.payments.services import Services
+from app.payments.staff.acknowledge import mark_looked_at, mark_notifications_looked_at
 
 
 class Judged(StrEnum):
     """Notifications that nobody needs once a person has looked."""
 
-    UNREADABLE = What.UNREADABLE.value
-    UNMATCHED = What.UNMATCHED.value
+    UNREADABLE = AlertKind.UNREADABLE.value
+    UNMATCHED = AlertKind.UNMATCHED.value
 
 
-def looked_at(payment: AnyName, as_json: AsJson = False) -> None:
+def acknowledge(payment: AnyName, as_json: AsJson = False) -> None:
     """Say that you have looked at a payment's problems. What the gateway merely repeats is no problem again.
 
     Refused keys stay a problem until the gateway accepts them; what is about an open outcome, until it is settled.
     """
 
-    async def do(desk: Desk) -> tuple[str, tuple[str, ...]]:
-        async with desk.database.transaction() as session:
+    async def do(services: Services) -> tuple[str, tuple[str, ...]]:
+        async with services.database.transaction() as session:
             found = (await find_payment(session, payment)).payment
-        return found.order_id, await mark_looked_at(desk, found.installation_id, found.order_id) or ()
+        return found.order_id, await mark_looked_at(services, found.installation_id, found.order_id) or ()
 
     order_id, words = at_desk(do)
     if as_json:
@@ -52,9 +52,9 @@ def notifications_looked_at(
 ) -> None:
     """Say that you have looked at the notifications of which nothing can be made. They are kept."""
 
-    async def do(desk: Desk) -> int:
-        store = await find_installation(desk, saleor)
-        return await mark_notifications_looked_at(desk, store.id, What(what.value))
+    async def do(services: Services) -> int:
+        store = await find_installation(services, saleor)
+        return await mark_notifications_looked_at(services, store.id, AlertKind(what.value))
 
     seen = at_desk(do)
     if as_json:

@@ -9,10 +9,10 @@ from rich.text import Text
 from app.commands.failure import CommandFailed
 from app.commands.opening import at_desk
 from app.commands.terminal import AsJson, moment, plain, say, show, show_json, table
-from app.ledger.search import notifications_page
-from app.ledger.tables import Notification
-from app.payments.desk import Desk
-from app.payments.learn.notify import UNMATCHED, digest
+from app.db.search import notifications_page
+from app.db.tables import Notification
+from app.payments.services import Services
+from app.payments.sync.notifications import UNMATCHED, digest
 
 Failed = Annotated[bool, typer.Option("--failed", help="Only those that could not be digested.")]
 Unmatched = Annotated[bool, typer.Option("--unmatched", help="Only those of orders that are not ours.")]
@@ -29,8 +29,8 @@ def show_notifications(
 ) -> None:
     """Show the newest notifications."""
 
-    async def read(desk: Desk) -> Sequence[Notification]:
-        return await _page(desk, failed=failed, unmatched=unmatched, most=limit, after=after)
+    async def read(services: Services) -> Sequence[Notification]:
+        return await _page(services, failed=failed, unmatched=unmatched, most=limit, after=after)
 
     found = at_desk(read)
     if as_json:
@@ -64,11 +64,13 @@ def replay(
     if bool(numbers) + failed + unmatched != 1:
         raise CommandFailed("give numbers of notifications, or one of --failed and --unmatched", status=2)
 
-    async def do(desk: Desk) -> list[dict[str, object]]:
-        meant = numbers or await _all(desk, failed=failed, unmatched=unmatched)
+    async def do(services: Services) -> list[dict[str, object]]:
+        meant = numbers or await _all(services, failed=failed, unmatched=unmatched)
         results: list[dict[str, object]] = []
         for number in meant:
-            outcome = await digest(desk, number) if await _exists(desk, number) else "there is no such notification"
+            outcome = (
+                await digest(services, number) if await _exists(services, number) else "there is no such notification"
+            )
             results.append({"notification": number, "outcome": outcome})
             if not as_json:
                 say(f"{len(results)} of {len(meant)}: {number}: {outcome or 'not digested; it is tried again later'}")
@@ -83,25 +85,27 @@ def replay(
         raise CommandFailed("not all could be digested; the log says why")
 
 
-async def _page(desk: Desk, *, failed: bool, unmatched: bool, most: int, after: int | None) -> Sequence[Notification]:
-    async with desk.database.transaction() as session:
+async def _page(
+    services: Services, *, failed: bool, unmatched: bool, most: int, after: int | None
+) -> Sequence[Notification]:
+    async with services.database.transaction() as session:
         outcome = UNMATCHED if unmatched else None
         return await notifications_page(session, failed=failed, outcome=outcome, most=most, after=after)
 
 
-async def _all(desk: Desk, *, failed: bool, unmatched: bool) -> list[int]:
+async def _all(services: Services, *, failed: bool, unmatched: bool) -> list[int]:
     """Return the numbers of all that are meant, in the order in which they came."""
     found: list[int] = []
     while True:
         last = found[-1] if found else None
-        page = await _page(desk, failed=failed, unmatched=unmatched, most=500, after=last)
+        page = await _page(services, failed=failed, unmatched=unmatched, most=500, after=last)
         if not page:
             return found[::-1]
         found += [each.id for each in page if each.id is not None]
 
 
-async def _exists(desk: Desk, number: int) -> bool:
-    async with desk.database.transaction() as session:
+async def _exists(services: Services, number: int) -> bool:
+    async with services.database.transaction() as session:
         return await session.get(Notification, number) is not None
 
 

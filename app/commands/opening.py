@@ -1,4 +1,4 @@
-"""Every command but ``run`` and ``migrate`` works at a desk of its own, beside the running app if there is one.
+"""Every command but ``run`` and ``migrate`` works at services of its own, beside the running app if there is one.
 
 A command never makes what the app makes at its first start (the data folder, the key file, the tables): in the wrong
 folder, or with other settings than the app's, it would seal secrets with a key that the app does not have.
@@ -14,13 +14,13 @@ from sqlalchemy.exc import DBAPIError
 
 from app.commands.database import require_newest
 from app.commands.failure import CommandFailed
+from app.db.accounts import AccountError
+from app.db.database import is_sqlite
+from app.db.errors import CommitUnknownError, DatabaseError
+from app.db.vault import VaultError
 from app.errors import SettingsError
-from app.ledger.accounts import AccountError
-from app.ledger.database import is_sqlite
-from app.ledger.errors import CommitUnknownError, DatabaseError
-from app.ledger.vault import VaultError
-from app.main import open_desk
-from app.payments.desk import Desk
+from app.main import open_services
+from app.payments.services import Services
 from app.settings import Settings, read_settings
 
 T = TypeVar("T")
@@ -28,8 +28,8 @@ T = TypeVar("T")
 _SAME_AS_THE_APP = "start the app once, and give this command the same settings and the same working directory"
 
 
-def at_desk(work: Callable[[Desk], Awaitable[T]]) -> T:
-    """Do ``work`` at a desk with the settings of the environment. Raises SettingsError and CommandFailed."""
+def at_desk(work: Callable[[Services], Awaitable[T]]) -> T:
+    """Do ``work`` at services with the settings of the environment. Raises SettingsError and CommandFailed."""
     settings = read_settings()
     _require_what_the_app_made(settings)
     return asyncio.run(_at_desk(settings, work))
@@ -44,11 +44,11 @@ def _require_what_the_app_made(settings: Settings) -> None:
         raise SettingsError(f"there is no secret key file {settings.key_file.absolute()}: {_SAME_AS_THE_APP}")
 
 
-async def _at_desk(settings: Settings, work: Callable[[Desk], Awaitable[T]]) -> T:
+async def _at_desk(settings: Settings, work: Callable[[Services], Awaitable[T]]) -> T:
     await require_newest(settings)
     try:
-        async with open_desk(settings) as desk:
-            return await work(desk)
+        async with open_services(settings) as services:
+            return await work(services)
     except AccountError as exc:
         raise CommandFailed(str(exc)) from exc
     except VaultError as exc:

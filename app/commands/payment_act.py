@@ -14,15 +14,15 @@ from app.commands.finding import find_payment
 from app.commands.opening import at_desk
 from app.commands.payment_view import AnyName, summary
 from app.commands.terminal import AsJson, confirm, require_somebody_to_ask, say, show_json
-from app.ledger.sheets import Sheet
-from app.ledger.tables import Kind, MerchantAccount, Operation, State
-from app.payments.change.act import Step
-from app.payments.change.asked import wish
-from app.payments.change.by_staff import Wish, ask_for, at_most
-from app.payments.desk import Desk
-from app.payments.outcome.balance import Balance, balance
-from app.payments.refusal import Refusal
+from app.db.aggregates import PaymentAggregate
+from app.db.tables import Kind, MerchantAccount, Operation, State
+from app.payments.core.action_request import staff_request
+from app.payments.core.balance import Balance, balance
+from app.payments.core.refusal import RefusalError
+from app.payments.operations.actions import Step
+from app.payments.services import Services
 from app.payments.split.rules import names_of
+from app.payments.staff.actions import StaffRequest, ask_for, at_most
 
 Amount: TypeAlias = Annotated[
     str | None, typer.Option(metavar="AMOUNT", help="How much. All that is possible by default.", show_default=False)
@@ -86,20 +86,20 @@ def _do(
     yes: bool,
     as_json: bool,
 ) -> None:
-    sheet, account = at_desk(lambda desk: _found(desk, payment))
+    aggregate, account = at_desk(lambda services: _found(services, payment))
     shares = read_shares(taken_from, names_of(account.split_rules)) or None
-    now = balance(sheet.payment.flow, sheet.operations)
+    now = balance(aggregate.payment.flow, aggregate.operations)
     step = _step(kind, None if amount is None else read_amount(amount), shares, now)
     if not yes:
         require_somebody_to_ask("confirm with --yes")
-        confirm(_question(step, now, sheet.payment.order_id))
+        confirm(_question(step, now, aggregate.payment.order_id))
     moved = step.amount if kind in {Kind.CAPTURE, Kind.REFUND} else None
-    asked = Wish(kind, by=getpass.getuser(), key=request or uuid4().hex, amount=moved, taken_from=shares)
+    asked = StaffRequest(kind, by=getpass.getuser(), key=request or uuid4().hex, amount=moved, taken_from=shares)
 
-    async def do(desk: Desk) -> tuple[Sheet, Operation]:
+    async def do(services: Services) -> tuple[PaymentAggregate, Operation]:
         try:
-            return await ask_for(desk, sheet.payment.order_id, asked)
-        except Refusal as refusal:
+            return await ask_for(services, aggregate.payment.order_id, asked)
+        except RefusalError as refusal:
             raise CommandFailed(f"nothing was done: {refusal.message}") from refusal
 
     _tell(*at_desk(do), as_json=as_json)
@@ -109,7 +109,7 @@ def _step(kind: Kind, amount: Decimal | None, shares: Mapping[str, Decimal] | No
     """Return what is meant; it is judged when it is done. Raises CommandFailed when it is clear that it is in vain."""
     try:
         whole = at_most(kind, now).amount if shares is None else sum(shares.values(), Decimal())
-    except Refusal as refusal:
+    except RefusalError as refusal:
         raise CommandFailed(f"nothing was done: {refusal.message}") from refusal
     return Step(kind, whole if amount is None else amount)
 
@@ -130,13 +130,13 @@ def _question(step: Step, now: Balance, order_id: str) -> str:
             return f"Cancel payment {order_id}, and close its payment page?"
 
 
-async def _found(desk: Desk, payment: str) -> tuple[Sheet, MerchantAccount]:
-    async with desk.database.transaction() as session:
-        sheet = await find_payment(session, payment)
-        return sheet, await session.get_one(MerchantAccount, sheet.payment.account_id)
+async def _found(services: Services, payment: str) -> tuple[PaymentAggregate, MerchantAccount]:
+    async with services.database.transaction() as session:
+        aggregate = await find_payment(session, payment)
+        return aggregate, await session.get_one(MerchantAccount, aggregate.payment.account_id)
 
 
-def _tell(sheet: Sheet, operation: Operation, *, as_json: bool) -> None:
+def _tell(aggregate: PaymentAggregate, operation: Operation, *, as_json: bool) -> None:
     done = {
         "kind": operation.kind.value,
         "amount": operation.amount,
@@ -146,13 +146,13 @@ def _tell(sheet: Sheet, operation: Operation, *, as_json: bool) -> None:
         "operation_id": operation.operation_id,
     }
     if as_json:
-        show_json({**summary(sheet), "asked": done})
+        show_json({**summary(aggregate), "asked": done})
     if operation.state is State.FAILURE:
         raise CommandFailed(f"it was not done: {operation.message}")
     if as_json:
         return
     if operation.state is State.SUCCESS:
-        say(f"Done: {wish(operation)}.")
+        say(f"Done: {staff_request(operation)}.")
     elif operation.state is State.WAITING:
         say("Accepted: it is sent when the operation before it is settled.")
     else:

@@ -16,11 +16,11 @@ from app.commands.opening import at_desk
 from app.commands.payment_act import RequestName
 from app.commands.payment_view import summary
 from app.commands.terminal import AsJson, fact, fact_sheet, show, show_json
-from app.ledger.sheets import Sheet
+from app.db.aggregates import PaymentAggregate
 from app.main import open_saleor
-from app.payments.begin.payment_link import payment_link
-from app.payments.desk import Desk
-from app.payments.refusal import Refusal
+from app.payments.core.refusal import RefusalError
+from app.payments.services import Services
+from app.payments.staff.payment_link import payment_link
 from app.settings import read_settings
 
 
@@ -48,20 +48,20 @@ def link(
     wanted = None if amount is None else read_amount(amount)
     order_id = _order_id(order)
 
-    async def do(desk: Desk) -> tuple[Sheet, str]:
-        installation = await find_installation(desk, saleor)
+    async def do(services: Services) -> tuple[PaymentAggregate, str]:
+        installation = await find_installation(services, saleor)
         async with open_saleor(read_settings()) as client:
             try:
-                sheet = await payment_link(desk, client, installation, order_id, amount=wanted, attempt=request)
-            except Refusal as refusal:
+                aggregate = await payment_link(services, client, installation, order_id, amount=wanted, attempt=request)
+            except RefusalError as refusal:
                 raise CommandFailed(f"there is no link: {refusal.message}") from refusal
-        return sheet, desk.addresses.pay_page(sheet.payment.order_id)
+        return aggregate, services.addresses.pay_page(aggregate.payment.order_id)
 
-    sheet, page = at_desk(do)
-    payment = sheet.payment
+    aggregate, page = at_desk(do)
+    payment = aggregate.payment
     if as_json:
         addresses = {"link": page, "qr_svg": f"{page}.svg", "qr_png": f"{page}.png"}
-        show_json({**summary(sheet), **addresses, "checkout_url": payment.checkout_url})
+        show_json({**summary(aggregate), **addresses, "checkout_url": payment.checkout_url})
         return
     facts = fact_sheet()
     fact(facts, "link", page, "bold")

@@ -12,12 +12,12 @@ from app.commands.finding import find_account, find_installation, find_payment
 from app.commands.opening import at_desk
 from app.commands.payment_view import listed, summary
 from app.commands.terminal import AsJson, say, show, show_json
-from app.ledger.search import Wanted, payments_page
-from app.ledger.sheets import Sheet, outlines_of
-from app.ledger.tables import Payment, State
-from app.payments.desk import Desk
-from app.payments.show.csv_export import csv_of
-from app.payments.show.typed_search import ByEmail, Typed, narrowed, read
+from app.db.aggregates import PaymentAggregate, outlines_of
+from app.db.search import Wanted, payments_page
+from app.db.tables import Payment, State
+from app.payments.services import Services
+from app.payments.staff.csv_export import csv_of
+from app.payments.staff.search_query import ByEmail, Typed, narrowed, read
 
 _A_PAGE = 20
 _MOMENTS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
@@ -72,48 +72,48 @@ def list_payments(
         raise CommandFailed("--csv writes all that are found: it takes no --json, --after or --limit", status=2)
     typed, most = _typed(search, by_email=by_email), limit or _A_PAGE
 
-    async def wanted_by(desk: Desk) -> Wanted:
-        installations = [await find_installation(desk, saleor)] if saleor else await desk.installations.all()
+    async def wanted_by(services: Services) -> Wanted:
+        installations = [await find_installation(services, saleor)] if saleor else await services.installations.all()
         wanted = Wanted(
             installation_id=installations[0].id if saleor else None,
             problems=problems,
             state=state,
             channel=channel,
-            account_id=None if account is None else (await find_account(desk, account)).id,
+            account_id=None if account is None else (await find_account(services, account)).id,
             since=_in_utc(since),
             until=_in_utc(until),
         )
-        return narrowed(wanted, typed, desk.emails, [each.id for each in installations])
+        return narrowed(wanted, typed, services.emails, [each.id for each in installations])
 
-    async def write(desk: Desk) -> None:
-        async for lines in csv_of(desk, await wanted_by(desk)):
+    async def write(services: Services) -> None:
+        async for lines in csv_of(services, await wanted_by(services)):
             sys.stdout.write(lines)
 
-    async def find(desk: Desk) -> list[Sheet]:
-        wanted = await wanted_by(desk)
-        last = None if after is None else await _payment(desk, after)
-        async with desk.database.transaction() as session:
+    async def find(services: Services) -> list[PaymentAggregate]:
+        wanted = await wanted_by(services)
+        last = None if after is None else await _payment(services, after)
+        async with services.database.transaction() as session:
             found = await payments_page(session, wanted, most=most, after=last)
             return await outlines_of(session, found)
 
     if as_csv:
         at_desk(write)
         return
-    sheets = at_desk(find)
+    aggregates = at_desk(find)
     if as_json:
-        show_json([summary(each) for each in sheets])
+        show_json([summary(each) for each in aggregates])
         return
     chosen = any((state, saleor, channel, account, since, until, typed, after))
-    _show(sheets, most, nothing=_nothing(problems=problems, chosen=chosen))
+    _show(aggregates, most, nothing=_nothing(problems=problems, chosen=chosen))
 
 
-def _show(sheets: Sequence[Sheet], limit: int, nothing: str) -> None:
-    if not sheets:
+def _show(aggregates: Sequence[PaymentAggregate], limit: int, nothing: str) -> None:
+    if not aggregates:
         say(nothing)
         return
-    show(listed(sheets))
-    if len(sheets) == limit:
-        say(f"There may be more: --after {sheets[-1].payment.order_id}", "dim")
+    show(listed(aggregates))
+    if len(aggregates) == limit:
+        say(f"There may be more: --after {aggregates[-1].payment.order_id}", "dim")
 
 
 def _nothing(*, problems: bool, chosen: bool) -> str:
@@ -139,8 +139,8 @@ def _typed(search: str | None, *, by_email: bool) -> Typed | None:
     return typed
 
 
-async def _payment(desk: Desk, name: str) -> Payment:
-    async with desk.database.transaction() as session:
+async def _payment(services: Services, name: str) -> Payment:
+    async with services.database.transaction() as session:
         return (await find_payment(session, name)).payment
 
 

@@ -12,9 +12,9 @@ from app.commands.opening import at_desk
 from app.commands.payment_view import AnyName
 from app.commands.terminal import AsJson, moment, say, show, show_json
 from app.gateway.errors import GatewayError
-from app.payments.desk import Desk
-from app.payments.learn.ask import records_now
-from app.payments.show.raw import Raw, raw, raw_records
+from app.payments.services import Services
+from app.payments.staff.raw import Raw, raw, raw_records
+from app.payments.sync.on_demand import records_now
 
 
 def show_raw(
@@ -25,10 +25,10 @@ def show_raw(
 ) -> None:
     """Show what the gateway was asked and has notified, and what Saleor was told. Nothing of the shopper is shown."""
     if now:
-        text = at_desk(lambda desk: _records(desk, payment))
+        text = at_desk(lambda services: _records(services, payment))
         show_json(json.loads(text)) if as_json else show(Text(text))
         return
-    messages = at_desk(lambda desk: _messages(desk, payment))
+    messages = at_desk(lambda services: _messages(services, payment))
     if as_json:
         show_json(
             [
@@ -42,16 +42,16 @@ def show_raw(
         show(Text(each.text))
 
 
-async def _messages(desk: Desk, payment: str) -> list[Raw]:
-    async with desk.database.transaction() as session:
-        sheet = await find_payment(session, payment)
-    return raw(sheet, await desk.inbox.of_order(sheet.payment.account_id, sheet.payment.order_id))
+async def _messages(services: Services, payment: str) -> list[Raw]:
+    async with services.database.transaction() as session:
+        aggregate = await find_payment(session, payment)
+    return raw(aggregate, await services.inbox.of_order(aggregate.payment.account_id, aggregate.payment.order_id))
 
 
-async def _records(desk: Desk, payment: str) -> str:
-    async with desk.database.transaction() as session:
+async def _records(services: Services, payment: str) -> str:
+    async with services.database.transaction() as session:
         order_id = (await find_payment(session, payment)).payment.order_id
-    records = await records_now(desk, order_id)
+    records = await records_now(services, order_id)
     if isinstance(records, GatewayError):
         raise CommandFailed(f"the gateway could not be asked: {records.message}")
     return raw_records(records)

@@ -12,14 +12,14 @@ from app.commands.finding import find_payment
 from app.commands.opening import at_desk
 from app.commands.payment_view import AnyName, summary
 from app.commands.terminal import AsJson, confirm, require_somebody_to_ask, say, show_json, warn
+from app.db.aggregates import PaymentAggregate, find_by_order
+from app.db.tables import Operation, State
 from app.gateway.errors import GatewayError
-from app.ledger.sheets import Sheet, find_by_order
-from app.ledger.tables import Operation, State
-from app.payments.change.decide import Decision, operation_to_settle, settle
-from app.payments.desk import Desk
-from app.payments.learn.ask import Resent, ask_now, ask_to_notify
-from app.payments.refusal import Refusal
-from app.payments.show.standing import standing
+from app.payments.core.refusal import RefusalError
+from app.payments.services import Services
+from app.payments.staff.manual_resolution import Decision, operation_to_settle, settle
+from app.payments.staff.status import standing
+from app.payments.sync.on_demand import Resent, ask_now, ask_to_notify
 
 
 class Outcome(StrEnum):
@@ -72,19 +72,19 @@ def settle_payment(
         reason=(reason or "").strip(),
         amount=None if amount is None else read_amount(amount),
     )
-    sheet, meant = at_desk(lambda desk: _meant(desk, payment, operation))
+    aggregate, meant = at_desk(lambda services: _meant(services, payment, operation))
     if not yes:
         require_somebody_to_ask("confirm with --yes")
         sum_ = decision.amount or meant.amount
         confirm(
-            f"Settle the {meant.kind.value} of {sum_} {meant.currency} of order {sheet.payment.order_id} as "
+            f"Settle the {meant.kind.value} of {sum_} {meant.currency} of order {aggregate.payment.order_id} as "
             f"{outcome.value}, and tell Saleor so?"
         )
 
-    async def do(desk: Desk) -> Sheet:
+    async def do(services: Services) -> PaymentAggregate:
         try:
-            return await settle(desk, sheet.payment.order_id, meant.id, decision)
-        except Refusal as refusal:
+            return await settle(services, aggregate.payment.order_id, meant.id, decision)
+        except RefusalError as refusal:
             raise CommandFailed(f"nothing was changed: {refusal.message}") from refusal
 
     _tell(at_desk(do), as_json=as_json)
@@ -93,10 +93,10 @@ def settle_payment(
 def resend(payment: AnyName, as_json: AsJson = False) -> None:
     """Ask the gateway to send its notifications of a payment again."""
 
-    async def do(desk: Desk) -> tuple[str, list[Resent]]:
-        async with desk.database.transaction() as session:
-            sheet = await find_payment(session, payment)
-        return sheet.payment.order_id, await ask_to_notify(desk, sheet.payment.order_id)
+    async def do(services: Services) -> tuple[str, list[Resent]]:
+        async with services.database.transaction() as session:
+            aggregate = await find_payment(session, payment)
+        return aggregate.payment.order_id, await ask_to_notify(services, aggregate.payment.order_id)
 
     order_id, answers = at_desk(do)
     if as_json:
@@ -121,40 +121,40 @@ def resend(payment: AnyName, as_json: AsJson = False) -> None:
 
 
 def _look(payment: str, *, as_json: bool) -> None:
-    async def do(desk: Desk) -> tuple[Sheet, GatewayError | None]:
-        async with desk.database.transaction() as session:
+    async def do(services: Services) -> tuple[PaymentAggregate, GatewayError | None]:
+        async with services.database.transaction() as session:
             order_id = (await find_payment(session, payment)).payment.order_id
         try:
-            error = await ask_now(desk, order_id)
-        except Refusal as refusal:
+            error = await ask_now(services, order_id)
+        except RefusalError as refusal:
             raise CommandFailed(refusal.message) from refusal
-        async with desk.database.transaction() as session:
-            sheet = await find_by_order(session, order_id)
-        assert sheet is not None  # noqa: S101 - payments are never deleted
-        return sheet, error
+        async with services.database.transaction() as session:
+            aggregate = await find_by_order(session, order_id)
+        assert aggregate is not None  # noqa: S101 - payments are never deleted
+        return aggregate, error
 
-    sheet, error = at_desk(do)
+    aggregate, error = at_desk(do)
     if error is not None:
         raise CommandFailed(f"the gateway could not be asked: {_words(error)}")
-    _tell(sheet, as_json=as_json)
+    _tell(aggregate, as_json=as_json)
 
 
-async def _meant(desk: Desk, payment: str, row_id: int | None) -> tuple[Sheet, Operation]:
-    async with desk.database.transaction() as session:
-        sheet = await find_payment(session, payment)
+async def _meant(services: Services, payment: str, row_id: int | None) -> tuple[PaymentAggregate, Operation]:
+    async with services.database.transaction() as session:
+        aggregate = await find_payment(session, payment)
     try:
-        return sheet, operation_to_settle(sheet, row_id)
-    except Refusal as refusal:
+        return aggregate, operation_to_settle(aggregate, row_id)
+    except RefusalError as refusal:
         raise CommandFailed(refusal.message) from refusal
 
 
-def _tell(sheet: Sheet, *, as_json: bool) -> None:
+def _tell(aggregate: PaymentAggregate, *, as_json: bool) -> None:
     if as_json:
-        show_json(summary(sheet))
+        show_json(summary(aggregate))
         return
-    say(f"{sheet.payment.order_id}: {standing(sheet)}")
-    if sheet.payment.problem is not None:
-        warn(sheet.payment.problem)
+    say(f"{aggregate.payment.order_id}: {standing(aggregate)}")
+    if aggregate.payment.problem is not None:
+        warn(aggregate.payment.problem)
 
 
 def _words(error: GatewayError | None) -> str | None:

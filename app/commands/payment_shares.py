@@ -7,16 +7,16 @@ from rich.table import Table
 from rich.text import Text
 
 from app.commands.terminal import plain, table
-from app.ledger.sheets import Sheet
+from app.db.aggregates import PaymentAggregate
 from app.payments.split.allocation import ZERO
 from app.payments.split.choice import chosen_in
 from app.payments.split.overview import overview
 from app.payments.split.standing import allocated, standing_of
 
 
-def share_table(sheet: Sheet, names: Mapping[str, str]) -> Table:
+def share_table(aggregate: PaymentAggregate, names: Mapping[str, str]) -> Table:
     """Return what each sub-merchant is to get, has received, gave back and has left."""
-    rows = overview(sheet, names)
+    rows = overview(aggregate, names)
     chosen = any(each.chosen is not None for each in rows)
     shares = table("Sub-merchant", "To get", "Received", "Given back", "Left", *(["Gives back next"] if chosen else []))
     for column in shares.columns[1:]:
@@ -24,7 +24,7 @@ def share_table(sheet: Sheet, names: Mapping[str, str]) -> Table:
     for each in rows:
         amounts = [each.to_get, each.received, each.given_back, each.left] + ([each.chosen or ZERO] if chosen else [])
         shares.add_row(plain(each.name), *map(str, amounts))
-    if standing_of(sheet).assumed:
+    if standing_of(aggregate).assumed:
         shares.caption = "Others moved some of it, and nobody tells whose it was: that part is assumed, in proportion."
         shares.caption_justify = "left"
     return shares
@@ -35,14 +35,14 @@ def share_words(shares: Mapping[str, Decimal], names: Mapping[str, str], currenc
     return Text(plain(", ".join(f"{names.get(who, who)} {amount} {currency}" for who, amount in shares.items())))
 
 
-def shares_to_json(sheet: Sheet) -> dict[str, object]:
+def shares_to_json(aggregate: PaymentAggregate) -> dict[str, object]:
     """Return the same for scripts, with the shares of each operation. ``known`` false: they are assumed."""
-    standing = standing_of(sheet)
+    standing = standing_of(aggregate)
     return {
-        "allocated": allocated(sheet),
+        "allocated": allocated(aggregate),
         "left": standing.left,
         "assumed": standing.assumed,
-        "chosen_for_next_refund": chosen_in(sheet),
+        "chosen_for_next_refund": chosen_in(aggregate),
         "operations": [
             {
                 "kind": part.operation.kind.value,

@@ -12,16 +12,16 @@ from app.commands.opening import at_desk
 from app.commands.payment_shares import share_table, shares_to_json
 from app.commands.payment_view import AnyName, listed, summary
 from app.commands.terminal import AsJson, fact, fact_sheet, moment, plain, say, show, show_json
-from app.ledger.inbox import Kept
-from app.ledger.sheets import Sheet
-from app.ledger.tables import MerchantAccount
-from app.payments.desk import Desk
-from app.payments.outcome.balance import balance
-from app.payments.show.expectations import Expected, expectations
-from app.payments.show.standing import standing
-from app.payments.show.timeline import Entry, Tone, timeline
+from app.db.aggregates import PaymentAggregate
+from app.db.inbox import StoredNotification
+from app.db.tables import MerchantAccount
+from app.payments.core.balance import balance
+from app.payments.services import Services
 from app.payments.split.rules import names_of
 from app.payments.split.standing import is_split
+from app.payments.staff.pending_steps import Expected, expectations
+from app.payments.staff.status import standing
+from app.payments.staff.timeline import Entry, Tone, timeline
 
 _STYLES = {Tone.NEUTRAL: "", Tone.GOOD: "green", Tone.OPEN: "yellow", Tone.BAD: "red"}
 
@@ -32,16 +32,16 @@ def show_payment(payment: AnyName, as_json: AsJson = False) -> None:
     If several payments are called so (an order can have several), they are listed.
     """
 
-    async def read(desk: Desk) -> _Story | list[Sheet]:
-        async with desk.database.transaction() as session:
-            sheets = await find_payments(session, payment)
-            sheet = sheets[0]
-            account = await session.get_one(MerchantAccount, sheet.payment.account_id)
-        if len(sheets) > 1:
-            return sheets
-        saleor = (await desk.installations.get(sheet.payment.installation_id)).saleor_api_url
-        notifications = await desk.inbox.of_order(account.id, sheet.payment.order_id)
-        return _Story(sheet, account, saleor, notifications)
+    async def read(services: Services) -> _Story | list[PaymentAggregate]:
+        async with services.database.transaction() as session:
+            aggregates = await find_payments(session, payment)
+            aggregate = aggregates[0]
+            account = await session.get_one(MerchantAccount, aggregate.payment.account_id)
+        if len(aggregates) > 1:
+            return aggregates
+        saleor = (await services.installations.get(aggregate.payment.installation_id)).saleor_api_url
+        notifications = await services.inbox.of_order(account.id, aggregate.payment.order_id)
+        return _Story(aggregate, account, saleor, notifications)
 
     found = at_desk(read)
     if isinstance(found, list):
@@ -51,18 +51,18 @@ def show_payment(payment: AnyName, as_json: AsJson = False) -> None:
         show(listed(found))
         say(f"Several payments are called {payment!r}: name one by its gateway order.")
         return
-    sheet, names = found.sheet, names_of(found.account.split_rules)
-    entries, expected = timeline(sheet, found.notifications, names), expectations(sheet, found.notifications)
+    aggregate, names = found.aggregate, names_of(found.account.split_rules)
+    entries, expected = timeline(aggregate, found.notifications, names), expectations(aggregate, found.notifications)
     if as_json:
         show_json(_to_json(found, entries, expected))
         return
     show(_facts(found))
-    if sheet.payment.problem is not None:
+    if aggregate.payment.problem is not None:
         show()
-        show(Text(f"Problem: {plain(sheet.payment.problem)}", "bold red"))
-    if is_split(sheet):
+        show(Text(f"Problem: {plain(aggregate.payment.problem)}", "bold red"))
+    if is_split(aggregate):
         show()
-        show(share_table(sheet, names))
+        show(share_table(aggregate, names))
     show()
     show(_lines(entries))
     show()
@@ -73,17 +73,17 @@ def show_payment(payment: AnyName, as_json: AsJson = False) -> None:
 class _Story:
     """Everything that there is to tell of a payment."""
 
-    sheet: Sheet
+    aggregate: PaymentAggregate
     account: MerchantAccount
     saleor: str
-    notifications: Sequence[Kept]
+    notifications: Sequence[StoredNotification]
 
 
 def _to_json(story: _Story, entries: Sequence[Entry], expected: Sequence[Expected]) -> dict[str, object]:
-    sheet = story.sheet
-    now = balance(sheet.payment.flow, sheet.operations)
+    aggregate = story.aggregate
+    now = balance(aggregate.payment.flow, aggregate.operations)
     return {
-        **summary(sheet),
+        **summary(aggregate),
         "saleor": story.saleor,
         "account_name": story.account.name,
         "authorized": now.authorized,
@@ -94,7 +94,7 @@ def _to_json(story: _Story, entries: Sequence[Entry], expected: Sequence[Expecte
             {"at": moment(each.at), "who": each.who.value, "what": each.what, "words": each.words, **_facts_of(each)}
             for each in entries
         ],
-        "split": shares_to_json(sheet) if is_split(sheet) else None,
+        "split": shares_to_json(aggregate) if is_split(aggregate) else None,
         "waiting_for": [{"words": each.words, "until": moment(each.until)} for each in expected],
     }
 
@@ -104,10 +104,10 @@ def _facts_of(entry: Entry) -> dict[str, object]:
 
 
 def _facts(story: _Story) -> Table:
-    sheet, account, payment = story.sheet, story.account, story.sheet.payment
-    now = balance(payment.flow, sheet.operations)
+    aggregate, account, payment = story.aggregate, story.account, story.aggregate.payment
+    now = balance(payment.flow, aggregate.operations)
     facts = fact_sheet()
-    fact(facts, "payment", f"{payment.amount} {payment.currency}: {standing(sheet)}", "bold")
+    fact(facts, "payment", f"{payment.amount} {payment.currency}: {standing(aggregate)}", "bold")
     fact(facts, "gateway order", payment.order_id)
     fact(facts, "transaction", payment.transaction_id)
     number = f"order {payment.order_number}, " if payment.order_number else ""

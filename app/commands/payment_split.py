@@ -11,10 +11,10 @@ from app.commands.finding import find_payment
 from app.commands.opening import at_desk
 from app.commands.payment_shares import share_table, share_words, shares_to_json
 from app.commands.terminal import AsJson, say, show, show_json
-from app.ledger.sheets import Sheet, load_by_order
-from app.ledger.tables import MerchantAccount
-from app.payments.desk import Desk
-from app.payments.refusal import Refusal
+from app.db.aggregates import PaymentAggregate, load_by_order
+from app.db.tables import MerchantAccount
+from app.payments.core.refusal import RefusalError
+from app.payments.services import Services
 from app.payments.split.choice import choose, chosen_in, leave_it_to_the_rules
 from app.payments.split.rules import names_of
 from app.payments.split.standing import is_split
@@ -47,36 +47,36 @@ def split(
     if take and clear:
         raise CommandFailed("give either --take or --clear", status=2)
 
-    async def do(desk: Desk) -> tuple[Sheet, MerchantAccount]:
-        async with desk.database.transaction() as session:
+    async def do(services: Services) -> tuple[PaymentAggregate, MerchantAccount]:
+        async with services.database.transaction() as session:
             found = await find_payment(session, payment.strip())
         # Read again where it is locked: what is left of each share may have changed in between.
-        async with desk.database.transaction() as session:
-            sheet = await load_by_order(session, found.payment.order_id)
-            assert sheet is not None  # noqa: S101 - it was found a moment ago
-            if not is_split(sheet):
+        async with services.database.transaction() as session:
+            aggregate = await load_by_order(session, found.payment.order_id)
+            assert aggregate is not None  # noqa: S101 - it was found a moment ago
+            if not is_split(aggregate):
                 raise CommandFailed("this payment is not split among sub-merchants")
-            account = await session.get_one(MerchantAccount, sheet.payment.account_id)
+            account = await session.get_one(MerchantAccount, aggregate.payment.account_id)
             names = names_of(account.split_rules)
             try:
                 if take:
-                    choose(sheet, read_shares(take, names), desk.now(), names)
+                    choose(aggregate, read_shares(take, names), services.now(), names)
                 elif clear:
-                    leave_it_to_the_rules(sheet, desk.now())
-            except Refusal as refusal:
+                    leave_it_to_the_rules(aggregate, services.now())
+            except RefusalError as refusal:
                 raise CommandFailed(f"nothing was changed: {refusal.message}") from refusal
-        return sheet, account
+        return aggregate, account
 
-    sheet, account = at_desk(do)
+    aggregate, account = at_desk(do)
     if as_json:
-        show_json({"order_id": sheet.payment.order_id, **shares_to_json(sheet)})
+        show_json({"order_id": aggregate.payment.order_id, **shares_to_json(aggregate)})
         return
-    names, chosen = names_of(account.split_rules), chosen_in(sheet)
-    show(share_table(sheet, names))
+    names, chosen = names_of(account.split_rules), chosen_in(aggregate)
+    show(share_table(aggregate, names))
     show()
     if chosen:
         total = sum(chosen.values(), Decimal())
-        say(f"The next refund must be of {total} {sheet.payment.currency}, and is taken from:", "bold")
-        show(share_words(chosen, names, sheet.payment.currency))
+        say(f"The next refund must be of {total} {aggregate.payment.currency}, and is taken from:", "bold")
+        show(share_words(chosen, names, aggregate.payment.currency))
     else:
         say("The next refund goes by the refunded lines, else by what is left of each share.")

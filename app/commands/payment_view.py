@@ -8,8 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from app.commands.terminal import moment, plain, table
-from app.ledger.sheets import Sheet
-from app.payments.show.standing import standing
+from app.db.aggregates import PaymentAggregate
+from app.payments.staff.status import standing
 
 AnyName: TypeAlias = Annotated[
     str,
@@ -21,12 +21,12 @@ AnyName: TypeAlias = Annotated[
 ]
 
 
-def listed(sheets: Sequence[Sheet]) -> Table:
+def listed(aggregates: Sequence[PaymentAggregate]) -> Table:
     """Return payments as a table."""
     shown = table("Begun (UTC)", "Gateway order", "Amount", "Standing")
     shown.columns[1].width = 32  # an order id, which people copy
     shown.columns[2].justify = "right"
-    for each in sheets:
+    for each in aggregates:
         payment = each.payment
         words = Text(standing(each))
         if payment.problem is not None:
@@ -41,9 +41,9 @@ def listed(sheets: Sequence[Sheet]) -> Table:
     return shown
 
 
-def summary(sheet: Sheet) -> dict[str, object]:
+def summary(aggregate: PaymentAggregate) -> dict[str, object]:
     """Return a payment in short, for scripts."""
-    payment = sheet.payment
+    payment = aggregate.payment
     return {
         "order_id": payment.order_id,
         "transaction_id": payment.transaction_id,
@@ -53,7 +53,7 @@ def summary(sheet: Sheet) -> dict[str, object]:
         "flow": payment.flow.value,
         "amount": payment.amount,
         "currency": payment.currency,
-        "standing": standing(sheet),
+        "standing": standing(aggregate),
         "problem": payment.problem,
         "created_at": moment(payment.created_at),
         "updated_at": moment(payment.updated_at),

@@ -14,8 +14,8 @@ from starlette.types import ASGIApp
 
 from app.commands.connections import bounded_protocol
 from app.commands.database import bring_up_to_date, require_newest
+from app.db.database import is_sqlite
 from app.errors import SettingsError
-from app.ledger.database import is_sqlite
 from app.logs import configure_logs
 from app.main import create_app, open_worker
 from app.settings import PREFIX, Settings, read_settings
@@ -99,11 +99,11 @@ async def _prepare_database(settings: Settings) -> None:
 async def _work(settings: Settings) -> None:
     """Work until a signal comes, then finish what was begun."""
     await _prepare_database(settings)
-    async with open_worker(settings) as (worker, desk):
+    async with open_worker(settings) as (worker, services):
         for number in _STOP:
             asyncio.get_running_loop().add_signal_handler(number, _stop_then_quit, worker.stop)
         log.info("working")
-        await worker.run(desk)
+        await worker.run(services)
         log.info("stopped")
 
 

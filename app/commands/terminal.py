@@ -85,9 +85,9 @@ def fact_sheet() -> Table:
     return shape
 
 
-def fact(sheet: Table, name: str, value: str, style: str = "") -> None:
-    """Add a line to a fact sheet."""
-    sheet.add_row(f"  {name}", Text(plain(value), style))
+def fact(aggregate: Table, name: str, value: str, style: str = "") -> None:
+    """Add a line to a fact aggregate."""
+    aggregate.add_row(f"  {name}", Text(plain(value), style))
 
 
 def _complain(label: str, style: str, text: str) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from app.dashboard.staff import HANDLE_PAYMENTS, MANAGE_APPS, Staff
-from app.dashboard.translation import marked
+from app.dashboard.translation import gettext_noop
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,9 +15,9 @@ class Place:
     permissions: frozenset[str]
 
 
-PAYMENTS = Place("/payments", marked("Payments"), frozenset({HANDLE_PAYMENTS}))
-ATTENTION = Place("/attention", marked("What needs you"), frozenset({HANDLE_PAYMENTS}))
-SET_UP = Place("/set-up", marked("Set up"), frozenset({HANDLE_PAYMENTS, MANAGE_APPS}))
+PAYMENTS = Place("/payments", gettext_noop("Payments"), frozenset({HANDLE_PAYMENTS}))
+ATTENTION = Place("/attention", gettext_noop("What needs you"), frozenset({HANDLE_PAYMENTS}))
+SET_UP = Place("/set-up", gettext_noop("Set up"), frozenset({HANDLE_PAYMENTS, MANAGE_APPS}))
 _PLACES = (PAYMENTS, ATTENTION, SET_UP)
 
 

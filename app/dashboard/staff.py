@@ -6,28 +6,28 @@ from typing import Annotated
 
 from fastapi import Depends, HTTPException, Request
 
-from app.dashboard.translation import Translation, marked, translation_for
-from app.ledger.installations import OpenInstallation
-from app.payments.said import Said
+from app.dashboard.translation import Translation, gettext_noop, translation_for
+from app.db.installations import OpenInstallation
+from app.payments.core.messages import LazyMessage
 from app.saleor.dashboard_token import DashboardTokens
-from app.saleor.errors import RequestRefused
+from app.saleor.errors import RequestRefusedError
 
 HANDLE_PAYMENTS = "HANDLE_PAYMENTS"
 MANAGE_APPS = "MANAGE_APPS"
 _BEARER = "Bearer "
 _REASONS = {
-    "EXPIRED_TOKEN": marked("This page has been open for too long: reload it in the Saleor Dashboard."),
-    "BAD_TOKEN": marked(
+    "EXPIRED_TOKEN": gettext_noop("This page has been open for too long: reload it in the Saleor Dashboard."),
+    "BAD_TOKEN": gettext_noop(
         "The app does not know this Saleor. Reload the page; if that does not help, install the app again."
     ),
 }
 _NOT_PERMITTED = {
-    (HANDLE_PAYMENTS,): marked("To see payments you need the permission “Handle payments” in Saleor."),
-    (HANDLE_PAYMENTS, MANAGE_APPS): marked(
+    (HANDLE_PAYMENTS,): gettext_noop("To see payments you need the permission “Handle payments” in Saleor."),
+    (HANDLE_PAYMENTS, MANAGE_APPS): gettext_noop(
         "To set the app up you need the permissions “Handle payments” and “Manage apps” in Saleor."
     ),
 }
-_NOT_KNOWN = marked("The app cannot tell who you are. Reload the page in the Saleor Dashboard.")
+_NOT_KNOWN = gettext_noop("The app cannot tell who you are. Reload the page in the Saleor Dashboard.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +76,11 @@ async def who_asks(
     """Return whose token it is, if they have all ``permissions``. Raises HTTPException, in words in their language."""
     try:
         user = await tokens.check(saleor_api_url, token, *permissions)
-    except RequestRefused as refusal:
+    except RequestRefusedError as refusal:
         reasons = _REASONS | {"NOT_PERMITTED": _NOT_PERMITTED[permissions]}
         raise refused(refusal.status, refusal.code, language, reasons.get(refusal.code, _NOT_KNOWN)) from refusal
     if not isinstance(user.installation, OpenInstallation):
-        raise TypeError("installations come from the ledger")
+        raise TypeError("installations come from the database")
     return Staff(user.installation, user.id, user.email, user.permissions, language)
 
 
@@ -107,6 +107,6 @@ def refused(
 
     ``field`` is the field of a form that is not right; ``facts`` are what the words tell of.
     """
-    words = language.say(message) if isinstance(message, Said) else language.gettext(message)
+    words = language.say(message) if isinstance(message, LazyMessage) else language.gettext(message)
     detail = {"code": code, "message": words % facts if facts else words}
     return HTTPException(status, detail | {"field": field} if field else detail)

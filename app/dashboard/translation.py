@@ -22,9 +22,9 @@ from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
 from markupsafe import Markup, escape
 
-from app.payments.said import Kept, Listed, Money, Quoted, Said, Value, marked
+from app.payments.core.messages import Joined, LazyMessage, Money, StoredMessage, Value, Verbatim, gettext_noop
 
-__all__ = ["CATALOGUES", "LANGUAGES", "Translation", "catalogue", "marked", "translation", "translation_for"]
+__all__ = ["CATALOGUES", "LANGUAGES", "Translation", "catalogue", "gettext_noop", "translation", "translation_for"]
 
 CATALOGUES = Path(__file__).parent / "locale"
 LANGUAGES = ("en", "uk")
@@ -51,17 +51,17 @@ class Translation:
         return f"{number}\N{NO-BREAK SPACE}{currency}" if currency else number
 
     def html(self, text: Value) -> Markup:
-        """Return in this language what was ``Said`` elsewhere; English words that nobody can translate say so."""
+        """Return a message in this language; English words that nobody can translate say that they are."""
         match text:
-            case Said():
+            case LazyMessage():
                 message, values = escape(self.gettext(text.message)), text.values
                 return message % {name: self.html(value) for name, value in values.items()} if values else message
-            case Kept() if found := _WITH_CODE.fullmatch(text):
+            case StoredMessage() if found := _WITH_CODE.fullmatch(text):
                 words = self.gettext(found[1])
                 return self._english(text) if words == found[1] else escape(words + found[2])
-            case Quoted():
+            case Verbatim():
                 return self._english(text)
-            case Listed():
+            case Joined():
                 return escape(text.by).join(self.html(each) for each in text.items)
             case _:
                 return escape(self._value(text))

@@ -14,20 +14,20 @@ from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from app.gateway import wire
+from app.gateway import exact_json
 from app.gateway.errors import (
-    BadCredentials,
-    DuplicateOrder,
-    NotFound,
-    NotTheGateway,
-    OutcomeUnknown,
-    RateLimited,
-    Refused,
-    ReportNotReady,
+    BadCredentialsError,
+    DuplicateOrderError,
+    NotFoundError,
+    NotTheGatewayError,
+    OutcomeUnknownError,
+    RateLimitedError,
+    RefusedError,
+    ReportNotReadyError,
     Violation,
     quoted,
 )
-from app.gateway.models.records import S, Unreadable, read_record, validated
+from app.gateway.models.records import S, UnreadableError, read_record, validated
 from app.gateway.statuses import TABLE, Status, read_status
 from app.gateway.transport import Answer, Call
 
@@ -45,19 +45,19 @@ _LONGEST_PAUSE = 3600.0
 def content(call: Call, answer: Answer) -> Any:
     """The decoded JSON of an answer that can be relied on: a 2xx, or a declined record under a 4xx.
 
-    Raises ``Refused`` (or what is below it), ``ReportNotReady`` or ``OutcomeUnknown``. Only the gateway itself can
-    refuse, in one of the shapes above: what a proxy or another API says, whatever its status, tells nothing of what the
-    gateway did with a request that moves money.
+    Raises ``RefusedError`` (or what is below it), ``ReportNotReadyError`` or ``OutcomeUnknownError``. Only the gateway
+    itself can refuse, in one of the shapes above: what a proxy or another API says, whatever its status, tells nothing
+    of what the gateway did with a request that moves money.
     """
     try:
-        data = wire.loads(answer.content)
-    except wire.NotJson:
+        data = exact_json.loads(answer.content)
+    except exact_json.NotJsonError:
         data = None
     record = _only(data)
     members = record if isinstance(record, Mapping) else {}
     code = _code(members)
     if code == _NOT_READY and not call.moves_money:
-        raise call.error(ReportNotReady, "the register is not ready yet", code=code, http_status=answer.status)
+        raise call.error(ReportNotReadyError, "the register is not ready yet", code=code, http_status=answer.status)
     if 200 <= answer.status < 300:
         if data is None:
             raise _unknown(call, answer, "an answer that is not JSON")
@@ -77,21 +77,21 @@ def content(call: Call, answer: Answer) -> Any:
 
 
 def read(call: Call, model: type[S], data: object) -> S:
-    """``data`` as a ``model``; ``OutcomeUnknown`` if it is none."""
+    """``data`` as a ``model``; ``OutcomeUnknownError`` if it is none."""
     try:
         return validated(model, data)
-    except Unreadable as exc:
-        raise call.error(OutcomeUnknown, f"the answer is {exc}") from None
+    except UnreadableError as exc:
+        raise call.error(OutcomeUnknownError, f"the answer is {exc}") from None
 
 
-def _unknown(call: Call, answer: Answer, message: str, code: str | None = None) -> OutcomeUnknown:
-    return call.error(OutcomeUnknown, message, code=code, http_status=answer.status)
+def _unknown(call: Call, answer: Answer, message: str, code: str | None = None) -> OutcomeUnknownError:
+    return call.error(OutcomeUnknownError, message, code=code, http_status=answer.status)
 
 
-def _not_the_gateway(call: Call, answer: Answer, members: Mapping[str, Any]) -> OutcomeUnknown:
+def _not_the_gateway(call: Call, answer: Answer, members: Mapping[str, Any]) -> OutcomeUnknownError:
     if not _NAMES_OF_RECORDS.isdisjoint(members):
         return _unknown(call, answer, f"HTTP {answer.status} with a record that does not say failure")
-    return call.error(NotTheGateway, "refused, and not in the gateway's own words", http_status=answer.status)
+    return call.error(NotTheGatewayError, "refused, and not in the gateway's own words", http_status=answer.status)
 
 
 def _is_declined(members: Mapping[str, Any]) -> bool:
@@ -133,12 +133,12 @@ def _only(data: object) -> object:
 def _is_record(members: Mapping[str, Any]) -> bool:
     try:
         read_record(members)
-    except Unreadable:
+    except UnreadableError:
         return False
     return True
 
 
-def _refusal(call: Call, answer: Answer, members: Mapping[str, Any]) -> Refused:
+def _refusal(call: Call, answer: Answer, members: Mapping[str, Any]) -> RefusedError:
     code = _code(members)
     kind = _kind(call, answer.status, code)
     return kind(
@@ -146,7 +146,7 @@ def _refusal(call: Call, answer: Answer, members: Mapping[str, Any]) -> Refused:
         violations=tuple(
             Violation(each.field, _hushed(call, answer, each.text)) for each in _violations(members.get("args"))
         ),
-        pause=_pause(answer.headers) if kind is RateLimited else None,
+        pause=_pause(answer.headers) if kind is RateLimitedError else None,
         status_code=_status_code(members),
         method=call.method,
         path=call.path,
@@ -158,18 +158,18 @@ def _refusal(call: Call, answer: Answer, members: Mapping[str, Any]) -> Refused:
 
 def _hushed(call: Call, answer: Answer, text: str) -> str:
     """``text`` of the gateway without what it repeats of the request: of its card, and of the keys."""
-    return answer.hushed(call.hushed(text))
+    return answer.redacted(call.redacted(text))
 
 
-def _kind(call: Call, status: int, code: str | None) -> type[Refused]:
+def _kind(call: Call, status: int, code: str | None) -> type[RefusedError]:
     if code in _DUPLICATES or (call.creates and status == _CONFLICT):
-        return DuplicateOrder
+        return DuplicateOrderError
     if status == _UNAUTHORISED or (code and _BAD_CREDENTIALS.fullmatch(code)):
-        return BadCredentials
+        return BadCredentialsError
     if status == _TOO_MANY:
-        return RateLimited
+        return RateLimitedError
     # Without the gateway's words it may be a proxy's, or a wrong address: it says nothing about an order.
-    return NotFound if status == _NOT_FOUND else Refused
+    return NotFoundError if status == _NOT_FOUND else RefusedError
 
 
 def _code(members: Mapping[str, Any]) -> str | None:

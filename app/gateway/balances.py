@@ -2,7 +2,7 @@
 
 from app.gateway import answers
 from app.gateway.credentials import Credentials
-from app.gateway.errors import OutcomeUnknown
+from app.gateway.errors import OutcomeUnknownError
 from app.gateway.models.accounts import BalanceAccount
 from app.gateway.transport import Call, Transport, path_step
 
@@ -21,11 +21,11 @@ class BalanceDesk:
         data = answers.content(call, answer)
         accounts = data.get("accounts") if isinstance(data, dict) else None
         if not isinstance(accounts, list):
-            raise call.error(OutcomeUnknown, "no list of accounts in the answer", http_status=answer.status)
+            raise call.error(OutcomeUnknownError, "no list of accounts in the answer", http_status=answer.status)
         return tuple(answers.read(call, BalanceAccount, account) for account in accounts)
 
     async def account(self, account_id: str, *, timeout: float) -> BalanceAccount:
-        """One account. ``Refused`` if there is none with this id."""
+        """One account. ``RefusedError`` if there is none with this id."""
         call = self._call(f"/{path_step(account_id)}")
         answer = await self._transport.exchange(call, timeout=timeout)
         return answers.read(call, BalanceAccount, answers.content(call, answer))

@@ -1,7 +1,7 @@
 """The client of one merchant account. Every call says how many seconds it may take.
 
-Calls that move money are sent once and never repeated here: after ``OutcomeUnknown`` the caller looks the order up.
-Reads raise the same errors and are safe to repeat.
+Calls that move money are sent once and never repeated here: after ``OutcomeUnknownError`` the caller looks the order
+up. Reads raise the same errors and are safe to repeat.
 """
 
 import asyncio
@@ -16,20 +16,27 @@ from app.gateway import answers
 from app.gateway.balances import BalanceDesk
 from app.gateway.credentials import Credentials
 from app.gateway.errors import (
-    DuplicateOrder,
-    InvalidRequest,
-    NotFound,
-    NotTheGateway,
-    OutcomeUnknown,
-    RateLimited,
-    Refused,
+    DuplicateOrderError,
+    InvalidRequestError,
+    NotFoundError,
+    NotTheGatewayError,
+    OutcomeUnknownError,
+    RateLimitedError,
+    RefusedError,
 )
-from app.gateway.models.base import Asked
+from app.gateway.models.base import RequestModel
 from app.gateway.models.checkout import Checkout
 from app.gateway.models.operations import Capture, Refund, Secondary, SplitRefund, Void
 from app.gateway.models.payments import DirectPayment, HostedPayment, Payment, Sector
 from app.gateway.models.payout import Payout
-from app.gateway.models.records import OperationRecord, PaymentRecord, Records, Unreadable, read_record, read_records
+from app.gateway.models.records import (
+    OperationRecord,
+    PaymentRecord,
+    Records,
+    UnreadableError,
+    read_record,
+    read_records,
+)
 from app.gateway.models.values import Method
 from app.gateway.pages import payment_page
 from app.gateway.reports import Reports
@@ -53,8 +60,8 @@ class GatewayClient:
 
     Further calls are grouped: ``reports``, ``balances``, ``subscriptions``, ``wallets``.
 
-    Every call raises ``NotSent``, ``Refused`` (and below), ``OutcomeUnknown``, or ``InvalidRequest`` before anything
-    is sent. A declined operation is returned: a record with status ``failure``.
+    Every call raises ``NotSentError``, ``RefusedError`` (and below), ``OutcomeUnknownError``, or
+    ``InvalidRequestError`` before anything is sent. A declined operation is returned: a record with status ``failure``.
     """
 
     def __init__(
@@ -88,7 +95,7 @@ class GatewayClient:
 
         Gives where the shopper pays; a record instead if the gateway declined at once or sent no link. With ``qr``
         the gateway is asked for the QR page; both addresses are derived from one another when they can be.
-        ``DuplicateOrder`` means that this order id was used before: look it up.
+        ``DuplicateOrderError`` means that this order id was used before: look it up.
         """
         payment.check_sector(self._sector)
         call = self._creation(payment, query=(("qr", "true"),) if qr else ())
@@ -97,7 +104,7 @@ class GatewayClient:
             return _checkout(call, answer, answer.headers.get("location"), is_qr=False)
         if 300 <= answer.status < 400:
             words = "sent elsewhere: this is not the address of the gateway's interface"
-            raise call.error(NotTheGateway, words, http_status=answer.status)
+            raise call.error(NotTheGatewayError, words, http_status=answer.status)
         data = answers.content(call, answer)
         if isinstance(data, dict):
             payment_id = data.get("payment_id")
@@ -147,7 +154,7 @@ class GatewayClient:
         for record in records:
             if isinstance(record, PaymentRecord) and record.order_id == order_id:
                 return record
-        raise call.error(OutcomeUnknown, "the answer holds no record of this order", http_status=answer.status)
+        raise call.error(OutcomeUnknownError, "the answer holds no record of this order", http_status=answer.status)
 
     # Looking up
 
@@ -175,7 +182,7 @@ class GatewayClient:
         return await self._look_up(f"{self._order_path(order_id)}/{method}", order_id, timeout, query=tuple(query))
 
     async def check_credentials(self, *, timeout: float) -> bool:
-        """Ask for order "0" with the account's keys: raises ``BadCredentials`` if they are wrong.
+        """Ask for order "0" with the account's keys: raises ``BadCredentialsError`` if they are wrong.
 
         Whether there is such an order does not matter, only that the gateway itself answers. False when it says that
         there is none, or shows nothing: where no such address exists it may say the same, to any keys (see
@@ -185,7 +192,7 @@ class GatewayClient:
         answer = await self._transport.exchange(call, timeout=timeout)
         try:
             return bool(_records(call, answer, answers.content(call, answer)))
-        except NotFound:
+        except NotFoundError:
             return False
 
     async def refuses_other_keys(self, *, timeout: float) -> bool:
@@ -197,9 +204,9 @@ class GatewayClient:
         stranger = GatewayClient(self._http, replace(self._credentials, **made_up, previous_api_secrets=()))
         try:
             await stranger.check_credentials(timeout=timeout)
-        except RateLimited:
+        except RateLimitedError:
             raise
-        except Refused:
+        except RefusedError:
             return True
         return False
 
@@ -211,10 +218,10 @@ class GatewayClient:
     def _order_path(self, order_id: str) -> str:
         return f"/api/v1/pos/{self.pos_id}/orders/{path_step(order_id)}"
 
-    def _body(self, request: Asked, order_id: str) -> dict[str, Any]:
+    def _body(self, request: RequestModel, order_id: str) -> dict[str, Any]:
         members = request.to_wire()
         if members.setdefault("pos_id", self.pos_id) != self.pos_id:
-            raise InvalidRequest("pos_id", f"the account's, {self.pos_id}", members["pos_id"], order_id=order_id)
+            raise InvalidRequestError("pos_id", f"the account's, {self.pos_id}", members["pos_id"], order_id=order_id)
         return members
 
     def _creation(self, request: Payment | Payout, *, query: tuple[tuple[str, str], ...] = ()) -> Call:
@@ -231,9 +238,11 @@ class GatewayClient:
     def _created(self, call: Call, answer: Answer, data: object) -> PaymentRecord:
         record = _one(call, answer, data)
         if not isinstance(record, PaymentRecord):
-            raise call.error(OutcomeUnknown, "the answer is about another kind of operation")
+            raise call.error(OutcomeUnknownError, "the answer is about another kind of operation")
         if record.status is Status.FAILURE and record.status_code == "4119":
-            raise call.error(DuplicateOrder, "the order id was used before", code="4119", http_status=answer.status)
+            raise call.error(
+                DuplicateOrderError, "the order id was used before", code="4119", http_status=answer.status
+            )
         return record
 
     async def _operate(self, path: str, request: Secondary, method: Method, timeout: float) -> OperationRecord:
@@ -241,7 +250,7 @@ class GatewayClient:
         answer = await self._transport.exchange(call, timeout=timeout)
         record = _one(call, answer, answers.content(call, answer))
         if not isinstance(record, OperationRecord) or record.method != method:
-            raise call.error(OutcomeUnknown, "the answer is about another kind of operation")
+            raise call.error(OutcomeUnknownError, "the answer is about another kind of operation")
         return record
 
     async def _look_up(
@@ -251,7 +260,7 @@ class GatewayClient:
         answer = await self._transport.exchange(call, timeout=timeout)
         try:
             data = answers.content(call, answer)
-        except NotFound:
+        except NotFoundError:
             return Records(())
         return _records(call, answer, data)
 
@@ -262,18 +271,18 @@ def _one(call: Call, answer: Answer, data: object) -> PaymentRecord | OperationR
         data = data[0]
     try:
         record = read_record(data)
-    except Unreadable as exc:
-        raise call.error(OutcomeUnknown, f"the answer is {exc}", http_status=answer.status) from None
+    except UnreadableError as exc:
+        raise call.error(OutcomeUnknownError, f"the answer is {exc}", http_status=answer.status) from None
     if record.order_id != call.order_id:
-        raise call.error(OutcomeUnknown, "the answer is about another order", http_status=answer.status)
+        raise call.error(OutcomeUnknownError, "the answer is about another order", http_status=answer.status)
     return record
 
 
 def _records(call: Call, answer: Answer, data: object) -> Records:
     try:
         return read_records(data)
-    except Unreadable as exc:
-        raise call.error(OutcomeUnknown, f"the answer is {exc}", http_status=answer.status) from None
+    except UnreadableError as exc:
+        raise call.error(OutcomeUnknownError, f"the answer is {exc}", http_status=answer.status) from None
 
 
 def _checkout(call: Call, answer: Answer, link: object, *, is_qr: bool, payment_id: str | None = None) -> Checkout:
@@ -282,4 +291,4 @@ def _checkout(call: Call, answer: Answer, link: object, *, is_qr: bool, payment_
         return read(payment_page(str(link or ""), call.base_url), payment_id=payment_id)
     except ValueError:
         message = "a checkout link that leads to no payment page"
-        raise call.error(NotTheGateway, message, http_status=answer.status) from None
+        raise call.error(NotTheGatewayError, message, http_status=answer.status) from None

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from app.gateway.errors import InvalidRequest
+from app.gateway.errors import InvalidRequestError
 from app.gateway.hosts import KnownGateway, safe_base_url
 
 # What can stand in an HTTP header without changing its meaning. Space around a pasted key is the commonest mistake.
@@ -17,7 +17,7 @@ class Credentials:
 
     ``balances_url`` serves balances, tokens and subscription changes, ``register_url`` the register; both default to
     ``base_url``. ``previous_api_secrets`` still verify webhooks while the secret is being changed; requests carry
-    the present one. Raises ``InvalidRequest`` for anything that could not work; its text holds no key.
+    the present one. Raises ``InvalidRequestError`` for anything that could not work; its text holds no key.
     """
 
     pos_id: str
@@ -34,7 +34,7 @@ class Credentials:
         try:
             UUID(self.pos_id)
         except ValueError:
-            raise InvalidRequest("pos_id", "a UUID", f"a text of {len(self.pos_id)} characters") from None
+            raise InvalidRequestError("pos_id", "a UUID", f"a text of {len(self.pos_id)} characters") from None
         for name in ("api_key", "api_secret", "endpoints_key", "scheme_word"):
             _printable(name, getattr(self, name))
         for secret in self.previous_api_secrets:
@@ -87,4 +87,6 @@ class Credentials:
 
 def _printable(name: str, value: str) -> None:
     if not _PRINTABLE.fullmatch(value):
-        raise InvalidRequest(name, "printable ASCII without spaces, not empty", f"a text of {len(value)} characters")
+        raise InvalidRequestError(
+            name, "printable ASCII without spaces, not empty", f"a text of {len(value)} characters"
+        )

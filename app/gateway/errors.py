@@ -3,29 +3,27 @@
 ::
 
     GatewayError
-    |- InvalidRequest          the request breaks a limit of the interface; nothing was sent
-    |- NotSent                 no connection: nothing was sent, safe to repeat
-    |- KeysNotOpened           the account's keys cannot be opened on this machine: nothing was sent
-    |- Refused                 the gateway read the request and did not do it (4xx)
-    |  |- DuplicateOrder       this order id was used before: perhaps by our own, lost attempt. Look it up
-    |  |- NotFound             the gateway has no such record, or no such endpoint; said in its own shape
-    |  |- BadCredentials       the account's keys are wrong
-    |  `- RateLimited          too many requests; ``pause`` says for how long to wait, when the gateway says it
-    |- OutcomeUnknown          the request left, no readable answer came: it may have been done. Look it up
-    |  `- NotTheGateway        a 4xx not in the gateway's own shape, or a redirect to no page: a proxy, a wrong address
-    |- ReportNotReady          the register is still being made
+    |- InvalidRequestError          the request breaks a limit of the interface; nothing was sent
+    |- NotSentError                 no connection: nothing was sent, safe to repeat
+    |- KeysNotOpenedError           the account's keys cannot be opened on this machine: nothing was sent
+    |- RefusedError                 the gateway read the request and did not do it (4xx)
+    |  |- DuplicateOrderError       this order id was used before: perhaps by our own, lost attempt. Look it up
+    |  |- NotFoundError             the gateway has no such record, or no such endpoint; said in its own shape
+    |  |- BadCredentialsError       the account's keys are wrong
+    |  `- RateLimitedError          too many requests; ``pause`` says for how long to wait, when the gateway says it
+    |- OutcomeUnknownError          the request left, no readable answer came: it may have been done. Look it up
+    |  `- NotTheGatewayError        a 4xx not in the gateway's own shape, or a redirect to no page: a wrong address
+    |- ReportNotReadyError          the register is still being made
     `- NotificationError
-       |- ForgedNotification   a webhook that none of the account's secrets signed
-       `- UnreadableNotification   a webhook that is no notification although (or before) it is signed
-          `- SignedButUnreadable   it is signed, so it is the gateway's word, and nobody can read it (``notification``)
+       |- ForgedNotificationError   a webhook that none of the account's secrets signed
+       `- UnreadableNotificationError   a webhook that is no notification although (or before) it is signed
+          `- SignedButUnreadableError   signed, so it is the gateway's word, and nobody can read it (``notification``)
 
 A *declined* operation is no error: the call returns its record with status ``failure`` (see ``declined``).
-For reads (look-ups, balances, registers) ``OutcomeUnknown`` merely means "unavailable": they are safe to repeat.
+For reads (look-ups, balances, registers) ``OutcomeUnknownError`` merely means "unavailable": they are safe to repeat.
 
 No error holds a secret, a card number or the body of a request.
 """
-
-# ruff: noqa: N818 - each is named after what happened: "except NotSent" reads as what it means
 
 import re
 from dataclasses import dataclass
@@ -39,8 +37,8 @@ _SECURITY_CODE = re.compile(r"((?:cvv|cvc)2?\W{1,3})\d{3,4}(?!\d)", re.IGNORECAS
 def quoted(text: str) -> str:
     """``text`` of the gateway, fit for a message: at most 512 printable characters, one line, nothing of a card."""
     printable = "".join(character if character.isprintable() else " " for character in text)
-    hushed = _SECURITY_CODE.sub(r"\1(not shown)", _CARD_NUMBER.sub("(number)", " ".join(printable.split())))
-    return hushed[:_LONGEST_MESSAGE]
+    redacted = _SECURITY_CODE.sub(r"\1(not shown)", _CARD_NUMBER.sub("(number)", " ".join(printable.split())))
+    return redacted[:_LONGEST_MESSAGE]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,7 @@ class GatewayError(Exception):
         return f"<{type(self).__name__}: {self}>"
 
 
-class InvalidRequest(GatewayError):
+class InvalidRequestError(GatewayError):
     """A value breaks a limit of the interface. ``given`` is fit to be shown: card data and names are not in it."""
 
     def __init__(self, field: str, limit: str, given: str, *, order_id: str | None = None) -> None:
@@ -96,15 +94,15 @@ class InvalidRequest(GatewayError):
         self.given = given
 
 
-class NotSent(GatewayError):
+class NotSentError(GatewayError):
     """The request did not leave this machine. Nothing happened; the same request may be repeated."""
 
 
-class KeysNotOpened(GatewayError):
+class KeysNotOpenedError(GatewayError):
     """None of this machine's secret keys opens the account's keys. Nothing was sent, nor can it be."""
 
 
-class Refused(GatewayError):
+class RefusedError(GatewayError):
     """The gateway answered that it did not do it. ``violations`` names the fields, when the gateway does.
 
     ``status_code`` is that of the table of status codes, when the gateway names one: ``code`` may be another.
@@ -129,27 +127,27 @@ class Refused(GatewayError):
         self.pause = pause
 
 
-class DuplicateOrder(Refused):
+class DuplicateOrderError(RefusedError):
     """The order id was used before. After an attempt whose outcome is unknown: the proof that it arrived."""
 
 
-class NotFound(Refused):
-    """HTTP 404 in the gateway's own shape. Any other is ``NotTheGateway``: it may be a proxy's."""
+class NotFoundError(RefusedError):
+    """HTTP 404 in the gateway's own shape. Any other is ``NotTheGatewayError``: it may be a proxy's."""
 
 
-class BadCredentials(Refused):
+class BadCredentialsError(RefusedError):
     """The account's pos id, keys or secret are wrong."""
 
 
-class RateLimited(Refused):
+class RateLimitedError(RefusedError):
     """Too many requests. ``pause`` is in seconds, ``None`` when the gateway does not say."""
 
 
-class OutcomeUnknown(GatewayError):
+class OutcomeUnknownError(GatewayError):
     """The request left and may have been done. Never repeat it: look the order up."""
 
 
-class NotTheGateway(OutcomeUnknown):
+class NotTheGatewayError(OutcomeUnknownError):
     """What the gateway did not say in its own shape: a 4xx of a proxy or another API, a redirect that leads to no page.
 
     Redirects also say that the account's address is not, or no longer, that of the gateway's interface.
@@ -161,7 +159,7 @@ class NotTheGateway(OutcomeUnknown):
         return self.http_status is not None and self.http_status < 400
 
 
-class ReportNotReady(GatewayError):
+class ReportNotReadyError(GatewayError):
     """The register is still being made. Fetch it again later."""
 
 
@@ -169,9 +167,9 @@ class NotificationError(GatewayError):
     """A webhook that is not taken for the gateway's word."""
 
 
-class ForgedNotification(NotificationError):
+class ForgedNotificationError(NotificationError):
     """None of the account's secrets signed it."""
 
 
-class UnreadableNotification(NotificationError):
+class UnreadableNotificationError(NotificationError):
     """Too large, not the form of the interface, or signed but not a record."""

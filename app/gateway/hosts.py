@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
-from app.gateway.errors import InvalidRequest
+from app.gateway.errors import InvalidRequestError
 from app.gateway.models.values import absolute_url
 from app.outbound import is_private
 
@@ -54,7 +54,7 @@ PRESETS: Mapping[str, KnownGateway] = MappingProxyType(
 
 
 def safe_base_url(field: str, url: str) -> str:
-    """``url`` without a slash at its end, if requests with keys may go there; ``InvalidRequest`` otherwise.
+    """``url`` without a slash at its end, if requests with keys may go there; ``InvalidRequestError`` otherwise.
 
     It must be absolute, without query, fragment, user or password. Plain http is for this machine and private
     networks only: the keys are in every request.
@@ -62,11 +62,11 @@ def safe_base_url(field: str, url: str) -> str:
     try:
         parts = urlsplit(absolute_url(url))
     except ValueError as refusal:
-        raise InvalidRequest(field, str(refusal), _plain(url)) from None
+        raise InvalidRequestError(field, str(refusal), _plain(url)) from None
     if parts.query or parts.fragment or "?" in url or "#" in url or "@" in parts.netloc:
-        raise InvalidRequest(field, "no query, fragment, user or password in it", _plain(url))
+        raise InvalidRequestError(field, "no query, fragment, user or password in it", _plain(url))
     if parts.scheme == "http" and not is_private(parts.hostname or ""):
-        raise InvalidRequest(field, "https, unless it is this machine or a private network", _plain(url))
+        raise InvalidRequestError(field, "https, unless it is this machine or a private network", _plain(url))
     return url.rstrip("/")
 
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
-from app.gateway import wire
-from app.gateway.errors import ForgedNotification, UnreadableNotification
-from app.gateway.models.records import OperationRecord, PaymentRecord, Unreadable, read_record
+from app.gateway import exact_json
+from app.gateway.errors import ForgedNotificationError, UnreadableNotificationError
+from app.gateway.models.records import OperationRecord, PaymentRecord, UnreadableError, read_record
 from app.gateway.signature import verify
 
 LARGEST_FORM = 256 * 1024  # bytes; a record is a few thousand
@@ -18,16 +18,16 @@ _MOST_FIELDS = 16
 _BASE64URL = re.compile(r"[A-Za-z0-9_-]+={0,2}")
 
 __all__ = [
-    "ForgedNotification",
+    "ForgedNotificationError",
     "Notification",
-    "SignedButUnreadable",
-    "UnreadableNotification",
+    "SignedButUnreadableError",
+    "UnreadableNotificationError",
     "read_data",
     "read_notification",
 ]
 
 
-class SignedButUnreadable(UnreadableNotification):
+class SignedButUnreadableError(UnreadableNotificationError):
     """The gateway's own word, but not one that we understand: ``data`` as it was received, and its ``digest``."""
 
     def __init__(self, message: str, data: str) -> None:
@@ -51,16 +51,16 @@ def read_notification(form: bytes, secrets: Iterable[str]) -> Notification:
     """Verify and read the body of a webhook (``application/x-www-form-urlencoded``).
 
     ``secrets``: the account's API secret and, while it is being changed, previous ones. Raises
-    ``ForgedNotification`` if none of them signed ``data``; ``UnreadableNotification`` if it is larger than 256 KiB or
-    not the form of the interface; ``SignedButUnreadable`` if it is signed and yet not a record.
+    ``ForgedNotificationError`` if none of them signed ``data``; ``UnreadableNotificationError`` if it is larger than
+    256 KiB or not the form of the interface; ``SignedButUnreadableError`` if it is signed and yet not a record.
     """
     data, signature = _fields(form)
     if not verify(data, signature, secrets):
-        raise ForgedNotification("none of the account's secrets signed this webhook")
+        raise ForgedNotificationError("none of the account's secrets signed this webhook")
     try:
         return Notification(data=data, digest=digest(data), record=read_data(data))
-    except UnreadableNotification as exc:
-        raise SignedButUnreadable(str(exc), data) from None
+    except UnreadableNotificationError as exc:
+        raise SignedButUnreadableError(str(exc), data) from None
 
 
 def digest(data: str) -> str:
@@ -69,33 +69,33 @@ def digest(data: str) -> str:
 
 
 def read_data(data: str) -> PaymentRecord | OperationRecord:
-    """The record in ``data`` that was verified before. Raises ``UnreadableNotification``."""
+    """The record in ``data`` that was verified before. Raises ``UnreadableNotificationError``."""
     try:
         return read_record(decode(data))
-    except Unreadable as exc:
-        raise UnreadableNotification(f"signed, but {exc}") from None
+    except UnreadableError as exc:
+        raise UnreadableNotificationError(f"signed, but {exc}") from None
 
 
 def decode(data: str) -> object:
-    """The JSON in ``data`` (Base64Url, padded or not). Raises ``UnreadableNotification``."""
+    """The JSON in ``data`` (Base64Url, padded or not). Raises ``UnreadableNotificationError``."""
     if not _BASE64URL.fullmatch(data):
-        raise UnreadableNotification("data is not Base64Url")
+        raise UnreadableNotificationError("data is not Base64Url")
     bare = data.rstrip("=")
     try:
-        return wire.loads(base64.urlsafe_b64decode(bare + "=" * (-len(bare) % 4)))
-    except (binascii.Error, wire.NotJson):
+        return exact_json.loads(base64.urlsafe_b64decode(bare + "=" * (-len(bare) % 4)))
+    except (binascii.Error, exact_json.NotJsonError):
         pass
-    raise UnreadableNotification("data is not Base64Url of JSON")
+    raise UnreadableNotificationError("data is not Base64Url of JSON")
 
 
 def encode(record: object) -> str:
     """``record`` (JSON members) as ``data``: what the gateway does before it signs."""
-    return base64.urlsafe_b64encode(wire.dumps(record).encode("ascii")).decode("ascii")
+    return base64.urlsafe_b64encode(exact_json.dumps(record).encode("ascii")).decode("ascii")
 
 
 def _fields(form: bytes) -> tuple[str, str]:
     if len(form) > LARGEST_FORM:
-        raise UnreadableNotification("the form is too large")
+        raise UnreadableNotificationError("the form is too large")
     try:
         pairs = parse_qsl(form.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError:
@@ -104,5 +104,5 @@ def _fields(form: bytes) -> tuple[str, str]:
     signature = [value for name, value in pairs if name == "signature"]
     # Two values would let one be verified and the other be read.
     if len(data) != 1 or len(signature) != 1 or not data[0] or not signature[0]:
-        raise UnreadableNotification("not a form with one data and one signature")
+        raise UnreadableNotificationError("not a form with one data and one signature")
     return data[0], signature[0]

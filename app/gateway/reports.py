@@ -11,8 +11,7 @@ from typing import Any
 
 from app.gateway import answers
 from app.gateway.credentials import Credentials
-from app.gateway.errors import InvalidRequest, OutcomeUnknown, ReportNotReady
-from app.gateway.lines import read_list
+from app.gateway.errors import InvalidRequestError, OutcomeUnknownError, ReportNotReadyError
 from app.gateway.models.reports import (
     RegisterLine,
     RegisterRequest,
@@ -22,6 +21,7 @@ from app.gateway.models.reports import (
     check_period,
 )
 from app.gateway.models.values import to_milliseconds
+from app.gateway.ndjson import read_list
 from app.gateway.transport import Call, Transport, Verb, path_step
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0  # seconds between two looks whether a register is ready
@@ -61,7 +61,7 @@ class Reports:
         """Have a register made (gateway interface, 10). Longer than 31 days: see ``periods``."""
         body = request.to_wire()
         if body.setdefault("project_id", self._credentials.pos_id) != self._credentials.pos_id:
-            raise InvalidRequest("project_id", f"the account's, {self._credentials.pos_id}", body["project_id"])
+            raise InvalidRequestError("project_id", f"the account's, {self._credentials.pos_id}", body["project_id"])
         call = self._call("POST", "/streaming-report/start", body)
         answer = await self._transport.exchange(call, timeout=timeout)
         return answers.read(call, RegisterTicket, answers.content(call, answer))
@@ -72,8 +72,8 @@ class Reports:
         """The lines of a register. ``timeout`` is the longest silence, in seconds.
 
         While it is not ready, waits: a second at first, then twice as long each time, half a minute at most, and
-        ``patience`` seconds in all; then raises ``ReportNotReady``. At the end of a register with fewer or more records
-        than were announced comes ``OutcomeUnknown``: fetch it again.
+        ``patience`` seconds in all; then raises ``ReportNotReadyError``. At the end of a register with fewer or more
+        records than were announced comes ``OutcomeUnknownError``: fetch it again.
         """
         call = self._call("GET", f"/streaming-report/fetch/{path_step(ticket.report_id)}", None)
         waited, pause, count = 0.0, FIRST_PAUSE, 0
@@ -84,16 +84,16 @@ class Reports:
                         count += not isinstance(line, UnreadableLine) or line.is_record
                         yield line
                 break
-            except ReportNotReady:
+            except ReportNotReadyError:
                 if count or waited + pause > patience:
                     raise
             await self._sleep(pause)
             waited, pause = waited + pause, min(pause * 2, LONGEST_PAUSE)
         if ticket.count is not None and count < ticket.count:
-            raise call.error(OutcomeUnknown, f"the register broke off: {count} of {ticket.count} records")
+            raise call.error(OutcomeUnknownError, f"the register broke off: {count} of {ticket.count} records")
         if ticket.count is not None and count > ticket.count:
             words = f"the register has {count} records, and {ticket.count} were announced"
-            raise call.error(OutcomeUnknown, words)
+            raise call.error(OutcomeUnknownError, words)
 
     def _call(self, method: Verb, path: str, body: dict[str, Any] | None) -> Call:
         base_url = self._credentials.register_url or self._credentials.base_url

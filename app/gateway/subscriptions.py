@@ -8,8 +8,8 @@ from typing import Literal
 
 from app.gateway import answers
 from app.gateway.credentials import Credentials
-from app.gateway.errors import InvalidRequest, OutcomeUnknown
-from app.gateway.models.records import OperationRecord, Records, Unreadable, read_records
+from app.gateway.errors import InvalidRequestError, OutcomeUnknownError
+from app.gateway.models.records import OperationRecord, Records, UnreadableError, read_records
 from app.gateway.models.subscriptions import Subscription, SubscriptionRefund
 from app.gateway.models.values import Method
 from app.gateway.statuses import Status
@@ -44,8 +44,8 @@ class Subscriptions:
         answer = await self._transport.exchange(call, timeout=timeout)
         try:
             return read_records(answers.content(call, answer))
-        except Unreadable as exc:
-            raise call.error(OutcomeUnknown, f"the answer is {exc}", http_status=answer.status) from None
+        except UnreadableError as exc:
+            raise call.error(OutcomeUnknownError, f"the answer is {exc}", http_status=answer.status) from None
 
     async def cancel(self, recurring_id: str, *, timeout: float) -> Subscription:
         """End a subscription. Provisional."""
@@ -64,7 +64,7 @@ class Subscriptions:
         pos_id = self._credentials.pos_id
         body = refund.to_wire()
         if body.setdefault("pos_id", pos_id) != pos_id:
-            raise InvalidRequest("pos_id", f"the account's, {pos_id}", body["pos_id"])
+            raise InvalidRequestError("pos_id", f"the account's, {pos_id}", body["pos_id"])
         steps = f"recurring/{path_step(recurring_id)}/payments/{path_step(payment_id)}"
         call = Call(
             method="POST",

@@ -15,9 +15,9 @@ from urllib.parse import quote
 
 import httpx2
 
-from app.gateway import wire
+from app.gateway import exact_json
 from app.gateway.credentials import Credentials
-from app.gateway.errors import GatewayError, InvalidRequest, NotSent, OutcomeUnknown
+from app.gateway.errors import GatewayError, InvalidRequestError, NotSentError, OutcomeUnknownError
 from app.gateway.models.base import CARD_FIELDS
 
 _LARGEST_ANSWER = 4 * 1024 * 1024
@@ -53,7 +53,7 @@ class Call:
         """Whether more than a question is asked: then only the gateway's own refusal says that nothing was done."""
         return self.method != "GET" and not self.path.startswith("/streaming-report/")
 
-    def hushed(self, text: str) -> str:
+    def redacted(self, text: str) -> str:
         """``text`` of the gateway without what it repeats of the request's card, token or cryptogram."""
         for secret in sorted(_card_texts(self.body or {}), key=len, reverse=True):
             text = text.replace(secret, "(not shown)")
@@ -92,7 +92,7 @@ class Answer:
         """The same answer with this ``content``."""
         return replace(self, content=content)
 
-    def hushed(self, text: str) -> str:
+    def redacted(self, text: str) -> str:
         """``text`` of the gateway without what it repeats of the keys that it was asked with."""
         for key in self.keys:
             text = text.replace(key, "(not shown)")
@@ -127,7 +127,7 @@ class Transport:
     async def exchange(self, call: Call, *, timeout: float) -> Answer:
         """Send ``call`` and read the whole answer within ``timeout`` seconds in all.
 
-        Raises ``NotSent`` or ``OutcomeUnknown``. Redirects are answers: they are not followed.
+        Raises ``NotSentError`` or ``OutcomeUnknownError``. Redirects are answers: they are not followed.
         """
         progress = _Progress()
         try:
@@ -147,7 +147,7 @@ class Transport:
     async def open(self, call: Call, *, timeout: float) -> AsyncIterator[httpx2.Response]:
         """The answer's head, its body to be read piece by piece. ``timeout`` is the longest silence, in seconds.
 
-        What goes wrong with the connection while it is read is raised here too, as ``OutcomeUnknown``.
+        What goes wrong with the connection while it is read is raised here too, as ``OutcomeUnknownError``.
         """
         progress, failure = _Progress(), None
         try:
@@ -163,16 +163,16 @@ class Transport:
 
     async def _send(self, call: Call, timeout: float, progress: _Progress) -> httpx2.Response:
         if timeout <= 0:
-            raise call.error(NotSent, "no time was left to ask")
+            raise call.error(NotSentError, "no time was left to ask")
         if self._http.is_closed:
-            raise call.error(NotSent, "the connections are closed: the process is stopping")
+            raise call.error(NotSentError, "the connections are closed: the process is stopping")
         # Made by hand, not by the client: its cookies are shared by all accounts and must not travel between them.
         request = httpx2.Request(
             call.method,
             call.base_url + call.path,
             params=call.query or None,
             headers=self._headers(call),
-            content=None if call.body is None else wire.dumps(call.body).encode("ascii"),
+            content=None if call.body is None else exact_json.dumps(call.body).encode("ascii"),
             extensions={"timeout": _timeouts(timeout), "trace": progress},
         )
         return await self._http.send(request, stream=True, auth=None, follow_redirects=False)
@@ -192,12 +192,12 @@ def _timeouts(seconds: float) -> dict[str, float]:
 
 
 async def read_whole(call: Call, response: httpx2.Response) -> bytes:
-    """The body of an opened answer. One of more than 4 MiB is ``OutcomeUnknown``: nothing here is that large."""
+    """The body of an opened answer. One of more than 4 MiB is ``OutcomeUnknownError``: nothing here is that large."""
     content = bytearray()
     async for piece in body_pieces(call, response):
         content += piece
         if len(content) > _LARGEST_ANSWER:
-            raise call.error(OutcomeUnknown, "the answer is too large", http_status=response.status_code)
+            raise call.error(OutcomeUnknownError, "the answer is too large", http_status=response.status_code)
     return bytes(content)
 
 
@@ -205,7 +205,7 @@ async def body_pieces(call: Call, response: httpx2.Response) -> AsyncGenerator[b
     """The body of an opened answer, piece by piece as it arrives.
 
     We ask for no compression; if somebody on the way compresses, the body is unpacked here: the HTTP library takes one
-    that breaks off, or that has nothing in it, for a shorter one. ``OutcomeUnknown`` for such a body.
+    that breaks off, or that has nothing in it, for a shorter one. ``OutcomeUnknownError`` for such a body.
     """
     codings = [each.strip().lower() for each in response.headers.get("Content-Encoding", "").split(",")]
     match [each for each in codings if each not in ("", "identity")]:
@@ -218,7 +218,7 @@ async def body_pieces(call: Call, response: httpx2.Response) -> AsyncGenerator[b
         case ["deflate"]:
             window = zlib.MAX_WBITS
         case _:
-            raise call.error(OutcomeUnknown, "an answer in a coding that was not asked for")
+            raise call.error(OutcomeUnknownError, "an answer in a coding that was not asked for")
     unpacking = zlib.decompressobj(window)
     try:
         async for piece in response.aiter_raw():
@@ -232,20 +232,20 @@ async def body_pieces(call: Call, response: httpx2.Response) -> AsyncGenerator[b
     except zlib.error:
         whole = False
     if not whole:
-        raise call.error(OutcomeUnknown, "a compressed answer that is not whole", http_status=response.status_code)
+        raise call.error(OutcomeUnknownError, "a compressed answer that is not whole", http_status=response.status_code)
 
 
 def path_step(text: str) -> str:
-    """``text`` as one step of a path, whatever is in it. ``InvalidRequest`` for what can be none."""
+    """``text`` as one step of a path, whatever is in it. ``InvalidRequestError`` for what can be none."""
     if text in ("", ".", ".."):
-        raise InvalidRequest("path", "a step that is not empty and not dots", text or "an empty text")
+        raise InvalidRequestError("path", "a step that is not empty and not dots", text or "an empty text")
     return quote(text, safe="")
 
 
 def _failure(call: Call, exc: Exception, progress: _Progress) -> GatewayError:
     name = type(exc).__name__
     if isinstance(exc, _NEVER_LEFT):
-        return call.error(NotSent, f"no connection to the gateway ({name})")
+        return call.error(NotSentError, f"no connection to the gateway ({name})")
     if isinstance(exc, TimeoutError) and progress.connecting and not progress.writing:
-        return call.error(NotSent, "no connection to the gateway in time")
-    return call.error(OutcomeUnknown, f"the request left and no answer came back ({name})")
+        return call.error(NotSentError, "no connection to the gateway in time")
+    return call.error(OutcomeUnknownError, f"the request left and no answer came back ({name})")

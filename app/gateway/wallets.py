@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from app.gateway import answers
 from app.gateway.credentials import Credentials
-from app.gateway.errors import InvalidRequest, OutcomeUnknown
+from app.gateway.errors import InvalidRequestError, OutcomeUnknownError
 from app.gateway.models.values import absolute_url
 from app.gateway.transport import Call, Transport
 
@@ -25,7 +25,7 @@ class Wallets:
         try:
             absolute_url(validation_url)
         except ValueError as refusal:
-            raise InvalidRequest(
+            raise InvalidRequestError(
                 "validation_url", str(refusal), f"a text of {len(validation_url)} characters"
             ) from None
         call = Call(
@@ -37,7 +37,7 @@ class Wallets:
         answer = await self._transport.exchange(call, timeout=timeout)
         data = answers.content(call, answer)
         if not isinstance(data, dict):
-            raise call.error(OutcomeUnknown, "no session in the answer", http_status=answer.status)
+            raise call.error(OutcomeUnknownError, "no session in the answer", http_status=answer.status)
         return data
 
     async def tokenize(self, wallet: Literal["applepay", "gpay"], token: SecretStr, *, timeout: float) -> SecretStr:
@@ -53,5 +53,5 @@ class Wallets:
         data = answers.content(call, answer)
         found = data.get("cc_token") if isinstance(data, dict) else None
         if not isinstance(found, str) or not found:
-            raise call.error(OutcomeUnknown, "no token in the answer", http_status=answer.status)
+            raise call.error(OutcomeUnknownError, "no token in the answer", http_status=answer.status)
         return SecretStr(found)

@@ -16,7 +16,7 @@ from app.saleor.bodies import read_at_most
 from app.saleor.dashboard_token import DashboardTokens
 from app.saleor.deadline import Deadline
 from app.saleor.documents import Documents
-from app.saleor.errors import RegistrationRefused
+from app.saleor.errors import RegistrationRefusedError
 from app.saleor.extension import Widget
 from app.saleor.graphql import SaleorClient
 from app.saleor.installation import InstallationStore
@@ -153,7 +153,7 @@ class SaleorApp:
         try:
             # An over-long body is no token; the same refusal as for any other nonsense.
             await self._registrar.register(request.headers, body or b"")
-        except RegistrationRefused as refusal:
+        except RegistrationRefusedError as refusal:
             logger.warning("saleor_registration_refused", code=refusal.code)
             error = {"code": refusal.code, "message": refusal.message}
             return JSONResponse({"success": False, "error": error}, refusal.status)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from app.saleor.errors import SaleorUnreachable
+from app.saleor.errors import SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
 from app.saleor.installation import Installed
 
@@ -23,7 +23,7 @@ async def channels(client: SaleorClient, installed: Installed, *, within: timede
     """Return the store's channels, by name. Raises what ``graphql`` raises."""
     said = (await client.ask(installed, "channels", {}, within=within)).get("channels")
     if not isinstance(said, list) or not all(isinstance(each, Mapping) and each.get("slug") for each in said):
-        raise SaleorUnreachable("Saleor answered the question for its channels with something else")
+        raise SaleorUnreachableError("Saleor answered the question for its channels with something else")
     found = [
         Channel(
             slug=str(each["slug"]),

@@ -13,10 +13,10 @@ from joserfc import jws
 from joserfc.errors import JoseError
 
 from app.saleor.addresses import is_api_url
-from app.saleor.errors import NotPermitted, NotVerified
+from app.saleor.errors import NotPermittedError, NotVerifiedError
 from app.saleor.installation import InstallationStore, Installed
 from app.saleor.keyring import Keyring
-from app.saleor.signature import BadSignature
+from app.saleor.signature import BadSignatureError
 from app.saleor.wire import read_json
 
 # How far our clock and Saleor's may differ.
@@ -48,20 +48,21 @@ class DashboardTokens:
     async def check(self, saleor_api_url: str, token: str, *permissions: str) -> DashboardUser:
         """Return whose token it is, if that Saleor made it for this app, and the person has all ``permissions``.
 
-        ``saleor_api_url`` is what the page says; it only finds the key. Raises NotVerified (401) for a token that is
-        not good, with one word for each way in which it is not, and NotPermitted (403) for a person who may not.
+        ``saleor_api_url`` is what the page says; it only finds the key. Raises NotVerifiedError (401) for a token that
+        is not good, with one word for each way in which it is not, and NotPermittedError (403) for a person who may
+        not.
         """
         if not is_api_url(saleor_api_url):
-            raise NotVerified("MISSING_SALEOR_API_URL", "The request does not say which Saleor it is for.")
+            raise NotVerifiedError("MISSING_SALEOR_API_URL", "The request does not say which Saleor it is for.")
         if not token or len(token) > MOST_TOKEN_CHARACTERS:
-            raise NotVerified("MISSING_TOKEN", "Open this page in the Saleor Dashboard.")
+            raise NotVerifiedError("MISSING_TOKEN", "Open this page in the Saleor Dashboard.")
         installation = await self._store.find(saleor_api_url)
         if installation is None:  # said as of any other token that is not good: strangers learn not who uses the app
-            raise NotVerified("BAD_TOKEN", _NOT_SIGNED)
+            raise NotVerifiedError("BAD_TOKEN", _NOT_SIGNED)
         user = self._read(installation, await self._claims(installation, token))
         lacking = [each for each in permissions if each not in user.permissions]
         if lacking:
-            raise NotPermitted(lacking)
+            raise NotPermittedError(lacking)
         return user
 
     async def _claims(self, installation: Installed, token: str) -> Mapping[str, Any]:
@@ -69,24 +70,24 @@ class DashboardTokens:
         try:
             kid = jws.extract_compact(token.encode()).headers().get("kid")
             if not isinstance(kid, str):
-                raise NotVerified("BAD_TOKEN", _NOT_SIGNED)
+                raise NotVerifiedError("BAD_TOKEN", _NOT_SIGNED)
             key = await self._keyring.key(installation, kid)
             claims = read_json(jws.deserialize_compact(token, key, registry=_RS256_ONLY).payload or b"")
-        except (BadSignature, JoseError, ValueError) as exc:
-            raise NotVerified("BAD_TOKEN", _NOT_SIGNED) from exc
+        except (BadSignatureError, JoseError, ValueError) as exc:
+            raise NotVerifiedError("BAD_TOKEN", _NOT_SIGNED) from exc
         if not isinstance(claims, Mapping):
-            raise NotVerified("BAD_TOKEN", "This token says nothing that can be read.")
+            raise NotVerifiedError("BAD_TOKEN", "This token says nothing that can be read.")
         return claims
 
     def _read(self, installation: Installed, claims: Mapping[str, Any]) -> DashboardUser:
         expires_at = _moment(claims.get("exp"))
         if expires_at is None or self._now() >= expires_at + LEEWAY:
-            raise NotVerified("EXPIRED_TOKEN", "This token is over: the Dashboard has a newer one.")
+            raise NotVerifiedError("EXPIRED_TOKEN", "This token is over: the Dashboard has a newer one.")
         # A token of Saleor's own API, or one for another app, is signed with the same key.
         if claims.get("iss") != installation.saleor_api_url or claims.get("type") != "thirdparty":
-            raise NotVerified("FOREIGN_TOKEN", "This token was made for something else than an app's page.")
+            raise NotVerifiedError("FOREIGN_TOKEN", "This token was made for something else than an app's page.")
         if not installation.app_id or claims.get("app") != installation.app_id:
-            raise NotVerified("FOREIGN_TOKEN", "This token was made for another app.")
+            raise NotVerifiedError("FOREIGN_TOKEN", "This token was made for another app.")
         permissions = claims.get("user_permissions")
         return DashboardUser(
             installation=installation,

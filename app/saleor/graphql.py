@@ -2,9 +2,9 @@
 
 Raises, from every call:
 
-- ``SaleorUnreachable``: no usable answer in time; ask again later;
-- ``SaleorRefused``: Saleor will not do it, now or later;
-- ``SaleorNotAuthorised``: the token is not good for it. Saleor says so with HTTP 200 and a top-level error.
+- ``SaleorUnreachableError``: no usable answer in time; ask again later;
+- ``SaleorRefusedError``: Saleor will not do it, now or later;
+- ``SaleorNotAuthorisedError``: the token is not good for it. Saleor says so with HTTP 200 and a top-level error.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from gql.transport.exceptions import TransportError, TransportQueryError
 from gql.transport.httpx import HTTPXAsyncTransport
 
 from app.saleor.documents import Documents
-from app.saleor.errors import SaleorNotAuthorised, SaleorRefused, SaleorUnreachable
+from app.saleor.errors import SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from app.saleor.installation import Installed
 from app.saleor.reports import EventReport, ReportOutcome
 from app.saleor.versions import OLDEST_SUPPORTED, Version, read_version
@@ -32,9 +32,9 @@ __all__ = [
     "EventReport",
     "ReportOutcome",
     "SaleorClient",
-    "SaleorNotAuthorised",
-    "SaleorRefused",
-    "SaleorUnreachable",
+    "SaleorNotAuthorisedError",
+    "SaleorRefusedError",
+    "SaleorUnreachableError",
 ]
 
 DEADLINE = timedelta(seconds=10)
@@ -72,7 +72,7 @@ class SaleorClient:
         app = data.get("app")
         if not isinstance(app, Mapping) or not isinstance(app.get("id"), str):
             code = "NOT_AN_APP"
-            raise SaleorRefused(code, None, "this token is not an app's")
+            raise SaleorRefusedError(code, None, "this token is not an app's")
         return AppIdentity(id=app["id"], identifier=app.get("identifier"))
 
     async def report(self, installed: Installed, event: EventReport) -> ReportOutcome:
@@ -82,7 +82,7 @@ class SaleorClient:
         report = data.get("transactionEventReport")
         if not isinstance(report, Mapping):
             msg = "Saleor answered a report with nothing"
-            raise SaleorUnreachable(msg)
+            raise SaleorUnreachableError(msg)
         for error in report.get("errors") or ():
             raise refusal_of(error)
         return ReportOutcome.of(report)
@@ -93,7 +93,7 @@ class SaleorClient:
         """Execute a document with the installation's proven token; return its data. ``within``: another deadline."""
         if not installed.token:
             msg = "no token has been proven for this installation yet"
-            raise SaleorNotAuthorised(msg)
+            raise SaleorNotAuthorisedError(msg)
         version = read_version(installed.schema_version)
         return await self._execute(
             installed.saleor_api_url, installed.token, operation, variables, version, within=within
@@ -123,13 +123,13 @@ class SaleorClient:
                 return await session.execute(request, extra_args=sent)
         except TimeoutError as exc:
             msg = "Saleor did not answer in time"
-            raise SaleorUnreachable(msg) from exc
+            raise SaleorUnreachableError(msg) from exc
         except TransportQueryError as exc:
             raise _failure(exc.errors or []) from exc
         except TransportError as exc:
             cause = type(exc.__cause__ or exc).__name__
             msg = f"Saleor did not answer a GraphQL request ({cause})"
-            raise SaleorUnreachable(msg) from exc
+            raise SaleorUnreachableError(msg) from exc
 
     def _request(self, operation: str, version: Version) -> "_Printed":
         if (operation, version) not in self._requests:
@@ -178,24 +178,24 @@ class _SharedTransport(HTTPXAsyncTransport):
         self.client = None
 
 
-def refusal_of(error: Mapping[str, Any]) -> SaleorRefused | SaleorUnreachable:
+def refusal_of(error: Mapping[str, Any]) -> SaleorRefusedError | SaleorUnreachableError:
     """Return what an entry of a mutation's ``errors`` means: a refusal for good, or worth asking again."""
     code, field, message = str(error.get("code")), error.get("field"), str(error.get("message"))
     if code in _PERMANENT:
-        return SaleorRefused(code, field, message)
-    return SaleorUnreachable(f"Saleor could not do it ({code}): {message}")
+        return SaleorRefusedError(code, field, message)
+    return SaleorUnreachableError(f"Saleor could not do it ({code}): {message}")
 
 
-def _failure(errors: list[Any]) -> SaleorNotAuthorised | SaleorRefused | SaleorUnreachable:
+def _failure(errors: list[Any]) -> SaleorNotAuthorisedError | SaleorRefusedError | SaleorUnreachableError:
     codes = [_exception_code(error) for error in errors]
     message = "; ".join(str(error.get("message")) for error in errors if isinstance(error, Mapping))[:500]
     if "PermissionDenied" in codes:
-        return SaleorNotAuthorised(f"Saleor does not accept the token for this: {message}")
+        return SaleorNotAuthorisedError(f"Saleor does not accept the token for this: {message}")
     # GraphQLError: the request itself is wrong (a variable, an id), with HTTP 400 or 200. It will be so tomorrow too.
     if codes and all(code == "GraphQLError" for code in codes):
         code = "GRAPHQL_ERROR"
-        return SaleorRefused(code, None, message)
-    return SaleorUnreachable(f"Saleor failed at a GraphQL request: {message}")
+        return SaleorRefusedError(code, None, message)
+    return SaleorUnreachableError(f"Saleor failed at a GraphQL request: {message}")
 
 
 def _exception_code(error: object) -> str | None:

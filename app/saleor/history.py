@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import AwareDatetime, ValidationError
 
-from app.saleor.errors import SaleorRefused, SaleorUnreachable
+from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
 from app.saleor.installation import Installed
 from app.saleor.source import FromSaleor, Text
@@ -66,7 +66,7 @@ async def transaction_history(
         return tuple(HistoryEntry.model_validate(each) for each in transaction["events"])
     except (KeyError, TypeError, ValidationError) as exc:
         msg = "Saleor told the history of a transaction in a way that cannot be read"
-        raise SaleorUnreachable(msg) from exc
+        raise SaleorUnreachableError(msg) from exc
 
 
 async def request_granted_refund(
@@ -74,14 +74,14 @@ async def request_granted_refund(
 ) -> None:
     """Let Saleor ask for a granted refund once more: it sends the usual webhook.
 
-    Raises SaleorError; ``SaleorRefused`` with the code ``IS_PENDING`` or ``ALREADY_PROCESSED`` where the granted refund
-    stands so. After SaleorUnreachable it may have been asked for.
+    Raises SaleorError; ``SaleorRefusedError`` with the code ``IS_PENDING`` or ``ALREADY_PROCESSED`` where the granted
+    refund stands so. After SaleorUnreachableError it may have been asked for.
     """
     variables = {"id": transaction_id, "grantedRefundId": granted_refund_id}
     data = await client.ask(installed, "request_granted_refund", variables)
     said: Any = data.get("transactionRequestRefundForGrantedRefund")
     if not isinstance(said, Mapping):
         msg = "Saleor answered the request for a granted refund with nothing"
-        raise SaleorUnreachable(msg)
+        raise SaleorUnreachableError(msg)
     for error in said.get("errors") or ():
-        raise SaleorRefused(str(error.get("code")), error.get("field"), str(error.get("message")))
+        raise SaleorRefusedError(str(error.get("code")), error.get("field"), str(error.get("message")))

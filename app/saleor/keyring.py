@@ -9,10 +9,10 @@ import httpx2
 import structlog
 from joserfc.jwk import RSAKey
 
-from app.saleor.errors import KeysUnusable, NotVerified
+from app.saleor.errors import KeysUnusableError, NotVerifiedError
 from app.saleor.installation import InstallationStore, Installed
 from app.saleor.keys import fetch_key_set, find_key
-from app.saleor.signature import BadSignature, key_name, verify
+from app.saleor.signature import BadSignatureError, key_name, verify
 
 COOL_DOWN = timedelta(minutes=1)
 FETCH_WITHIN = timedelta(seconds=5)
@@ -20,12 +20,12 @@ FETCH_WITHIN = timedelta(seconds=5)
 logger = structlog.get_logger(__name__)
 
 
-def not_signed() -> NotVerified:
+def not_signed() -> NotVerifiedError:
     """Return the one answer to all that is not signed as it should be.
 
     A stranger learns from it neither who uses the app nor which keys are known.
     """
-    return NotVerified("BAD_SIGNATURE", "This request is not signed by a Saleor that has installed the app.")
+    return NotVerifiedError("BAD_SIGNATURE", "This request is not signed by a Saleor that has installed the app.")
 
 
 class Keyring:
@@ -45,15 +45,15 @@ class Keyring:
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def verify(self, installation: Installed, signature: str, body: bytes) -> None:
-        """Return if that Saleor signed these bytes; raise NotVerified if not."""
+        """Return if that Saleor signed these bytes; raise NotVerifiedError if not."""
         try:
             verify(signature, body, await self.key(installation, key_name(signature)))
-        except BadSignature as exc:
+        except BadSignatureError as exc:
             logger.warning("saleor_bad_signature", saleor_api_url=installation.saleor_api_url, reason=str(exc))
             raise not_signed() from exc
 
     async def key(self, installation: Installed, kid: str) -> RSAKey:
-        """Return the key of that name, if that Saleor publishes one; raise BadSignature if not."""
+        """Return the key of that name, if that Saleor publishes one; raise BadSignatureError if not."""
         return find_key(installation.jwks, kid) or await self._new_key(installation.saleor_api_url, kid)
 
     async def _new_key(self, saleor_api_url: str, kid: str) -> RSAKey:
@@ -68,7 +68,7 @@ class Keyring:
                 if key:
                     return key
         msg = "its key is unknown"
-        raise BadSignature(msg)
+        raise BadSignatureError(msg)
 
     def _may_fetch(self, saleor_api_url: str, fetched_at: datetime | None) -> bool:
         # Fetched at: by any process. Tried at: by this one, also when it failed.
@@ -78,7 +78,7 @@ class Keyring:
     async def _fetch(self, saleor_api_url: str, kid: str) -> RSAKey | None:
         try:
             jwks = await fetch_key_set(self._http, saleor_api_url, within=FETCH_WITHIN)
-        except KeysUnusable as exc:
+        except KeysUnusableError as exc:
             logger.warning("saleor_keys_unusable", saleor_api_url=saleor_api_url, reason=str(exc))
             return None
         await self._store.save_jwks(saleor_api_url, jwks, self._now())

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from app.saleor.errors import SaleorRefused, SaleorUnreachable
+from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
 from app.saleor.installation import Installed
 from app.saleor.reports import PlacedOrder
@@ -68,7 +68,7 @@ async def order_to_pay(client: SaleorClient, installed: Installed, order_id: str
         return (None if data.get("order") is None else OrderToPay.model_validate(data["order"])), gateway
     except ValidationError as exc:
         msg = "Saleor told an order in a way that cannot be read"
-        raise SaleorUnreachable(msg) from exc
+        raise SaleorUnreachableError(msg) from exc
 
 
 async def order_placed(client: SaleorClient, installed: Installed, transaction_id: str) -> PlacedOrder | None:
@@ -82,7 +82,7 @@ async def order_placed(client: SaleorClient, installed: Installed, transaction_i
         return None if order is None else PlacedOrder.model_validate(order)
     except ValidationError as exc:
         msg = "Saleor told an order in a way that cannot be read"
-        raise SaleorUnreachable(msg) from exc
+        raise SaleorUnreachableError(msg) from exc
 
 
 async def begin_transaction(
@@ -90,20 +90,20 @@ async def begin_transaction(
 ) -> Begun:
     """Begin a transaction on an order (``transactionInitialize``); the same ``key`` gives the same transaction.
 
-    Saleor asks the app by the usual webhook before it answers. Raises SaleorError: after SaleorUnreachable it may have
-    been begun.
+    Saleor asks the app by the usual webhook before it answers. Raises SaleorError: after SaleorUnreachableError it may
+    have been begun.
     """
     variables = {"id": order_id, "amount": amount, "idempotencyKey": key, "gateway": gateway}
     data = await client.ask(installed, "transaction_initialize", variables, within=_WITH_THE_APP)
     said = data.get("transactionInitialize")
     if not isinstance(said, Mapping):
         msg = "Saleor answered the beginning of a transaction with nothing"
-        raise SaleorUnreachable(msg)
+        raise SaleorUnreachableError(msg)
     for error in said.get("errors") or ():
-        raise SaleorRefused(str(error.get("code")), error.get("field"), str(error.get("message")))
+        raise SaleorRefusedError(str(error.get("code")), error.get("field"), str(error.get("message")))
     begun = said.get("transaction")
     if not isinstance(begun, Mapping) or not isinstance(begun.get("id"), str):
         msg = "Saleor began a transaction that has no name"
-        raise SaleorUnreachable(msg)
+        raise SaleorUnreachableError(msg)
     message = (said.get("transactionEvent") or {}).get("message")
     return Begun(begun["id"], str(message or ""), said.get("data"))

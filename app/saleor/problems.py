@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from app.saleor.errors import SaleorUnreachable
+from app.saleor.errors import SaleorUnreachableError
 from app.saleor.graphql import SaleorClient, refusal_of
 from app.saleor.installation import Installed
 from app.saleor.versions import WITH_APP_PROBLEMS, read_version
@@ -49,8 +49,11 @@ def knows_problems(installed: Installed) -> bool:
 
 
 async def report_problem(client: SaleorClient, installed: Installed, problem: AppProblem) -> None:
-    """Let Saleor show a problem. Raises what ``SaleorClient`` raises; ``SaleorRefused`` also from early 3.22 versions,
-    which do not know problems yet."""
+    """Let Saleor show a problem.
+
+    Raises what ``SaleorClient`` raises; ``SaleorRefusedError`` also from early 3.22 versions,
+    which do not know problems yet.
+    """
     await _ask(client, installed, "app_problem_create", "appProblemCreate", problem.graphql_input())
 
 
@@ -65,6 +68,6 @@ async def _ask(
     answer = (await client.ask(installed, operation, {"input": asked})).get(field)
     if not isinstance(answer, Mapping):
         msg = "Saleor answered a problem with nothing"
-        raise SaleorUnreachable(msg)
+        raise SaleorUnreachableError(msg)
     for error in answer.get("errors") or ():
         raise refusal_of(error)

@@ -13,7 +13,7 @@ from datetime import timedelta
 import structlog
 
 from app.saleor.addresses import host_of
-from app.saleor.errors import NotUsable, SaleorError, SaleorNotAuthorised
+from app.saleor.errors import NotUsableError, SaleorError, SaleorNotAuthorisedError
 from app.saleor.events import Recipient
 from app.saleor.graphql import SaleorClient
 from app.saleor.installation import InstallationStore, Installed
@@ -35,7 +35,10 @@ class RecipientCheck:
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def check(self, installation: Installed, recipient: Recipient, saleor_version: str | None) -> Installed:
-        """Return the installation that the webhook is for, its token in force. Raises NotUsable if it is not us."""
+        """Return the installation that the webhook is for, its token in force.
+
+        Raises NotUsableError if it is not us.
+        """
         if installation.verified and recipient.id == installation.app_id:
             return installation
         if recipient.identifier == self._identifier and installation.pending_tokens:
@@ -45,21 +48,24 @@ class RecipientCheck:
                 if known.verified and recipient.id == known.app_id:
                     return known
                 return await self._prove(known, recipient, saleor_version)
-        raise NotUsable(403, "WRONG_RECIPIENT", "This event is for another app, or for an earlier installation.")
+        raise NotUsableError(403, "WRONG_RECIPIENT", "This event is for another app, or for an earlier installation.")
 
     async def _prove(self, installation: Installed, recipient: Recipient, saleor_version: str | None) -> Installed:
-        """Return the installation with the token in force that Saleor says is the recipient's. Raises NotUsable."""
+        """Return the installation with the token in force that Saleor says is the recipient's.
+
+        Raises NotUsableError.
+        """
         address, token = installation.saleor_api_url, None
         try:
             async with asyncio.timeout(PROVE_WITHIN.total_seconds()):
                 token = await self._token_of(installation, recipient)
         except (SaleorError, TimeoutError) as exc:
             logger.warning("saleor_pending_token_not_proven", saleor_api_url=address, reason=type(exc).__name__)
-            raise NotUsable(
+            raise NotUsableError(
                 403, "NOT_PROVEN", "The app's installation could not be confirmed. Try again, or install the app again."
             ) from exc
         if token is None:
-            raise NotUsable(403, "NOT_PROVEN", "The app holds a token of another app. Install the app again.")
+            raise NotUsableError(403, "NOT_PROVEN", "The app holds a token of another app. Install the app again.")
         major, minor = read_version(saleor_version or installation.schema_version)
         await self._store.save(
             saleor_api_url=address,
@@ -72,7 +78,7 @@ class RecipientCheck:
         logger.info("saleor_installation_proven", saleor_api_url=address, app_id=recipient.id)
         proven = await self._store.find(address)
         if proven is None:
-            raise NotUsable(403, "NOT_PROVEN", "The app's installation has just been removed.")
+            raise NotUsableError(403, "NOT_PROVEN", "The app's installation has just been removed.")
         return proven
 
     async def _token_of(self, installation: Installed, recipient: Recipient) -> str | None:
@@ -80,12 +86,12 @@ class RecipientCheck:
 
         Raises SaleorError when Saleor takes none of them, or does not say.
         """
-        refused: SaleorNotAuthorised | None = None
+        refused: SaleorNotAuthorisedError | None = None
         of_others = False
         for token in installation.pending_tokens:
             try:
                 identity = await self._client.who_am_i(installation.saleor_api_url, token, within=PROVE_WITHIN)
-            except SaleorNotAuthorised as exc:
+            except SaleorNotAuthorisedError as exc:
                 refused = exc
                 await self._store.forget_pending(installation.saleor_api_url, token)
                 continue

@@ -17,11 +17,11 @@ import structlog
 from app.saleor.addresses import AllowList, host_of, is_api_url
 from app.saleor.attempts import Attempts
 from app.saleor.errors import (
-    KeysUnusable,
-    RegistrationRefused,
-    SaleorNotAuthorised,
-    SaleorRefused,
-    SaleorUnreachable,
+    KeysUnusableError,
+    RegistrationRefusedError,
+    SaleorNotAuthorisedError,
+    SaleorRefusedError,
+    SaleorUnreachableError,
 )
 from app.saleor.graphql import AppIdentity, SaleorClient
 from app.saleor.installation import InstallationStore
@@ -60,11 +60,11 @@ class Registrar:
         self._attempts = Attempts(of_one=MOST_OF_ONE_SALEOR, of_all=MOST_OF_ALL, now=now)
 
     async def register(self, headers: Mapping[str, str], body: bytes) -> None:
-        """Keep the token if it is ours. Raises RegistrationRefused with a message for the person who installs."""
+        """Keep the token if it is ours. Raises RegistrationRefusedError with a message for the person who installs."""
         saleor_api_url = self._allowed_address(headers.get("saleor-api-url"))
         token = _token(body)
         if not self._attempts.allowed(saleor_api_url):
-            raise RegistrationRefused(
+            raise RegistrationRefusedError(
                 429, "TOO_MANY_REQUESTS", "The app was installed there too often just now. Try again in a minute."
             )
         identity = await self._whose(saleor_api_url, token)
@@ -77,7 +77,7 @@ class Registrar:
         if identity is None:
             # Perhaps a stranger: that Saleor is asked nothing more. Its keys are fetched for its first webhook.
             if not await self._store.save_pending(**said):
-                raise RegistrationRefused(
+                raise RegistrationRefusedError(
                     429,
                     "TOO_MANY_UNPROVEN",
                     "The app holds too many tokens that this Saleor does not take. Install the app so that it is "
@@ -90,16 +90,16 @@ class Registrar:
 
     def _allowed_address(self, saleor_api_url: str | None) -> str:
         if not saleor_api_url:
-            raise RegistrationRefused(
+            raise RegistrationRefusedError(
                 400, "MISSING_SALEOR_API_URL", "The request does not say which Saleor it is from."
             )
         if not is_api_url(saleor_api_url):
-            raise RegistrationRefused(
+            raise RegistrationRefusedError(
                 400, "INVALID_SALEOR_API_URL", "The address of this Saleor's API is not one that ends in /graphql/."
             )
         if not self._allowed.allows(saleor_api_url):
             logger.warning("saleor_not_allowed", saleor_api_url=saleor_api_url[:200])
-            raise RegistrationRefused(
+            raise RegistrationRefusedError(
                 403,
                 "SALEOR_NOT_ALLOWED",
                 "This Saleor may not install the app. Ask whoever runs the app to put your Saleor API address on its "
@@ -111,21 +111,21 @@ class Registrar:
         """Return whose token it is; None when Saleor does not accept it (yet)."""
         try:
             identity = await self._client.who_am_i(saleor_api_url, token, within=ASK_WITHIN)
-        except SaleorNotAuthorised:
+        except SaleorNotAuthorisedError:
             return None
-        except SaleorRefused as exc:
-            raise RegistrationRefused(
+        except SaleorRefusedError as exc:
+            raise RegistrationRefusedError(
                 403, "NOT_THIS_APP", "The token that Saleor sent does not belong to an app."
             ) from exc
-        except SaleorUnreachable as exc:
-            raise RegistrationRefused(
+        except SaleorUnreachableError as exc:
+            raise RegistrationRefusedError(
                 502,
                 "SALEOR_UNREACHABLE",
                 f"The app could not reach Saleor at {saleor_api_url} to check its token. Is that address right, and "
                 "can the app's server reach it?",
             ) from exc
         if identity.identifier != self._identifier:
-            raise RegistrationRefused(
+            raise RegistrationRefusedError(
                 403, "NOT_THIS_APP", "The token that Saleor sent belongs to another app, not to this one."
             )
         return identity
@@ -133,8 +133,8 @@ class Registrar:
     async def _keys(self, saleor_api_url: str) -> dict[str, Any]:
         try:
             return await fetch_key_set(self._http, saleor_api_url, within=ASK_WITHIN)
-        except KeysUnusable as exc:
-            raise RegistrationRefused(
+        except KeysUnusableError as exc:
+            raise RegistrationRefusedError(
                 502, "KEYS_UNUSABLE", f"The app could not get the keys with which this Saleor signs: {exc}."
             ) from exc
 
@@ -154,5 +154,5 @@ def _token(body: bytes) -> str:
     token = said.get("auth_token") if isinstance(said, dict) else None
     # It will travel in a header: nothing but visible ASCII.
     if not isinstance(token, str) or not 1 <= len(token) <= 1024 or not token.isascii() or not token.isprintable():
-        raise RegistrationRefused(400, "MISSING_AUTH_TOKEN", "The request does not bring a token.")
+        raise RegistrationRefusedError(400, "MISSING_AUTH_TOKEN", "The request does not bring a token.")
     return token

@@ -18,7 +18,7 @@ from app.saleor.wire import read_json
 MOST_BODY_BYTES = 1024 * 1024
 
 
-class BadSignature(ValueError):  # noqa: N818 - named after what it says
+class BadSignatureError(ValueError):
     """The signature header is not one of Saleor's, or not one over this body."""
 
 
@@ -32,32 +32,32 @@ _RS256_ONLY = _Registry(algorithms=["RS256"])
 def key_name(signature: str) -> str:
     """Return the ``kid`` that the header names, after checking that the header is of the only form that Saleor sends.
 
-    Raises BadSignature. Nothing is trusted yet: this only finds the key to verify with.
+    Raises BadSignatureError. Nothing is trusted yet: this only finds the key to verify with.
     """
     protected, _, rest = signature.partition(".")
     payload, point, _ = rest.partition(".")
     if not point or payload:
         msg = "not a detached signature"
-        raise BadSignature(msg)
+        raise BadSignatureError(msg)
     header = _protected(protected)
     kid = header.get("kid")
     if header.get("alg") != "RS256" or header.get("b64") is not False or header.get("crit") != ["b64"]:
         msg = "not an RS256 signature over the raw body"
-        raise BadSignature(msg)
+        raise BadSignatureError(msg)
     if not isinstance(kid, str) or not kid:
         msg = "a signature that does not name its key"
-        raise BadSignature(msg)
+        raise BadSignatureError(msg)
     return kid
 
 
 def verify(signature: str, body: bytes, key: RSAKey) -> None:
-    """Return if ``signature`` is that key's signature over exactly these bytes; raise BadSignature if not."""
+    """Return if ``signature`` is that key's signature over exactly these bytes; raise BadSignatureError if not."""
     key_name(signature)
     try:
         jws.deserialize_compact(signature, key, payload=body, registry=_RS256_ONLY)
     except (JoseError, ValueError) as exc:
         msg = "the signature does not match the body"
-        raise BadSignature(msg) from exc
+        raise BadSignatureError(msg) from exc
 
 
 def _protected(segment: str) -> Mapping[str, Any]:
@@ -65,8 +65,8 @@ def _protected(segment: str) -> Mapping[str, Any]:
         header = read_json(base64.b64decode(segment + "=" * (-len(segment) % 4), altchars=b"-_", validate=True))
     except (binascii.Error, ValueError) as exc:
         msg = "the signature's header is unreadable"
-        raise BadSignature(msg) from exc
+        raise BadSignatureError(msg) from exc
     if not isinstance(header, dict):
         msg = "the signature's header is unreadable"
-        raise BadSignature(msg)
+        raise BadSignatureError(msg)
     return header

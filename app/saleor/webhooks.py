@@ -31,7 +31,7 @@ from pydantic import ValidationError
 from app.saleor.addresses import is_api_url
 from app.saleor.answers import Answer, SessionAnswer
 from app.saleor.deadline import Deadline
-from app.saleor.errors import NotUsable, NotVerified, RequestRefused, StillUnderway, TooLate
+from app.saleor.errors import NotUsableError, NotVerifiedError, RequestRefusedError, StillUnderwayError, TooLateError
 from app.saleor.events import Event, RequestedAction
 from app.saleor.installation import InstallationStore, Installed
 from app.saleor.keyring import Keyring, not_signed
@@ -101,26 +101,26 @@ class WebhookReceiver:
             installation = await self._verified(headers, body, deadline)
             async with asyncio.timeout(deadline.left):
                 event, context = await self._understood(webhook, headers, body or b"", installation, deadline)
-        except RequestRefused as refusal:
+        except RequestRefusedError as refusal:
             logger.warning("saleor_webhook_refused", webhook=webhook.header, code=refusal.code, reason=refusal.message)
             return _refused(webhook, refusal)
         except TimeoutError:
             logger.warning("saleor_webhook_not_checked_in_time", webhook=webhook.header)
-            return _refused(webhook, NotUsable(400, "TOO_LATE", _NOT_IN_TIME))
+            return _refused(webhook, NotUsableError(400, "TOO_LATE", _NOT_IN_TIME))
         except Exception:  # an error of ours must not become a 5xx, which Saleor repeats with an empty body
             logger.exception("saleor_webhook_not_checked", webhook=webhook.header)
-            return _refused(webhook, NotUsable(400, "APP_ERROR", SORRY))
+            return _refused(webhook, NotUsableError(400, "APP_ERROR", SORRY))
         return Reply(200, await self._answered(webhook, event, context))
 
     async def _verified(self, headers: Mapping[str, str], body: bytes | None, deadline: Deadline) -> Installed:
         saleor_api_url = headers.get("saleor-api-url", "")
         signature = headers.get("saleor-signature", "")
         if body is None:
-            raise NotVerified("TOO_LONG", f"No event is longer than {MOST_BODY_BYTES} bytes.")
+            raise NotVerifiedError("TOO_LONG", f"No event is longer than {MOST_BODY_BYTES} bytes.")
         if not is_api_url(saleor_api_url):
-            raise NotVerified("MISSING_SALEOR_API_URL", "The request does not say which Saleor it is from.")
+            raise NotVerifiedError("MISSING_SALEOR_API_URL", "The request does not say which Saleor it is from.")
         if not signature:
-            raise NotVerified("MISSING_SIGNATURE", "The request is not signed.")
+            raise NotVerifiedError("MISSING_SIGNATURE", "The request is not signed.")
         try:
             async with asyncio.timeout(deadline.left):
                 installation = await self._store.find(saleor_api_url)
@@ -129,7 +129,7 @@ class WebhookReceiver:
                     raise not_signed()
                 await self._keyring.verify(installation, signature, body)
         except TimeoutError as exc:
-            raise NotVerified("TOO_LATE", "The signature could not be checked in time.") from exc
+            raise NotVerifiedError("TOO_LATE", "The signature could not be checked in time.") from exc
         return installation
 
     async def _understood(
@@ -142,11 +142,13 @@ class WebhookReceiver:
     ) -> tuple[Event, WebhookContext]:
         if not body:
             # Saleor's own retry after a 5xx, its signature valid over nothing.
-            raise NotUsable(400, "EMPTY_BODY", "Saleor sent an empty request. Look at the payment before trying again.")
+            raise NotUsableError(
+                400, "EMPTY_BODY", "Saleor sent an empty request. Look at the payment before trying again."
+            )
         said = _read(body)
         # The header is not signed, the body is: both must name this event, or one event's body would do for another.
         if headers.get("saleor-event", "").lower() != webhook.header or said.get("__typename") != webhook.typename:
-            raise NotUsable(400, "WRONG_EVENT", f"This is the address for {webhook.event_type} only.")
+            raise NotUsableError(400, "WRONG_EVENT", f"This is the address for {webhook.event_type} only.")
         event = _event(webhook, said)
         received_at = self._now()
         self._check_age(event.issued_at, received_at)
@@ -158,9 +160,9 @@ class WebhookReceiver:
     def _check_age(self, issued_at: datetime, now: datetime) -> None:
         # A signature says nothing about when, so without this an old request could be played again for ever.
         if now - issued_at > self._oldest:
-            raise NotUsable(400, "TOO_OLD", "This request is too old to be acted upon. Ask for it again.")
+            raise NotUsableError(400, "TOO_OLD", "This request is too old to be acted upon. Ask for it again.")
         if issued_at - now > LEEWAY:
-            raise NotUsable(
+            raise NotUsableError(
                 400, "FROM_THE_FUTURE", "This request is from the future: the clocks of Saleor and the app differ."
             )
 
@@ -172,14 +174,14 @@ class WebhookReceiver:
             return await self._answered_otherwise(webhook, event, context, error)
 
     async def _handled(self, webhook: WebhookDefinition, event: Event, context: WebhookContext) -> Answer:
-        """Return what the handler says. Raises TooLate; the handler then goes on behind our back."""
+        """Return what the handler says. Raises TooLateError; the handler then goes on behind our back."""
         handling = asyncio.ensure_future(webhook.handler(event, context))
         self._late.add(handling)  # the loop alone does not keep it
         handling.add_done_callback(self._late.discard)
         await asyncio.wait({handling}, timeout=context.deadline.left + self._beyond)
         if not handling.done():
             handling.add_done_callback(lambda ended: _log_late(ended, webhook))
-            raise TooLate
+            raise TooLateError
         return handling.result()
 
     async def _answered_otherwise(
@@ -192,8 +194,8 @@ class WebhookReceiver:
             except Exception as second:  # noqa: BLE001 - as above
                 if second is not error:
                     _log(second, "saleor_webhook_failed_twice", webhook)
-                    return write_json(uncertain_of(event, SORRY, goes_on=isinstance(error, StillUnderway)).dump())
-        if isinstance(error, StillUnderway):
+                    return write_json(uncertain_of(event, SORRY, goes_on=isinstance(error, StillUnderwayError)).dump())
+        if isinstance(error, StillUnderwayError):
             return write_json(uncertain_of(event, SORRY, goes_on=True).dump())
         return write_json(failure_of(event, SORRY).dump())
 
@@ -202,9 +204,9 @@ def _read(body: bytes) -> dict[str, Any]:
     try:
         said = read_json(body)
     except ValueError as exc:
-        raise NotUsable(400, "UNREADABLE", "Saleor's request is not readable as JSON.") from exc
+        raise NotUsableError(400, "UNREADABLE", "Saleor's request is not readable as JSON.") from exc
     if not isinstance(said, dict):
-        raise NotUsable(400, "UNREADABLE", "Saleor's request is not a JSON object.")
+        raise NotUsableError(400, "UNREADABLE", "Saleor's request is not a JSON object.")
     return said
 
 
@@ -216,7 +218,7 @@ def _event(webhook: WebhookDefinition, said: dict[str, Any]) -> Event:
         # a missing part that we need is.
         missing = ", ".join(sorted({".".join(str(part) for part in error["loc"]) for error in exc.errors()}))
         why = " Saleor itself reports errors in it." if said.get("errors") else ""
-        raise NotUsable(
+        raise NotUsableError(
             400, "UNREADABLE", f"Saleor's request lacks what it needs to say, or says it wrongly: {missing}.{why}"
         ) from exc
 
@@ -242,8 +244,8 @@ def _log_late(handling: asyncio.Task[Answer], webhook: WebhookDefinition) -> Non
         _log(error, "saleor_webhook_failed_late", webhook)
 
 
-def _refused(webhook: WebhookDefinition, refusal: RequestRefused) -> Reply:
+def _refused(webhook: WebhookDefinition, refusal: RequestRefusedError) -> Reply:
     said: dict[str, Any] = {"error": {"code": refusal.code, "message": refusal.message}}
-    if isinstance(refusal, NotUsable) and issubclass(webhook.event, RequestedAction):
+    if isinstance(refusal, NotUsableError) and issubclass(webhook.event, RequestedAction):
         said |= failure_of_action(webhook.event, refusal.message).dump()
     return Reply(refusal.status, write_json(said))

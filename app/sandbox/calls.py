@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.gateway.wire import NotJson, loads
+from app.gateway.exact_json import NotJsonError, loads
 
 _KEPT = 1000
 _LONGEST_BODY = 64 * 1024
@@ -89,7 +89,7 @@ class Overhear:
 def _understand(call: Call, body: bytes) -> None:
     try:
         fields = loads(body) if body else None
-    except NotJson:
+    except NotJsonError:
         return  # a form of the payer's page
     if isinstance(fields, dict):
         call.order_id = _text(fields.get("order_id"))

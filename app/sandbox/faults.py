@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.gateway.wire import NotJson, dumps, loads
+from app.gateway.exact_json import NotJsonError, dumps, loads
 from app.sandbox.connections import Connections
 from app.sandbox.sandbox import Sandbox
 from app.sandbox.scripting import FaultRule
@@ -17,7 +17,7 @@ MOVED_TO = "https://moved.gateway.test"
 _GARBAGE = b'{"payment_id": "0b5e'
 
 
-class CallDropped(ConnectionError):  # noqa: N818 - it is what was asked for, not a mistake
+class CallDroppedError(ConnectionError):
     """The connection could not be closed, because no server of ours holds it; the call ends all the same."""
 
 
@@ -85,7 +85,7 @@ class Faults:
     async def _hang_up(self, scope: Scope, receive: Receive) -> None:
         caller = scope.get("client")
         if caller is None or not self._connections.hang_up((caller[0], caller[1])):
-            raise CallDropped("scripted")
+            raise CallDroppedError("scripted")
         # The server answers 500 for an application that returns silently, unless it knows that the caller is gone.
         while (await receive())["type"] != "http.disconnect":
             pass
@@ -141,6 +141,6 @@ def _order_id(path: str, body: bytes) -> str | None:
         return found[1]
     try:
         value: Any = loads(body) if body else None
-    except NotJson:
+    except NotJsonError:
         return None
     return value.get("order_id") if isinstance(value, dict) else None

@@ -16,7 +16,7 @@ from app.gateway.signature import sign
 from app.sandbox.book.book import Book
 from app.sandbox.book.passing_time import tick
 from app.sandbox.book.records import Operation, Payment
-from app.sandbox.book.refusals import TooManyCalls, UnknownRecord
+from app.sandbox.book.refusals import TooManyCallsError, UnknownRecordError
 from app.sandbox.calls import CallBook
 from app.sandbox.deliveries import Delivery, Postman
 from app.sandbox.render import encode_data, webhook_fields
@@ -68,14 +68,14 @@ class Sandbox:
         return self.settings.clock() + self.book.clock_offset
 
     def point_of_sale(self, pos_id: UUID) -> PointOfSale:
-        """The point of sale. Raises UnknownRecord."""
+        """The point of sale. Raises UnknownRecordError."""
         try:
             return self.points_of_sale[pos_id]
         except KeyError:
-            raise UnknownRecord("Point of sale not found") from None
+            raise UnknownRecordError("Point of sale not found") from None
 
     def count_call(self, pos_id: UUID) -> None:
-        """Count a call of a point of sale. Raises TooManyCalls when it has called too often in the last minute."""
+        """Count a call of a point of sale. Raises TooManyCallsError when it has called too often in the last minute."""
         most = self.book.behaviour(pos_id).calls_per_minute
         if most is None:
             return
@@ -83,7 +83,7 @@ class Sandbox:
         while called and called[0] <= now - _MINUTE:
             called.popleft()
         if len(called) >= most:
-            raise TooManyCalls
+            raise TooManyCallsError
         called.append(now)
 
     # What follows a change -----------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ from app.sandbox.book.records import Operation, Payment
 
 Wording = Literal["gateway", "html", "empty", "other", "record"]
 """Who words an answer: the gateway itself (its shape of a refusal), a proxy before it (`html`, `empty`), some other API
-(`other`: a message without `args`), or whoever did the work and answered with its record (`record`)."""
+(`other`: a message without `args`), or whoever did the work and answered with its record (`record`).
+"""
 
 
 class FaultRule(BaseModel):

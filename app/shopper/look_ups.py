@@ -6,11 +6,11 @@ from datetime import timedelta
 from sqlalchemy import or_, update
 from sqlmodel import col
 
-from app.ledger.sheets import find_by_order
-from app.ledger.tables import Operation, State
-from app.payments.deadline import Deadline
-from app.payments.desk import Desk
-from app.payments.learn.settle import look
+from app.db.aggregates import find_by_order
+from app.db.tables import Operation, State
+from app.payments.core.deadline import Deadline
+from app.payments.services import Services
+from app.payments.sync.resolve import look
 from app.saleor.attempts import Attempts
 
 BETWEEN_LOOKS = timedelta(seconds=3)
@@ -31,9 +31,9 @@ class LookUps:
     lately it does not even read again.
     """
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-        self._lately = Attempts(of_one=1, of_all=OF_ALL, now=desk.now, within=BETWEEN_LOOKS)
+    def __init__(self, services: Services) -> None:
+        self._desk = services
+        self._lately = Attempts(of_one=1, of_all=OF_ALL, now=services.now, within=BETWEEN_LOOKS)
         self._places = asyncio.Semaphore(AT_ONCE)
 
     async def follow_up(self, order_id: str) -> None:
@@ -49,11 +49,11 @@ class LookUps:
         """Return the creation to be looked up, which nobody else looks up from now on; None: there is none."""
         now = self._desk.now()
         async with self._desk.database.transaction() as session:
-            sheet = await find_by_order(session, order_id)
-            if sheet is None or sheet.create.state not in _OPEN:
+            aggregate = await find_by_order(session, order_id)
+            if aggregate is None or aggregate.create.state not in _OPEN:
                 return None
-            rested = or_(col(Operation.looked_at).is_(None), col(Operation.looked_at) <= now - BETWEEN_LOOKS)
-            this = (col(Operation.id) == sheet.create.id, col(Operation.state).in_(_OPEN), rested)
-            claimed = update(Operation).where(*this).values(looked_at=now).returning(col(Operation.id))
+            rested = or_(col(Operation.polled_at).is_(None), col(Operation.polled_at) <= now - BETWEEN_LOOKS)
+            this = (col(Operation.id) == aggregate.create.id, col(Operation.state).in_(_OPEN), rested)
+            claimed = update(Operation).where(*this).values(polled_at=now).returning(col(Operation.id))
             row = (await session.exec(claimed)).first()
-        return None if row is None else sheet.create.id
+        return None if row is None else aggregate.create.id

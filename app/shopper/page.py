@@ -14,7 +14,7 @@ from app.shopper.view import Language, PaymentState, PaymentView
 from app.shopper.words import WORDS, Sentence, Words, money
 
 SECONDS_BETWEEN_LOOKS = 2
-LOOKS = 15
+POLLS = 15
 SECONDS_BEFORE_FORWARD = 3
 
 # Browsers drop or rewrite these, so that the address would not be the one that was looked at.
@@ -59,11 +59,11 @@ class Page:
         return WORDS[self.language]
 
 
-def return_page(view: PaymentView, looks: int) -> Page:
+def return_page(view: PaymentView, polls: int) -> Page:
     """The page of a known payment after `looks` earlier looks in a row (0: the shopper just arrived)."""
     words = WORDS[view.language]
     shop = web_address(view.return_url)
-    tone, says = _tone(view.state, looks), _says(view, words, looks)
+    tone, says = _tone(view.state, polls), _says(view, words, polls)
     return Page(
         language=view.language,
         tone=tone,
@@ -72,9 +72,9 @@ def return_page(view: PaymentView, looks: int) -> Page:
             ("amount", words.amount, money(view.amount, view.currency, view.language)),
             ("number", words.number, view.order_id),
         ),
-        links=_links(view, words, shop, looks),
+        links=_links(view, words, shop, polls),
         note=_note(view.state, words, shop),
-        onward=_onward(view.state, shop, looks),
+        onward=_onward(view.state, shop, polls),
     )
 
 
@@ -94,14 +94,14 @@ def web_address(address: str | None) -> str | None:
     return address if parts.scheme in {"http", "https"} and parts.hostname else None
 
 
-def _tone(state: PaymentState, looks: int) -> Tone:
+def _tone(state: PaymentState, polls: int) -> Tone:
     if state.is_open:
-        return "slow" if looks >= LOOKS else "wait"
+        return "slow" if polls >= POLLS else "wait"
     return "bad" if state in {PaymentState.FAILED, PaymentState.EXPIRED} else "good"
 
 
-def _says(view: PaymentView, words: Words, looks: int) -> Sentence:
-    if view.state.is_open and looks >= LOOKS:
+def _says(view: PaymentView, words: Words, polls: int) -> Sentence:
+    if view.state.is_open and polls >= POLLS:
         return words.still_open
     standard = words.states[view.state]
     if view.state in {PaymentState.FAILED, PaymentState.EXPIRED} and view.message:
@@ -109,9 +109,9 @@ def _says(view: PaymentView, words: Words, looks: int) -> Sentence:
     return standard
 
 
-def _links(view: PaymentView, words: Words, shop: str | None, looks: int) -> tuple[Link, ...]:
+def _links(view: PaymentView, words: Words, shop: str | None, polls: int) -> tuple[Link, ...]:
     links: list[Link] = []
-    if view.state.is_open and looks >= LOOKS:
+    if view.state.is_open and polls >= POLLS:
         links.append(Link("?", words.check_again))
         # Not earlier: who has just paid must not be led to pay again. And never while the outcome is unknown.
         checkout = web_address(view.checkout_url)
@@ -130,9 +130,9 @@ def _note(state: PaymentState, words: Words, shop: str | None) -> str | None:
     return None
 
 
-def _onward(state: PaymentState, shop: str | None, looks: int) -> Onward | None:
+def _onward(state: PaymentState, shop: str | None, polls: int) -> Onward | None:
     if state.is_open:
-        return Onward(f"?n={looks + 1}", SECONDS_BETWEEN_LOOKS) if looks < LOOKS else None
+        return Onward(f"?n={polls + 1}", SECONDS_BETWEEN_LOOKS) if polls < POLLS else None
     if shop and state in {PaymentState.PAID, PaymentState.AUTHORISED}:
         return Onward(shop, SECONDS_BEFORE_FORWARD)
     return None

@@ -8,26 +8,26 @@ from app.shopper.view import PaymentState, PaymentView
 from app.shopper.words import WORDS, Sentence, money
 
 SECONDS_BETWEEN_LOOKS = 10
-LOOKS = 90
+POLLS = 90
 
 
-def pay_page(view: PaymentView, *, waited: int, looks: int) -> Page:
+def pay_page(view: PaymentView, *, waited: int, polls: int) -> Page:
     """Return the page of a known payment.
 
-    ``waited`` is how often it has looked while it could be paid, ``looks`` how often since somebody may have paid.
+    ``waited`` is how often it has looked while it could be paid, ``polls`` how often since somebody may have paid.
     """
     checkout = web_address(view.checkout_url)
     if checkout is not None:
         return _to_pay(view, checkout, waited)
     if view.state is PaymentState.WAITING and view.overdue:
         return _too_late(view)
-    return return_page(view, looks)
+    return return_page(view, polls)
 
 
 def _to_pay(view: PaymentView, checkout: str, waited: int) -> Page:
     words = WORDS[view.language]
     amount = money(view.amount, view.currency, view.language)
-    again = Onward(f"?w={waited + 1}", SECONDS_BETWEEN_LOOKS) if waited < LOOKS else None
+    again = Onward(f"?w={waited + 1}", SECONDS_BETWEEN_LOOKS) if waited < POLLS else None
     links = (Link(checkout, words.pay_now),)
     return Page(
         language=view.language,

@@ -103,7 +103,7 @@ def create_shopper_router(find: FindPayment, on_return: OnReturn, limits: PageLi
             view = await after_asking(order_id, view)
         if view is None:
             return not_found(request, "../")
-        page = pay_page(view, waited=_count(request, "w"), looks=_count(request, "n"))
+        page = pay_page(view, waited=_count(request, "w"), polls=_count(request, "n"))
         return shown(page, root="../", qr=f"{view.order_id}.svg")
 
     @router.get("/pay/return/{order_id}")

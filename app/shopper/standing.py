@@ -1,15 +1,15 @@
-"""What a shopper may see of a payment, read from its sheet."""
+"""What a shopper may see of a payment, read from what is stored of it."""
 
 from datetime import datetime
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import structlog
 
-from app.ledger.sheets import Sheet, find_by_order
-from app.ledger.tables import Flow, State
-from app.ledger.vault import VaultError
-from app.payments.desk import Desk
-from app.payments.show.order_payments import can_be_paid
+from app.db.aggregates import PaymentAggregate, find_by_order
+from app.db.tables import Flow, State
+from app.db.vault import VaultError
+from app.payments.services import Services
+from app.payments.staff.order_payments import can_be_paid
 from app.shopper.view import Language, PaymentState, PaymentView
 
 log = structlog.get_logger(__name__)
@@ -17,28 +17,28 @@ log = structlog.get_logger(__name__)
 _NOBODY_PAID = {"6007", "4147", "4148", "4149"}  # cancelled, or the time to pay ran out (gateway facts, 4)
 
 
-async def find(desk: Desk, order_id: str) -> PaymentView | None:
+async def find(services: Services, order_id: str) -> PaymentView | None:
     """Return what the shopper of an order may see; None for an order that is not ours."""
-    async with desk.database.transaction() as session:
-        sheet = await find_by_order(session, order_id)
-    return None if sheet is None else view_of(sheet, _return_url(desk, sheet), desk.now())
+    async with services.database.transaction() as session:
+        aggregate = await find_by_order(session, order_id)
+    return None if aggregate is None else view_of(aggregate, _return_url(services, aggregate), services.now())
 
 
-def _return_url(desk: Desk, sheet: Sheet) -> str | None:
+def _return_url(services: Services, aggregate: PaymentAggregate) -> str | None:
     try:
-        return desk.personal.return_url(sheet.payment)
+        return services.personal.return_url(aggregate.payment)
     except VaultError:  # the shopper still reads how it stands
-        log.warning("return address does not open", order_id=sheet.payment.order_id)
+        log.warning("return address does not open", order_id=aggregate.payment.order_id)
         return None
 
 
-def view_of(sheet: Sheet, return_url: str | None, now: datetime) -> PaymentView:
+def view_of(aggregate: PaymentAggregate, return_url: str | None, now: datetime) -> PaymentView:
     """Return the shopper's view of a payment; ``return_url`` is where the storefront wants them back. Pure."""
-    payment, create = sheet.payment, sheet.create
-    payable = can_be_paid(sheet, now)
+    payment, create = aggregate.payment, aggregate.create
+    payable = can_be_paid(aggregate, now)
     return PaymentView(
         order_id=payment.order_id,
-        state=_state(sheet),
+        state=_state(aggregate),
         language=Language.UKRAINIAN if payment.language == "uk" else Language.ENGLISH,
         amount=create.amount if create.state is State.SUCCESS else payment.amount,
         currency=payment.currency,
@@ -51,11 +51,11 @@ def view_of(sheet: Sheet, return_url: str | None, now: datetime) -> PaymentView:
     )
 
 
-def _state(sheet: Sheet) -> PaymentState:
-    create = sheet.create
+def _state(aggregate: PaymentAggregate) -> PaymentState:
+    create = aggregate.create
     match create.state:
         case State.SUCCESS:
-            return PaymentState.PAID if sheet.payment.flow is Flow.CHARGE else PaymentState.AUTHORISED
+            return PaymentState.PAID if aggregate.payment.flow is Flow.CHARGE else PaymentState.AUTHORISED
         case State.FAILURE:
             return PaymentState.EXPIRED if create.status_code in _NOBODY_PAID else PaymentState.FAILED
         case State.INIT | State.PENDING:

@@ -6,16 +6,16 @@ import structlog
 from pydantic import ValidationError
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.ledger.outbox import event_with_payment, events_beside, later_events
-from app.ledger.tables import EventState, Payment, SaleorEvent
-from app.payments.desk import Desk
-from app.payments.outcome.notes import is_note, says_what_is_possible
-from app.payments.outcome.paid_with import from_kept
-from app.payments.outcome.precedence import has_succeeded, is_failure, is_overtaken, supersede
-from app.payments.outcome.problems import of_event, raise_on
-from app.payments.said import Money, Said
+from app.db.outbox import event_with_payment, events_beside, later_events
+from app.db.tables import EventState, Payment, SaleorEvent
+from app.payments.core.info_events import is_note, says_what_is_possible
+from app.payments.core.messages import LazyMessage, Money
+from app.payments.core.payment_method import from_kept
+from app.payments.core.precedence import has_succeeded, is_failure, is_overtaken, supersede
+from app.payments.core.problems import of_event, raise_on
+from app.payments.services import Services
 from app.saleor.answers import AvailableAction, EventType
-from app.saleor.errors import SaleorError, SaleorNotAuthorised, SaleorRefused
+from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError
 from app.saleor.graphql import SaleorClient
 from app.saleor.reports import EventReport, ReportOutcome
 from app.worker.presence import note_presence
@@ -28,9 +28,9 @@ _PAUSES = (timedelta(seconds=1), timedelta(minutes=5))
 _PAUSES_UNAUTHORISED = (timedelta(minutes=1), timedelta(hours=1))  # uninstalled, or switched off: it may come back
 
 
-async def deliver(desk: Desk, saleor: SaleorClient, event_id: int) -> None:
+async def deliver(services: Services, saleor: SaleorClient, event_id: int) -> None:
     """Report one claimed event to its Saleor and commit what came of it."""
-    async with desk.database.transaction() as session:
+    async with services.database.transaction() as session:
         event, payment = await event_with_payment(session, event_id)
         if event.state is not EventState.WAITING:
             return
@@ -39,18 +39,18 @@ async def deliver(desk: Desk, saleor: SaleorClient, event_id: int) -> None:
             supersede(payment, event)
         held = event.operation_id is not None and not needless
     if held:
-        if not await may_be_told(desk, saleor, event_id):
+        if not await may_be_told(services, saleor, event_id):
             return
-        async with desk.database.transaction() as session:  # by then it can have another reference
+        async with services.database.transaction() as session:  # by then it can have another reference
             event, payment = await event_with_payment(session, event_id)
     if not needless:
-        outcome = await _tell(desk, saleor, payment, event)
-        await note_presence(desk, payment.installation_id, outcome if isinstance(outcome, SaleorError) else None)
-        async with desk.database.transaction() as session:
+        outcome = await _tell(services, saleor, payment, event)
+        await note_presence(services, payment.installation_id, outcome if isinstance(outcome, SaleorError) else None)
+        async with services.database.transaction() as session:
             event, payment = await event_with_payment(session, event_id)
             # It can have taken so long that another worker has delivered it meanwhile.
             if event.state is EventState.WAITING:
-                _post(event, payment, outcome, desk)
+                _post(event, payment, outcome, services)
             if event.state is EventState.REFUSED and has_succeeded(event, await events_beside(session, event)):
                 supersede(payment, event)
 
@@ -62,16 +62,18 @@ async def _is_needless(session: AsyncSession, event: SaleorEvent) -> bool:
     return is_failure(event) and is_overtaken(event, await events_beside(session, event))
 
 
-async def _tell(desk: Desk, saleor: SaleorClient, payment: Payment, event: SaleorEvent) -> ReportOutcome | SaleorError:
-    installation = await desk.installations.get(payment.installation_id)
-    page = desk.addresses.payment_page(installation.saleor_api_url, payment.order_id)
+async def _tell(
+    services: Services, saleor: SaleorClient, payment: Payment, event: SaleorEvent
+) -> ReportOutcome | SaleorError:
+    installation = await services.installations.get(payment.installation_id)
+    page = services.addresses.payment_page(installation.saleor_api_url, payment.order_id)
     try:
         return await saleor.report(installation, _report(payment, event, page))
     except SaleorError as error:
         return error
     except ValidationError as error:  # Saleor would refuse it as well, now and tomorrow
         fields = ", ".join(str(each["loc"][0]) for each in error.errors(include_input=False) if each["loc"])
-        return SaleorRefused("INVALID", fields or None, "it cannot be said in the form that Saleor takes")
+        return SaleorRefusedError("INVALID", fields or None, "it cannot be said in the form that Saleor takes")
 
 
 def _report(payment: Payment, event: SaleorEvent, page: str | None) -> EventReport:
@@ -88,25 +90,25 @@ def _report(payment: Payment, event: SaleorEvent, page: str | None) -> EventRepo
     )
 
 
-def _post(event: SaleorEvent, payment: Payment, outcome: ReportOutcome | SaleorError, desk: Desk) -> None:
+def _post(event: SaleorEvent, payment: Payment, outcome: ReportOutcome | SaleorError, services: Services) -> None:
     if isinstance(outcome, ReportOutcome):
-        note_delivered(event, payment, desk.now(), outcome)
+        note_delivered(event, payment, services.now(), outcome)
         return
     error = outcome
     event.last_error = str(error)
-    if isinstance(error, SaleorRefused):
+    if isinstance(error, SaleorRefusedError):
         log.error("event refused by Saleor", event_type=event.type, order_id=payment.order_id, code=error.code)
         event.state = EventState.REFUSED
         event.next_attempt_at = None
-        words = Said(
+        words = LazyMessage(
             "Saleor refused to record %(type)s of %(sum)s (%(code)s): its books differ from the gateway's until "
             "somebody corrects them.",
             type=event.type,
             sum=Money(event.amount, payment.currency),
             code=error.code,
         )
-        raise_on(payment, of_event(event), words, desk.now())
+        raise_on(payment, of_event(event), words, services.now())
         return
-    first, longest = _PAUSES_UNAUTHORISED if isinstance(error, SaleorNotAuthorised) else _PAUSES
+    first, longest = _PAUSES_UNAUTHORISED if isinstance(error, SaleorNotAuthorisedError) else _PAUSES
     log.warning("event not delivered yet", event_type=event.type, order_id=payment.order_id, error=str(error))
-    event.next_attempt_at = desk.now() + desk.schedule.pause(first, event.attempts, longest)
+    event.next_attempt_at = services.now() + services.schedule.pause(first, event.attempts, longest)

@@ -5,22 +5,22 @@ from datetime import timedelta
 
 import structlog
 
-from app.ledger.claims import Work
-from app.ledger.inbox import NOTIFICATIONS
-from app.ledger.outbox import EVENTS
-from app.ledger.placed_orders import ORDERS
-from app.ledger.presence import CHECKS
-from app.ledger.sheets import ATTEMPTS, LOOKS
-from app.ledger.told_problems import PROBLEMS
-from app.payments.deadline import Deadline
-from app.payments.desk import Desk
-from app.payments.learn.attempts import compare_attempts
-from app.payments.learn.notify import digest
-from app.payments.learn.settle import look
+from app.db.aggregates import ATTEMPTS, POLLS
+from app.db.inbox import NOTIFICATIONS
+from app.db.job_queue import JobQueue
+from app.db.outbox import EVENTS
+from app.db.placed_orders import ORDERS
+from app.db.presence import CHECKS
+from app.db.reported_problems import PROBLEMS
+from app.payments.core.deadline import Deadline
+from app.payments.services import Services
+from app.payments.sync.competing_attempts import compare_attempts
+from app.payments.sync.notifications import digest
+from app.payments.sync.resolve import look
 from app.saleor.graphql import SaleorClient
+from app.worker.consumer import Consumer, Job
 from app.worker.deliver import deliver
 from app.worker.find_order import find_order
-from app.worker.lane import Lane, Trade
 from app.worker.presence import check_presence
 from app.worker.problems import compare_problems
 
@@ -37,90 +37,90 @@ class Worker:
     """Does the durable jobs of one process. Any number of workers may share a database."""
 
     def __init__(self, saleor: SaleorClient) -> None:
-        async def tell(desk: Desk, event_id: int) -> None:
-            await deliver(desk, saleor, event_id)
+        async def tell(services: Services, event_id: int) -> None:
+            await deliver(services, saleor, event_id)
 
-        async def compare(desk: Desk, installation_id: int) -> None:
-            await compare_problems(desk, saleor, installation_id)
+        async def compare(services: Services, installation_id: int) -> None:
+            await compare_problems(services, saleor, installation_id)
 
-        async def find(desk: Desk, payment_id: int) -> None:
-            await find_order(desk, saleor, payment_id)
+        async def find(services: Services, payment_id: int) -> None:
+            await find_order(services, saleor, payment_id)
 
-        async def check(desk: Desk, installation_id: int) -> None:
-            await check_presence(desk, saleor, installation_id)
+        async def check(services: Services, installation_id: int) -> None:
+            await check_presence(services, saleor, installation_id)
 
-        self._lanes = (
-            Lane(Trade(NOTIFICATIONS, digest, most=10, share=5)),
-            Lane(Trade(ATTEMPTS, compare_attempts, most=10, share=5)),
-            Lane(Trade(LOOKS, _look, most=40, share=10)),
-            Lane(Trade(EVENTS, tell, most=40, share=10)),
-            Lane(Trade(PROBLEMS, compare, most=5, share=1)),
-            Lane(Trade(ORDERS, find, most=8, share=2)),
-            Lane(Trade(CHECKS, check, most=5, share=1)),
+        self._consumers = (
+            Consumer(Job(NOTIFICATIONS, digest, most=10, share=5)),
+            Consumer(Job(ATTEMPTS, compare_attempts, most=10, share=5)),
+            Consumer(Job(POLLS, _look, most=40, share=10)),
+            Consumer(Job(EVENTS, tell, most=40, share=10)),
+            Consumer(Job(PROBLEMS, compare, most=5, share=1)),
+            Consumer(Job(ORDERS, find, most=8, share=2)),
+            Consumer(Job(CHECKS, check, most=5, share=1)),
         )
         self._stopping = asyncio.Event()
 
-    def wake(self, *works: Work) -> None:
+    def wake(self, *works: JobQueue) -> None:
         """Say that there is some of that work, or of any, so that nobody waits for the next tick."""
-        for lane in self._lanes:
-            if not works or any(lane.does(each) for each in works):
-                lane.woken.set()
+        for consumer in self._consumers:
+            if not works or any(consumer.does(each) for each in works):
+                consumer.woken.set()
 
     def stop(self) -> None:
         """Take no more work. ``run`` returns when what was begun is finished."""
         self._stopping.set()
         self.wake()
 
-    async def run(self, desk: Desk) -> None:
+    async def run(self, services: Services) -> None:
         """Work until told to ``stop``; when cancelled, end at once.
 
         After ``stop`` the jobs in progress are finished, for which they get the budget and a margin. Whatever is not
         finished even then, and all that was begun when it is cancelled, is taken over when its claim has run out.
         """
-        tending = [asyncio.create_task(self._tend(desk, lane)) for lane in self._lanes]
+        tending = [asyncio.create_task(self._tend(services, consumer)) for consumer in self._consumers]
         try:
             await asyncio.wait(tending)
-            await self._finish(desk)
+            await self._finish(services)
         finally:
             # Claims are never cut off in the middle: on SQLite the lock of half a transaction outlives it for a while.
             self.stop()
             await asyncio.wait(tending)
-            for lane in self._lanes:
-                lane.abandon()
-                await lane.finish()
+            for consumer in self._consumers:
+                consumer.abandon()
+                await consumer.finish()
 
-    async def work_once(self, desk: Desk) -> int:
+    async def work_once(self, services: Services) -> int:
         """Claim and do what is due now; return how many jobs that were."""
-        claimed = [(lane, await lane.claim(desk)) for lane in self._lanes]
-        for lane, claims in claimed:
-            lane.begin(desk, claims)
-            await lane.finish()
+        claimed = [(consumer, await consumer.claim(services)) for consumer in self._consumers]
+        for consumer, claims in claimed:
+            consumer.begin(services, claims)
+            await consumer.finish()
         return sum(len(claims) for _, claims in claimed)
 
-    async def _tend(self, desk: Desk, lane: Lane) -> None:
+    async def _tend(self, services: Services, consumer: Consumer) -> None:
         while not self._stopping.is_set():
-            lane.woken.clear()
+            consumer.woken.clear()
             try:
-                claims = await lane.claim(desk)
+                claims = await consumer.claim(services)
                 if self._stopping.is_set():
-                    await lane.give_back(desk, claims)
+                    await consumer.give_back(services, claims)
                     return
-                lane.begin(desk, claims)
+                consumer.begin(services, claims)
             except Exception:  # the database may be away for a moment: the worker outlives it
                 log.exception("worker round failed")
             try:
-                await asyncio.wait_for(lane.woken.wait(), _TICK_SECONDS)
+                await asyncio.wait_for(consumer.woken.wait(), _TICK_SECONDS)
             except TimeoutError:
                 continue
             await asyncio.sleep(_GATHERING_SECONDS)
 
-    async def _finish(self, desk: Desk) -> None:
-        patience = desk.schedule.budget + _MARGIN
+    async def _finish(self, services: Services) -> None:
+        patience = services.schedule.budget + _MARGIN
         end = Deadline(patience.total_seconds())
-        late = sum([await lane.finish(end.left) for lane in self._lanes])
+        late = sum([await consumer.finish(end.left) for consumer in self._consumers])
         if late:
             log.warning("worker stops before its jobs are finished", jobs=late, waited_seconds=patience.total_seconds())
 
 
-async def _look(desk: Desk, operation_row_id: int) -> None:
-    await look(desk, operation_row_id, Deadline(desk.schedule.budget.total_seconds()), scheduled=True)
+async def _look(services: Services, operation_row_id: int) -> None:
+    await look(services, operation_row_id, Deadline(services.schedule.budget.total_seconds()), scheduled=True)

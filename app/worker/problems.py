@@ -8,12 +8,12 @@ from datetime import timedelta
 
 import structlog
 
-from app.ledger.installations import OpenInstallation
-from app.ledger.told_problems import compare_problems_next, forget_told, keep_told, told_problems
-from app.payments.attention.items import Item, What, open_items
-from app.payments.attention.words import WORDS
-from app.payments.desk import Desk
-from app.saleor.errors import SaleorError, SaleorUnreachable
+from app.db.installations import OpenInstallation
+from app.db.reported_problems import compare_problems_next, forget_told, keep_told, told_problems
+from app.payments.alerts.items import AlertKind, Item, open_items
+from app.payments.alerts.words import WORDS
+from app.payments.services import Services
+from app.saleor.errors import SaleorError, SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
 from app.saleor.problems import MOST, AppProblem, dismiss_problems, knows_problems, report_problem
 
@@ -23,15 +23,15 @@ BETWEEN_COMPARISONS = timedelta(minutes=1)
 _UNREACHABLE = timedelta(minutes=5)
 _REFUSED = timedelta(hours=1)  # uninstalled, switched off, or a 3.22 from before there were problems
 _AT_ONCE = 20  # are told by one job, so that it is over within its claim; the others a minute later
-_CRITICAL = {What.INSTALLATION, What.UNOPENED, What.KEYS, What.ADDRESS}
+_CRITICAL = {AlertKind.INSTALLATION, AlertKind.UNOPENED, AlertKind.KEYS, AlertKind.ADDRESS}
 
 
-async def compare_problems(desk: Desk, saleor: SaleorClient, installation_id: int) -> None:
+async def compare_problems(services: Services, saleor: SaleorClient, installation_id: int) -> None:
     """Let Saleor show what is open, and nothing else; say when to compare next.
 
     A crash between telling and remembering does no harm: told again, Saleor counts it with the first.
     """
-    installation = await desk.installations.get(installation_id)
+    installation = await services.installations.get(installation_id)
     pause: timedelta | None = BETWEEN_COMPARISONS
     if not installation.verified or installation.app_id is None or not knows_problems(installation):
         pause = None  # until it is installed anew, which is when a store tells its version
@@ -39,27 +39,27 @@ async def compare_problems(desk: Desk, saleor: SaleorClient, installation_id: in
         pause = _REFUSED  # or until it lets the app in again
     else:
         try:
-            await _compare(desk, saleor, installation, installation.app_id)
+            await _compare(services, saleor, installation, installation.app_id)
         except SaleorError as error:
-            pause = _UNREACHABLE if isinstance(error, SaleorUnreachable) else _REFUSED
+            pause = _UNREACHABLE if isinstance(error, SaleorUnreachableError) else _REFUSED
             log.info("problems not told to Saleor", saleor=installation.saleor_api_url, error=str(error))
-    async with desk.database.transaction() as session:
-        await compare_problems_next(session, installation_id, None if pause is None else desk.now() + pause)
+    async with services.database.transaction() as session:
+        await compare_problems_next(session, installation_id, None if pause is None else services.now() + pause)
 
 
-async def _compare(desk: Desk, saleor: SaleorClient, installation: OpenInstallation, app_id: str) -> None:
-    items = {each.key: each for each in (await open_items(desk, installation))[:MOST]}
-    async with desk.database.transaction() as session:
+async def _compare(services: Services, saleor: SaleorClient, installation: OpenInstallation, app_id: str) -> None:
+    items = {each.key: each for each in (await open_items(services, installation))[:MOST]}
+    async with services.database.transaction() as session:
         told = await told_problems(session, installation.id, app_id)
     solved = sorted(told - items.keys())
     if solved:
         await dismiss_problems(saleor, installation, solved[:MOST])
-        async with desk.database.transaction() as session:
+        async with services.database.transaction() as session:
             await forget_told(session, installation.id, solved[:MOST])
     for key in [each for each in items if each not in told][:_AT_ONCE]:
         await report_problem(saleor, installation, _problem(items[key]))
-        async with desk.database.transaction() as session:
-            await keep_told(session, installation.id, app_id, key, desk.now())
+        async with services.database.transaction() as session:
+            await keep_told(session, installation.id, app_id, key, services.now())
 
 
 def _problem(item: Item) -> AppProblem:

@@ -20,9 +20,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from tests.chaos.chance import granted, stories
+from tests.chaos.environment import Environment, open_environment
 from tests.chaos.shares import BY_LINES, MARKET
 from tests.chaos.story import Story
-from tests.chaos.theatre import Theatre, open_theatre
 
 _AT_ONCE = 200  # stories of one seed; then come others
 console = Console(highlight=False, soft_wrap=True)
@@ -43,23 +43,23 @@ def main(
     told = granted(longest) if grants else stories(longest)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with (
-        open_theatre(database, BY_LINES if lines else MARKET if split else None) as theatre,
+        open_environment(database, BY_LINES if lines else MARKET if split else None) as environment,
         Progress(*columns, TimeRemainingColumn(), console=console) as progress,
     ):
         bar = progress.add_task("stories", total=examples)
         for number in range(-(-examples // _AT_ONCE)):
             progress.update(bar, description=f"seed {start + number}")
             most = min(_AT_ONCE, examples - number * _AT_ONCE)
-            broken = _tell(theatre, start + number, most, told, lambda: progress.advance(bar))
+            broken = _tell(environment, start + number, most, told, lambda: progress.advance(bar))
             if broken is not None:
                 progress.stop()
-                _show(theatre, start + number, *broken)
+                _show(environment, start + number, *broken)
                 raise typer.Exit(1)
     console.print(f"{examples} stories, and the laws hold.")
 
 
 def _tell(
-    theatre: Theatre, first: int, examples: int, told: SearchStrategy[Story], tick: Callable[[], None]
+    environment: Environment, first: int, examples: int, told: SearchStrategy[Story], tick: Callable[[], None]
 ) -> tuple[Story, Exception] | None:
     """Tell stories; return the shortest that breaks a law, and how."""
     broken: tuple[Story, Exception] | None = None
@@ -70,7 +70,7 @@ def _tell(
     def the_laws_hold(story: Story) -> None:
         nonlocal broken
         try:
-            theatre.tell(story)
+            environment.tell(story)
         except Exception as error:
             broken = (story, error)
             raise
@@ -85,12 +85,12 @@ def _tell(
     return None
 
 
-def _show(theatre: Theatre, number: int, story: Story, error: Exception) -> None:
+def _show(environment: Environment, number: int, story: Story, error: Exception) -> None:
     console.print(f"\n[bold red]A law is broken:[/] {error}\n", markup=True)
     with suppress(Exception):  # it breaks off again, and has told by then what happened
-        theatre.tell(story)
+        environment.tell(story)
     console.print("What happened:\n")
-    for line in theatre.told:
+    for line in environment.told:
         console.print(f"  {line}", markup=False)
     console.print(f"\nThe story, for ALWAYS in tests/chaos/always.py (seed {number}):\n")
     console.print(str(story), markup=False)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 from unittest.mock import patch
 
-from app.ledger import sqlite
+from app.db import sqlite
 
 T = TypeVar("T")
 

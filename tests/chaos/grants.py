@@ -2,21 +2,21 @@
 
 from collections.abc import Mapping
 
-from app.ledger.sheets import Sheet
-from app.ledger.tables import State
+from app.db.aggregates import PaymentAggregate
+from app.db.tables import State
 from app.saleor.testing.vocabulary import GrantedRefundStatus
 from tests.chaos.stage import Stage
 
 
-def granted_refunds_are_settled(stage: Stage, sheets: Mapping[str, Sheet | None]) -> None:
+def granted_refunds_are_settled(stage: Stage, aggregates: Mapping[str, PaymentAggregate | None]) -> None:
     """None is left PENDING, none is a FAILURE although the money went back, and none went back twice.
 
-    ``sheets`` are what is recorded of transactions, by their ids.
+    ``aggregates`` are what is recorded of transactions, by their ids.
     """
     for order in stage.saleor.world.orders.values():
         for granted in order.granted_refunds:
-            sheet = sheets.get(granted.transaction.id) if granted.transaction else None
-            ours = [each for each in sheet.operations if each.granted_refund_id == granted.id] if sheet else []
+            aggregate = aggregates.get(granted.transaction.id) if granted.transaction else None
+            ours = [each for each in aggregate.operations if each.granted_refund_id == granted.id] if aggregate else []
             done = [each for each in ours if each.state is State.SUCCESS]
             assert len(done) <= 1, f"a granted refund was paid out {len(done)} times"
             if any(not each.state.final for each in ours):

@@ -9,11 +9,11 @@ from decimal import Decimal
 from sqlalchemy import text
 from sqlmodel import col, select
 
-from app.ledger.sheets import Sheet, load_by_transaction
-from app.ledger.tables import EventState, Kind, Notification, SaleorEvent, State
-from app.ledger.tables import Payment as OurPayment
-from app.payments.outcome.balance import balance
-from app.payments.outcome.problems import PAID_TWICE, open_problems
+from app.db.aggregates import PaymentAggregate, load_by_transaction
+from app.db.tables import EventState, Kind, Notification, SaleorEvent, State
+from app.db.tables import Payment as OurPayment
+from app.payments.core.balance import balance
+from app.payments.core.problems import PAID_TWICE, open_problems
 from app.saleor.testing.state import Transaction
 from app.saleor.testing.world import Delivery
 from app.sandbox.book.codes import CANCELLED, Status
@@ -44,7 +44,7 @@ async def after_each_step(stage: Stage, memory: Memory) -> None:
         amounts = transaction.amounts
         assert min(amounts.charged, amounts.refunded, amounts.canceled) >= ZERO, amounts
         assert not transaction.poisoned, "an asynchronous answer named actions"
-    async with stage.house.desk.database.engine.connect() as connection:
+    async with stage.house.services.database.engine.connect() as connection:
         rows = (await connection.execute(_REFERENCES)).all()
     given = {
         event.psp_reference
@@ -61,25 +61,25 @@ async def after_each_step(stage: Stage, memory: Memory) -> None:
 async def at_the_end(stage: Stage) -> None:
     """Three ledgers tell one story, and nothing is waiting."""
     await after_each_step(stage, Memory())
-    async with stage.house.desk.database.transaction() as session:
+    async with stage.house.services.database.transaction() as session:
         unread = (await session.exec(select(Notification).where(col(Notification.next_attempt_at).is_not(None)))).all()
         unsaid = (await session.exec(select(SaleorEvent).where(SaleorEvent.state == EventState.WAITING))).all()
         payments = (await session.exec(select(OurPayment))).all()
-        sheets = {each.transaction_id: await load_by_transaction(session, each.installation_id, each.transaction_id)
+        aggregates = {each.transaction_id: await load_by_transaction(session, each.installation_id, each.transaction_id)
                   for each in payments}  # fmt: skip
     assert not unread, f"a notification is not processed: {unread[0].outcome}"
     assert not unsaid, f"Saleor has not heard of {unsaid[0].type}: {unsaid[0].last_error}"
-    granted_refunds_are_settled(stage, sheets)
-    _staff_know_what_is_paid_twice(stage, {name: each for name, each in sheets.items() if each is not None})
+    granted_refunds_are_settled(stage, aggregates)
+    _staff_know_what_is_paid_twice(stage, {name: each for name, each in aggregates.items() if each is not None})
     for transaction in stage.saleor.world.transactions.values():
-        _ledgers_agree(stage, transaction, sheets.pop(transaction.id, None))
-    assert not sheets, "a payment of no transaction"
+        _ledgers_agree(stage, transaction, aggregates.pop(transaction.id, None))
+    assert not aggregates, "a payment of no transaction"
 
 
-def _ledgers_agree(stage: Stage, transaction: Transaction, sheet: Sheet | None) -> None:
+def _ledgers_agree(stage: Stage, transaction: Transaction, aggregate: PaymentAggregate | None) -> None:
     _one_reference_is_told(stage, transaction)
     payments = at_the_gateway(stage, transaction)
-    if sheet is None:
+    if aggregate is None:
         assert not payments, "a payment at the gateway that we know nothing of"
         assert transaction.amounts.charged == transaction.amounts.authorized == ZERO
         return
@@ -90,7 +90,7 @@ def _ledgers_agree(stage: Stage, transaction: Transaction, sheet: Sheet | None) 
     captured, voided, refunded, disputed = (_done(entries, each) for each in ("capture", "void", "refund", "dispute"))
     released = reserved - captured if captured else ZERO
     charged = sum((each.paid_amount for each in paid if each.method == "purchase"), ZERO) + captured
-    ours = balance(sheet.payment.flow, sheet.operations)
+    ours = balance(aggregate.payment.flow, aggregate.operations)
     assert (ours.authorized, ours.charged, ours.refunded) == (reserved, charged, refunded), "ours is not the gateway's"
     theirs = transaction.amounts
     # What is pending is taken from where it comes from (Saleor contract, A.7).
@@ -103,31 +103,31 @@ def _ledgers_agree(stage: Stage, transaction: Transaction, sheet: Sheet | None) 
     if not open_there:
         waiting = (theirs.authorize_pending, theirs.charge_pending, theirs.refund_pending, theirs.cancel_pending)
         assert waiting == (ZERO,) * 4, f"Saleor waits for ever: {theirs}"
-        assert all(each.state.final for each in sheet.operations), "an operation is open for ever"
+        assert all(each.state.final for each in aggregate.operations), "an operation is open for ever"
         offered = sorted(action.value for action in ours.actions)
         assert transaction.actions == offered, f"staff are offered {transaction.actions} instead of {offered}"
         # That another attempt has paid the same is no matter of this payment alone (laws of money, 12).
-        problems = {cause: words for cause, words in open_problems(sheet.payment).items() if cause != PAID_TWICE}
+        problems = {cause: words for cause, words in open_problems(aggregate.payment).items() if cause != PAID_TWICE}
         if disputed:
             assert problems, "nobody is told of what the payer's bank has taken"
         elif not any(entry.method == "dispute" for entry in entries):  # one that was won is told of too
             assert not problems, problems
-    assert all(each.state is not EventState.REFUSED for each in sheet.events)
-    _operations_are_the_gateways(stage, sheet, entries)
-    _cancellations_are_told_as_they_went(sheet, payments)
-    everybody_has_their_share(stage, sheet, payments, entries)
+    assert all(each.state is not EventState.REFUSED for each in aggregate.events)
+    _operations_are_the_gateways(stage, aggregate, entries)
+    _cancellations_are_told_as_they_went(aggregate, payments)
+    everybody_has_their_share(stage, aggregate, payments, entries)
 
 
-def _staff_know_what_is_paid_twice(stage: Stage, sheets: Mapping[str, Sheet]) -> None:
+def _staff_know_what_is_paid_twice(stage: Stage, aggregates: Mapping[str, PaymentAggregate]) -> None:
     """Law 12: if two attempts to pay the same are paid, staff are told on both; and on none if not."""
-    if any(not each.state.final for sheet in sheets.values() for each in sheet.operations):
+    if any(not each.state.final for aggregate in aggregates.values() for each in aggregate.operations):
         return
-    known = [each for each in stage.saleor.world.transactions.values() if each.id in sheets]
+    known = [each for each in stage.saleor.world.transactions.values() if each.id in aggregates]
     # A story has one checkout or order: all its attempts are to pay the same.
     paid = {each.id for each in known if each.amounts.authorized + each.amounts.charged > ZERO}
     total = sum((each.amounts.authorized + each.amounts.charged for each in known), ZERO)
     twice = paid if len(paid) > 1 and total > TOTAL else set()
-    told = {each.id for each in known if PAID_TWICE in open_problems(sheets[each.id].payment)}
+    told = {each.id for each in known if PAID_TWICE in open_problems(aggregates[each.id].payment)}
     assert told == twice, f"paid twice are {twice}, and staff are told of {told}"
 
 
@@ -139,9 +139,9 @@ def _one_reference_is_told(stage: Stage, transaction: Transaction) -> None:
     assert len(told) <= 1, f"Saleor was told several references: {told}"
 
 
-def _cancellations_are_told_as_they_went(sheet: Sheet, payments: list[Payment]) -> None:
+def _cancellations_are_told_as_they_went(aggregate: PaymentAggregate, payments: list[Payment]) -> None:
     """They have no record of their own at the gateway: what became of the payment is their outcome."""
-    cancellations = [each for each in sheet.operations if each.kind is Kind.CANCEL]
+    cancellations = [each for each in aggregate.operations if each.kind is Kind.CANCEL]
     if len(payments) != 1:  # one of them was closed, and the shopper began anew
         return
     succeeded = any(each.state is State.SUCCESS for each in cancellations)
@@ -150,14 +150,16 @@ def _cancellations_are_told_as_they_went(sheet: Sheet, payments: list[Payment]) 
         assert succeeded, "a cancellation was done and is told as failed"
 
 
-def _operations_are_the_gateways(stage: Stage, sheet: Sheet, entries: list[Entry]) -> None:
+def _operations_are_the_gateways(stage: Stage, aggregate: PaymentAggregate, entries: list[Entry]) -> None:
     """Each operation there is one here and the reverse; and what we did is no stranger to us."""
-    named = [each.operation_id for each in sheet.operations if each.operation_id and each.kind in _SECONDARY]
+    named = [each.operation_id for each in aggregate.operations if each.operation_id and each.kind in _SECONDARY]
     assert len(named) == len(set(named)), "two operations of one name"
     done = {str(entry.operation_id) for entry in entries if entry.status is Status.SUCCESS}
-    ours = {each.operation_id for each in sheet.operations if each.kind in _SECONDARY and each.state is State.SUCCESS}
+    ours = {
+        each.operation_id for each in aggregate.operations if each.kind in _SECONDARY and each.state is State.SUCCESS
+    }
     assert done == ours, "operations of the gateway and ours differ"
-    secondary = [each for each in sheet.operations if each.kind in _SECONDARY]
+    secondary = [each for each in aggregate.operations if each.kind in _SECONDARY]
     asked = [each for each in secondary if each.asked_by_saleor or each.asked_by is not None]
     strangers = [each for each in secondary if each not in asked]
     outside = [entry for entry in entries if entry.operation_id not in stage.gate.ours]

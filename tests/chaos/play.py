@@ -18,7 +18,7 @@ from app.sandbox.book.cards import coded_card
 from app.sandbox.book.codes import Status
 from app.sandbox.book.creation import card_on_file
 from app.sandbox.book.records import Operation, Payment
-from app.sandbox.book.refusals import Refusal
+from app.sandbox.book.refusals import RefusalError
 from app.sandbox.deliveries import Delivery
 from tests.chaos import laws
 from tests.chaos.shares import BASKET, in_the_portal
@@ -156,7 +156,7 @@ class _Run:
             case Keys():
                 await stage.keys(opening=step.open)
             case NextCall():
-                (stage.gate.looks if step.look else stage.gate.calls).append(step)
+                (stage.gate.polls if step.look else stage.gate.calls).append(step)
         return None
 
     async def _catch_up(self) -> str:
@@ -257,7 +257,7 @@ class _Run:
         sandbox.settle_up()  # what was done before is told
         try:
             operation = secondary.operate(sandbox.book, payment, step.method, order, sandbox.now())
-        except Refusal as refusal:
+        except RefusalError as refusal:
             return refusal.message
         finally:
             if step.silent:
@@ -275,7 +275,7 @@ class _Run:
         sandbox.book.scripts.insert(0, Script(status_code=step.code, method="dispute"))
         try:
             operation = secondary.operate(sandbox.book, payment, "dispute", order, sandbox.now())
-        except Refusal as refusal:
+        except RefusalError as refusal:
             sandbox.book.scripts.pop(0)
             return refusal.message
         sandbox.settle_up()
@@ -335,7 +335,7 @@ class _Run:
         stage = self.stage
         stage.told.append(repr(ending))
         stage.gate.calls.clear()
-        stage.gate.looks.clear()
+        stage.gate.polls.clear()
         stage.gate.meanwhile = stage.house.meanwhile = None
         stage.house.fates.clear()
         await stage.app_is_back()

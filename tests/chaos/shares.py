@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from app.ledger.sheets import Sheet
-from app.ledger.tables import Kind, State
+from app.db.aggregates import PaymentAggregate
+from app.db.tables import Kind, State
 from app.payments.split.distribute import total_of
 from app.payments.split.rules import METADATA_KEY, read_rules
 from app.payments.split.standing import is_split, standing_of
@@ -60,16 +60,16 @@ def in_the_portal(book: Book, payment: Payment, method: str, amount: Decimal) ->
 
 
 def everybody_has_their_share(
-    stage: Stage, sheet: Sheet, payments: Sequence[Payment], entries: Sequence[Operation]
+    stage: Stage, aggregate: PaymentAggregate, payments: Sequence[Payment], entries: Sequence[Operation]
 ) -> None:
     """What the gateway has done for us is divided as we wrote down; nobody is below zero; no money is nobody's."""
-    if not is_split(sheet):
+    if not is_split(aggregate):
         assert not any(payment.shares for payment in payments)
         return
     book = stage.sandbox.book
     paid = [payment for payment in payments if payment.status is Status.SUCCESS]
     for payment in payments:
-        assert _told(payment.shares) == sheet.shares_of(sheet.create), "the shares of the payment"
+        assert _told(payment.shares) == aggregate.shares_of(aggregate.create), "the shares of the payment"
     for payment in paid:
         left = shares.left(book, payment)
         assert all(amount >= 0 for amount in left.values()), f"somebody is below zero: {left}"
@@ -78,20 +78,22 @@ def everybody_has_their_share(
         pending = [each.amount for each in book.living(payment, "capture") if each.status is Status.PENDING]
         assert sum(left.values(), Decimal()) == rest + sum(pending, Decimal()), "money is nobody's"
     for entry in entries:
-        ours = next((each for each in sheet.operations if each.operation_id == str(entry.operation_id)), None)
+        ours = next((each for each in aggregate.operations if each.operation_id == str(entry.operation_id)), None)
         # What others did can be taken for ours of the same amount (laws of money, 10): then its shares are not those.
         if ours is not None and entry.operation_id in stage.gate.ours and entry.method != "void":
-            assert _told(entry.shares) == sheet.shares_of(ours), f"{entry.method} of {entry.amount}"
-    for operation in sheet.operations:
-        recorded = sheet.shares_of(operation)
+            assert _told(entry.shares) == aggregate.shares_of(ours), f"{entry.method} of {entry.amount}"
+    for operation in aggregate.operations:
+        recorded = aggregate.shares_of(operation)
         assert not recorded or total_of(recorded.values()) == operation.amount
         assert (
-            recorded or operation.kind not in {Kind.CAPTURE, Kind.REFUND} or _others(sheet, operation.idempotency_key)
+            recorded
+            or operation.kind not in {Kind.CAPTURE, Kind.REFUND}
+            or _others(aggregate, operation.idempotency_key)
         )
-    standing = standing_of(sheet)
+    standing = standing_of(aggregate)
     assert all(amount > 0 for amount in standing.left.values()), f"nothing is left, and counted: {standing.left}"
     outside = any(entry.operation_id not in stage.gate.ours for entry in entries)
-    if not outside and all(entry.final for entry in entries) and all(each.state.final for each in sheet.operations):
+    if not outside and all(entry.final for entry in entries) and all(each.state.final for each in aggregate.operations):
         truth = {str(who): amount for each in paid for who, amount in shares.left(book, each).items() if amount}
         taken = any(secondary.taken_amount(book, each) for each in paid)
         assert standing.left == (truth if taken else {}), "what is left here is not what is left there"
@@ -101,8 +103,8 @@ def _told(said: Sequence[Share]) -> dict[str, Decimal]:
     return {str(share.sub_merchant_id): share.amount for share in said}
 
 
-def _others(sheet: Sheet, key: str) -> bool:
+def _others(aggregate: PaymentAggregate, key: str) -> bool:
     """Whether others did it, or it was refused before it was divided."""
-    operation = sheet.by_key(key)
+    operation = aggregate.by_key(key)
     assert operation is not None
     return key.startswith("gateway:") or operation.state is State.FAILURE

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from app.ledger.tables import Kind, Operation
-from app.payments.change.by_staff import Wish
-from app.payments.learn.ask import ask_now
-from app.payments.outcome.references import order_id_of
-from app.payments.refusal import Refusal
+from app.db.tables import Kind, Operation
+from app.payments.core.references import order_id_of
+from app.payments.core.refusal import RefusalError
+from app.payments.staff.actions import StaffRequest
+from app.payments.sync.on_demand import ask_now
 from app.saleor.testing.ids import global_id
 from app.saleor.testing.state import Checkout, Transaction
 from app.saleor.testing.views import ActionView, AskedAction, GrantedLine
@@ -94,8 +94,8 @@ class Staff:
     async def look(self, order_id: str) -> str:
         """Have the app ask the gateway how a payment stands; return why it cannot, if so."""
         try:
-            return str(await ask_now(self.stage.house.desk, order_id) or "done")
-        except Refusal as refusal:
+            return str(await ask_now(self.stage.house.services, order_id) or "done")
+        except RefusalError as refusal:
             return str(refusal.message)
 
     async def want(self, step: Wants, transaction: Transaction | None) -> str:
@@ -105,14 +105,16 @@ class Staff:
         self.forms += 1
         kind = Kind(step.kind)
         amount = step.amount if kind in {Kind.CAPTURE, Kind.REFUND} else None
-        wish = Wish(kind, by="Olena", key=f"form-{self.forms}", amount=amount)
+        staff_request = StaffRequest(kind, by="Olena", key=f"form-{self.forms}", amount=amount)
         done: list[Operation] = []
         for again in range(2 if step.twice else 1):
             if again and self.stage.house.dead:
                 await self.stage.house.start()
             try:
-                operation = await self.stage.house.ask_for(order_id_of(transaction.id, f"{SALEOR}/graphql/"), wish)
-            except Refusal as refusal:
+                operation = await self.stage.house.ask_for(
+                    order_id_of(transaction.id, f"{SALEOR}/graphql/"), staff_request
+                )
+            except RefusalError as refusal:
                 if done:
                     self._law_4_is_broken(f"{step} was taken, and refused when it was sent again: {refusal.message}")
                 return refusal.message

@@ -11,16 +11,16 @@ import httpx2
 from sqlalchemy import text
 from sqlmodel import SQLModel
 
-from app.ledger.accounts import AccountKeys, NewAccount
-from app.ledger.columns import Moment
+from app.db.accounts import AccountKeys, NewAccount
+from app.db.columns import Moment
 from app.saleor.testing.engine import Saleor
 from app.saleor.testing.http import create_saleor
 from app.saleor.testing.settings import Nuisances, SaleorSettings
 from app.sandbox.application import create_sandbox
 from app.sandbox.sandbox import Sandbox
 from app.sandbox.settings import Behaviour, PointOfSale, SandboxSettings
-from tests.chaos.gate import Gate
-from tests.chaos.house import House, HouseSettings
+from tests.chaos.app_under_test import AppSettings, AppUnderTest
+from tests.chaos.fault_gate import FaultGate
 from tests.chaos.retries import Retries
 from tests.chaos.roads import Place, Roads, serve
 from tests.conftest import Clock
@@ -29,7 +29,7 @@ SALEOR, GATEWAY, APP = (f"http://127.0.0.1:{port}" for port in (8000, 8077, 8100
 MANIFEST = f"{APP}/api/manifest"
 _STAY = {"installation", "merchant_account", "channel_route", "card_key"}  # tables that a story does not write
 _NEXT_DUE = text(
-    "SELECT min(due) AS due FROM (SELECT min(next_look_at) AS due FROM operation"
+    "SELECT min(due) AS due FROM (SELECT min(next_poll_at) AS due FROM operation"
     " UNION ALL SELECT min(next_attempt_at) FROM saleor_event"
     " UNION ALL SELECT min(next_attempt_at) FROM notification) AS jobs"
 ).columns(due=Moment)
@@ -42,8 +42,8 @@ class Stage:
     clock: Clock
     saleor: Saleor
     sandbox: Sandbox
-    house: House
-    gate: Gate
+    house: AppUnderTest
+    gate: FaultGate
     http: httpx2.AsyncClient
     point: PointOfSale
     retries: Retries
@@ -54,7 +54,7 @@ class Stage:
         """Forget the last story. ``gateway`` are options of the point of sale for the next one."""
         await self.saleor.world.stop()
         await self.app_is_back()
-        async with self.house.desk.database.transaction() as session:
+        async with self.house.services.database.transaction() as session:
             connection = await session.connection()
             for table in reversed(SQLModel.metadata.sorted_tables):
                 if table.name not in _STAY:
@@ -79,7 +79,7 @@ class Stage:
         if opening is self.keys_open:
             return
         before, after = ("v1.lost-", "v1.") if opening else ("v1.", "v1.lost-")
-        async with self.house.desk.database.transaction() as session:
+        async with self.house.services.database.transaction() as session:
             for column in ("api_key_sealed", "api_secret_sealed", "endpoints_key_sealed"):
                 changed = text(f"UPDATE merchant_account SET {column} = replace({column}, :before, :after)")  # noqa: S608
                 await (await session.connection()).execute(changed, {"before": before, "after": after})
@@ -98,8 +98,8 @@ class Stage:
         self.saleor.apps.activate()
 
     async def next_due(self) -> datetime | None:
-        """Return when the next job in the ledger becomes due."""
-        async with self.house.desk.database.engine.connect() as connection:
+        """Return when the next job in the database becomes due."""
+        async with self.house.services.database.engine.connect() as connection:
             due: datetime | None = (await connection.execute(_NEXT_DUE)).scalar_one()
         return due
 
@@ -113,8 +113,8 @@ async def open_stage(database_url: str, folder: Path, account: Mapping[str, Any]
     def connect() -> httpx2.AsyncClient:
         return httpx2.AsyncClient(transport=Roads(places), follow_redirects=False, trust_env=False)
 
-    settings = HouseSettings(data_dir=folder, database_url=database_url, base_url=APP, worker=False)
-    house = House(settings, clock, connect)
+    settings = AppSettings(data_dir=folder, database_url=database_url, base_url=APP, worker=False)
+    house = AppUnderTest(settings, clock, connect)
     async with connect() as http:
         saleor_application = create_saleor()
         retries = Retries(clock)
@@ -123,7 +123,7 @@ async def open_stage(database_url: str, folder: Path, account: Mapping[str, Any]
         point = PointOfSale()
         sandbox_application = create_sandbox(SandboxSettings(clock=clock, seed="chaos", public_url=GATEWAY))
         sandbox: Sandbox = sandbox_application.state.sandbox
-        gate = Gate(sandbox_application, sandbox, house, told.append)
+        gate = FaultGate(sandbox_application, sandbox, house, told.append)
 
         async def to_saleor(request: httpx2.Request) -> httpx2.Response:
             return await serve(saleor_application, request)
@@ -131,13 +131,13 @@ async def open_stage(database_url: str, folder: Path, account: Mapping[str, Any]
         for address, place in ((SALEOR, to_saleor), (GATEWAY, gate.answer), (APP, house.answer)):
             places[httpx2.URL(address).port or 80] = place
         try:
-            desk = await house.start()
+            services = await house.start()
             installed = await saleor.apps.install(MANIFEST)
             assert installed.status == "INSTALLED", installed.message
-            installation = await desk.installations.find(f"{SALEOR}/graphql/")
+            installation = await services.installations.find(f"{SALEOR}/graphql/")
             assert installation is not None
-            opened = await desk.accounts.add(_account(installation.id, point, account or {}))
-            await desk.accounts.map_channel("uah", opened.id)
+            opened = await services.accounts.add(_account(installation.id, point, account or {}))
+            await services.accounts.map_channel("uah", opened.id)
             yield Stage(clock, saleor, sandbox, house, gate, http, point, retries, told)
         finally:
             await house.stop()

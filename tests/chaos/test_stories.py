@@ -14,55 +14,55 @@ from hypothesis.strategies import SearchStrategy
 
 from tests.chaos.always import ALWAYS
 from tests.chaos.chance import granted, stories
+from tests.chaos.environment import Environment, open_environment
 from tests.chaos.story import Story
-from tests.chaos.theatre import Theatre, open_theatre
 
 SHARES, OF_EACH, GRANTED, ON_POSTGRESQL = 5, 100, 60, 40
 
 
 @pytest.fixture(scope="module")
-def theatre() -> Iterator[Theatre]:
+def environment() -> Iterator[Environment]:
     """SQLite, in memory and without its thread: a story goes the same way every time."""
-    with open_theatre() as theatre:
-        yield theatre
+    with open_environment() as environment:
+        yield environment
 
 
 @pytest.fixture
-def big_theatre(new_postgresql: Callable[[], str]) -> Iterator[Theatre]:
-    with open_theatre(new_postgresql()) as theatre:
-        yield theatre
+def big_theatre(new_postgresql: Callable[[], str]) -> Iterator[Environment]:
+    with open_environment(new_postgresql()) as environment:
+        yield environment
 
 
-def tell(theatre: Theatre, number: int, share: int, made_up: SearchStrategy[Story] | None = None) -> None:
+def tell(environment: Environment, number: int, share: int, made_up: SearchStrategy[Story] | None = None) -> None:
     """Make up ``number`` stories and tell them: in CI always the same, and each ``share`` others."""
 
     @settings(max_examples=number, database=None, suppress_health_check=[HealthCheck.too_slow])
     @given(stories() if made_up is None else made_up)  # a strategy has no truth value
     def the_laws_hold(story: Story) -> None:
-        theatre.tell(story)
+        environment.tell(story)
 
     told: Any = seed(share)(the_laws_hold) if os.environ.get("CI") else the_laws_hold
     told()
 
 
 @pytest.mark.parametrize("story", [pytest.param(story, id=name) for name, story in ALWAYS.items()])
-def test_a_story_that_is_always_told(theatre: Theatre, story: Story) -> None:
-    theatre.tell(story)
+def test_a_story_that_is_always_told(environment: Environment, story: Story) -> None:
+    environment.tell(story)
 
 
 @pytest.mark.law
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("share", range(SHARES))
-def test_three_ledgers_tell_one_story(theatre: Theatre, share: int) -> None:
-    tell(theatre, OF_EACH, share)
+def test_three_ledgers_tell_one_story(environment: Environment, share: int) -> None:
+    tell(environment, OF_EACH, share)
 
 
 @pytest.mark.law
 @pytest.mark.timeout(900)
-def test_each_granted_refund_is_paid_out_once(theatre: Theatre) -> None:
-    tell(theatre, GRANTED, SHARES + 1, granted())
+def test_each_granted_refund_is_paid_out_once(environment: Environment) -> None:
+    tell(environment, GRANTED, SHARES + 1, granted())
 
 
 @pytest.mark.timeout(900)
-def test_three_ledgers_tell_one_story_on_postgresql(big_theatre: Theatre) -> None:
+def test_three_ledgers_tell_one_story_on_postgresql(big_theatre: Environment) -> None:
     tell(big_theatre, ON_POSTGRESQL, SHARES)

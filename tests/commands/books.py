@@ -1,14 +1,13 @@
-"""Payments as the ledger keeps them, made without a gateway."""
+"""Payments as the database keeps them, made without a gateway."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from app.gateway.notification import digest, encode
-from app.ledger.inbox import Kept
-from app.ledger.sheets import Sheet
-from app.ledger.tables import (
+from app.db.aggregates import PaymentAggregate
+from app.db.inbox import StoredNotification
+from app.db.tables import (
     EventState,
     Flow,
     Kind,
@@ -18,9 +17,10 @@ from app.ledger.tables import (
     SaleorEvent,
     State,
 )
-from app.payments.desk import Desk
-from app.payments.outcome.references import order_id_of
-from app.payments.said import Said
+from app.gateway.notification import digest, encode
+from app.payments.core.messages import LazyMessage
+from app.payments.core.references import order_id_of
+from app.payments.services import Services
 from tests.commands.conftest import POS_ID, SALEOR
 
 BEGUN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -86,7 +86,7 @@ def event(type_: str = "CHARGE_SUCCESS", state: EventState = EventState.DELIVERE
     return SaleorEvent(**{**usual, **different})
 
 
-def notification(record: dict[str, Any] | None = None, **different: Any) -> Kept:
+def notification(record: dict[str, Any] | None = None, **different: Any) -> StoredNotification:
     """Return a processed notification that the payment succeeded, with what gateways say of shoppers in it."""
     says: dict[str, Any] = {
         "pos_id": POS_ID,
@@ -115,20 +115,22 @@ def notification(record: dict[str, Any] | None = None, **different: Any) -> Kept
         "processed_at": after(seconds=1),
         "next_attempt_at": None,
     }
-    return Kept(**{**usual, **different})
+    return StoredNotification(**{**usual, **different})
 
 
-def sheet(operations: Sequence[Operation] = (), events: Sequence[SaleorEvent] = (), **different: Any) -> Sheet:
-    """Return the sheet of a payment; it was made if nothing else is said."""
-    return Sheet(payment(**different), list(operations) or [operation()], list(events))
+def aggregate(
+    operations: Sequence[Operation] = (), events: Sequence[SaleorEvent] = (), **different: Any
+) -> PaymentAggregate:
+    """Return the aggregate of a payment; it was made if nothing else is said."""
+    return PaymentAggregate(payment(**different), list(operations) or [operation()], list(events))
 
 
 async def a_payment(
-    desk: Desk,
+    services: Services,
     account: MerchantAccount,
     operations: Sequence[Operation] = (),
     events: Sequence[SaleorEvent] = (),
-    notifications: Sequence[Kept] = (),
+    notifications: Sequence[StoredNotification] = (),
     *,
     problem: str | None = None,
     cause: str = "words:1:1",
@@ -136,9 +138,9 @@ async def a_payment(
 ) -> Payment:
     """Keep a payment with all that belongs to it."""
     if problem is not None:
-        different |= {"problem": problem, "problems": {cause: Said(problem).kept()}}
+        different |= {"problem": problem, "problems": {cause: LazyMessage(problem).kept()}}
     row = payment(installation_id=account.installation_id, account_id=account.id, **different)
-    async with desk.database.transaction() as session:
+    async with services.database.transaction() as session:
         session.add(row)
         await session.flush()
         for each in [*(operations or [operation()]), *events]:
@@ -150,9 +152,9 @@ async def a_payment(
     for told in notifications:
         assert told.data is not None
         name = digest(told.data)
-        await desk.inbox.keep(
+        await services.inbox.keep(
             account_id=account.id, digest=name, data=told.data, order_id=row.order_id, now=told.received_at
         )
-        for kept in await desk.inbox.of_order(account.id, row.order_id):
-            await desk.inbox.settle(kept.id, outcome=told.outcome or "", now=told.received_at)
+        for kept in await services.inbox.of_order(account.id, row.order_id):
+            await services.inbox.settle(kept.id, outcome=told.outcome or "", now=told.received_at)
     return row

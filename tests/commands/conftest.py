@@ -1,4 +1,4 @@
-"""An operator at a terminal: commands as they are typed, a ledger that the app has made, a gateway on loopback."""
+"""An operator at a terminal: commands as they are typed, a database that the app has made, a gateway on loopback."""
 
 import asyncio
 import json
@@ -17,10 +17,10 @@ from starlette.routing import Route
 from typer.testing import CliRunner
 
 from app.cli import cli
-from app.ledger.accounts import AccountKeys, NewAccount
-from app.ledger.tables import MerchantAccount
-from app.main import open_desk
-from app.payments.desk import Desk
+from app.db.accounts import AccountKeys, NewAccount
+from app.db.tables import MerchantAccount
+from app.main import open_services
+from app.payments.services import Services
 from app.settings import Settings
 from tests.browsing import serving
 
@@ -44,7 +44,7 @@ NEW_KEYS = {
 
 
 @dataclass(frozen=True)
-class Said:
+class LazyMessage:
     """What a command said, and how it ended."""
 
     status: int
@@ -68,9 +68,9 @@ class Shell:
     """Types commands with the app's settings in the environment, 80 columns wide."""
 
     environment: dict[str, str]
-    everything: list[Said] = field(default_factory=list)
+    everything: list[LazyMessage] = field(default_factory=list)
 
-    async def __call__(self, *words: str, typed: str | None = None, **environment: str) -> Said:
+    async def __call__(self, *words: str, typed: str | None = None, **environment: str) -> LazyMessage:
         mine = {name: None for name in os.environ if name.startswith(("APP_", "GATEWAY_"))}
         result = await asyncio.to_thread(
             CliRunner().invoke,
@@ -80,7 +80,7 @@ class Shell:
             env={**mine, "COLUMNS": "80", "NO_COLOR": "1", **self.environment, **environment},
             catch_exceptions=False,
         )
-        said = Said(result.exit_code, result.stdout, result.stderr)
+        said = LazyMessage(result.exit_code, result.stdout, result.stderr)
         self.everything.append(said)
         return said
 
@@ -120,21 +120,21 @@ def no_secret_is_ever_shown(request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.fixture
-async def desk(settings: Settings) -> AsyncIterator[Desk]:
+async def services(settings: Settings) -> AsyncIterator[Services]:
     """The desk of the running app."""
-    async with open_desk(settings) as desk:
-        yield desk
+    async with open_services(settings) as services:
+        yield services
 
 
-async def row_of(desk: Desk, account_id: str) -> MerchantAccount | None:
-    """Return the account as it stands in the database: the desk itself remembers what it has read for a moment."""
-    async with desk.database.transaction() as session:
+async def row_of(services: Services, account_id: str) -> MerchantAccount | None:
+    """Return the account as it stands in the database: the services itself remembers what it has read for a moment."""
+    async with services.database.transaction() as session:
         return await session.get(MerchantAccount, account_id)
 
 
-async def install(desk: Desk, saleor: str = SALEOR, token: str = "a-token-of-saleor") -> int:  # noqa: S107 - made up
+async def install(services: Services, saleor: str = SALEOR, token: str = "a-token-of-saleor") -> int:  # noqa: S107 - made up
     """Install the app in a Saleor; return the installation's row id."""
-    await desk.installations.save(
+    await services.installations.save(
         saleor_api_url=saleor,
         saleor_domain="shop.example.com",
         schema_version="3.23",
@@ -142,18 +142,18 @@ async def install(desk: Desk, saleor: str = SALEOR, token: str = "a-token-of-sal
         token=token,
         jwks=None,
     )
-    installed = await desk.installations.find(saleor)
+    installed = await services.installations.find(saleor)
     assert installed is not None
     return installed.id
 
 
 @pytest.fixture
-async def installed(desk: Desk) -> int:
+async def installed(services: Services) -> int:
     """The app is installed in one Saleor."""
-    return await install(desk)
+    return await install(services)
 
 
-async def add_account(desk: Desk, installation_id: int, **different: Any) -> MerchantAccount:
+async def add_account(services: Services, installation_id: int, **different: Any) -> MerchantAccount:
     """Add a merchant account past the command line."""
     new: dict[str, Any] = {
         "installation_id": installation_id,
@@ -169,17 +169,17 @@ async def add_account(desk: Desk, installation_id: int, **different: Any) -> Mer
         "currencies": ["UAH"],
         "storefront_origins": [STOREFRONT],
     }
-    return await desk.accounts.add(NewAccount(**{**new, **different}))
+    return await services.accounts.add(NewAccount(**{**new, **different}))
 
 
 @pytest.fixture
-async def account(desk: Desk, installed: int, gateway: "Gateway") -> MerchantAccount:
+async def account(services: Services, installed: int, pos: "PointOfSale") -> MerchantAccount:
     """A merchant account at the gateway on loopback."""
-    return await add_account(desk, installed, base_url=gateway.url)
+    return await add_account(services, installed, base_url=pos.url)
 
 
 @dataclass
-class Gateway:
+class PointOfSale:
     """A gateway that knows one point of sale and no order. ``answer`` is what it answers instead, if set."""
 
     url: str = ""
@@ -204,9 +204,9 @@ class Gateway:
 
 
 @pytest.fixture
-async def gateway() -> AsyncIterator[Gateway]:
-    gateway = Gateway()
+async def pos() -> AsyncIterator[PointOfSale]:
+    pos = PointOfSale()
     path = "/api/v1/pos/{pos_id}/orders/{order_id}"
-    app = Starlette(routes=[Route(path, gateway.order), Route(path + "/{method}", gateway.order)])
-    async with serving(app) as gateway.url:
-        yield gateway
+    app = Starlette(routes=[Route(path, pos.order), Route(path + "/{method}", pos.order)])
+    async with serving(app) as pos.url:
+        yield pos

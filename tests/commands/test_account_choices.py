@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.ledger.tables import MerchantAccount, ProductsForm
-from app.payments.desk import Desk
-from tests.commands.conftest import KEYS, POS_ID, Gateway, Shell, add_account, one_database, row_of
+from app.db.tables import MerchantAccount, ProductsForm
+from app.payments.services import Services
+from tests.commands.conftest import KEYS, POS_ID, PointOfSale, Shell, add_account, one_database, row_of
 
 CHOSEN = (
     "--sector", "gambling", "--mcc", "7995", "--description", "Bet {order}", "--products", "fiscal",
@@ -14,63 +14,67 @@ CHOSEN = (
 )  # fmt: skip
 
 
-async def found(desk: Desk, account_id: str) -> MerchantAccount:
-    row = await row_of(desk, account_id)
+async def found(services: Services, account_id: str) -> MerchantAccount:
+    row = await row_of(services, account_id)
     assert row is not None
     return row
 
 
 async def test_an_account_is_added_with_what_was_chosen(
-    shell: Shell, desk: Desk, installed: int, gateway: Gateway
+    shell: Shell, services: Services, installed: int, pos: PointOfSale
 ) -> None:
     said = await shell(
-        "accounts", "add", "--pos-id", POS_ID, "--base-url", gateway.url, *CHOSEN, "--balances-url", gateway.url,
+        "accounts", "add", "--pos-id", POS_ID, "--base-url", pos.url, *CHOSEN, "--balances-url", pos.url,
         "--json", **KEYS,
     )  # fmt: skip
     assert said.status == 0, said.err
-    row = await found(desk, said.json["id"])
+    row = await found(services, said.json["id"])
     assert (row.sector, row.merchant_mcc, row.description_template) == ("gambling", "7995", "Bet {order}")
     assert (row.products, row.receipt_delivery, row.order_3ds_bypass) == (ProductsForm.FISCAL, "email", "always")
     assert row.cancel_older is False
     assert row.pci_dss_confirmed_at is not None
     assert abs(datetime.now(UTC) - row.pci_dss_confirmed_at) < timedelta(minutes=5)
-    assert (row.balances_url, row.register_url) == (gateway.url, "https://register.example")
+    assert (row.balances_url, row.register_url) == (pos.url, "https://register.example")
 
 
-async def test_an_account_of_a_known_gateway_has_its_addresses(shell: Shell, desk: Desk, installed: int) -> None:
+async def test_an_account_of_a_known_gateway_has_its_addresses(
+    shell: Shell, services: Services, installed: int
+) -> None:
     said = await shell("accounts", "add", "--pos-id", POS_ID, "--gateway", "tranzzo", "--no-check", "--json", **KEYS)
-    row = await found(desk, said.json["id"])
+    row = await found(services, said.json["id"])
     assert (row.base_url, row.balances_url) == ("https://cpay.tranzzo.com", "https://api.tranzzo.com")
     assert row.register_url is None
     assert (said.json["register_url"], said.json["cancel_older"]) == ("https://cpay.tranzzo.com", True)
-    credentials = desk.gateways.credentials(row)
+    credentials = services.gateways.credentials(row)
     assert (credentials.balances_url, credentials.register_url) == (
         "https://api.tranzzo.com",
         "https://cpay.tranzzo.com",
     )
 
 
-async def test_a_new_gateway_brings_its_own_addresses(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
+async def test_a_new_gateway_brings_its_own_addresses(
+    shell: Shell, services: Services, account: MerchantAccount
+) -> None:
     move = ("accounts", "set", "Shop", "--no-check")
     assert (
         await shell(*move, "--gateway", "tranzzo", "--register-url", "https://register.example", **KEYS)
     ).status == 0
-    row = await found(desk, account.id)
+    row = await found(services, account.id)
     assert (row.balances_url, row.register_url) == ("https://api.tranzzo.com", "https://register.example")
 
     assert (await shell(*move, "--base-url", account.base_url, **KEYS)).status == 0
-    row = await found(desk, account.id)
+    row = await found(services, account.id)
     assert (row.balances_url, row.register_url) == (None, None)
 
 
-async def test_an_address_alone_can_be_changed(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
+async def test_an_address_alone_can_be_changed(shell: Shell, services: Services, account: MerchantAccount) -> None:
     change = ("accounts", "set", "Shop", "--balances-url", "https://balances.example/")
     (await shell(*change)).failed("nobody can be asked here", status=2)
     assert (await shell(*change, **KEYS)).status == 0
-    row = await found(desk, account.id)
+    row = await found(services, account.id)
     assert (row.base_url, row.balances_url) == (account.base_url, "https://balances.example")
     assert (await shell("accounts", "set", "Shop", "--balances-url", "")).status == 0
-    assert (await found(desk, account.id)).balances_url is None
+    assert (await found(services, account.id)).balances_url is None
 
 
 async def test_everything_chosen_is_shown(shell: Shell, account: MerchantAccount) -> None:
@@ -97,8 +101,8 @@ async def test_everything_chosen_is_shown(shell: Shell, account: MerchantAccount
     ],
 )  # fmt: skip
 async def test_a_value_that_cannot_be_is_refused_with_the_options_name(
-    shell: Shell, desk: Desk, installed: int, option: str, value: str
+    shell: Shell, services: Services, installed: int, option: str, value: str
 ) -> None:
-    account = await add_account(desk, installed)
+    account = await add_account(services, installed)
     (await shell("accounts", "set", "Shop", option, value)).failed(option, status=2)
-    assert (await found(desk, account.id)).updated_at == account.updated_at
+    assert (await found(services, account.id)).updated_at == account.updated_at

@@ -5,94 +5,98 @@ from decimal import Decimal
 
 import pytest
 
-from app.ledger.sheets import find_by_order
-from app.ledger.tables import Flow, Kind, MerchantAccount, Operation, SplitShare, State
-from app.payments.desk import Desk
+from app.db.aggregates import find_by_order
+from app.db.tables import Flow, Kind, MerchantAccount, Operation, SplitShare, State
+from app.payments.services import Services
 from tests.commands.books import ORDER, a_payment, operation
 from tests.commands.conftest import Shell, add_account, one_database
+from tests.payments.fake_gateway import BROKEN, POS_ID, FakeGateway, open_fake_gateway, payment, refused, said
+from tests.payments.fake_gateway import operation as record
 from tests.payments.split.people import NAMES, POTTER, SMITH, rules
-from tests.payments.till import BROKEN, POS_ID, Till, open_till, payment, refused, said
-from tests.payments.till import operation as record
 
 
 @pytest.fixture
-async def till() -> AsyncIterator[Till]:
-    async with open_till(Till()) as till:
-        yield till
+async def gateway() -> AsyncIterator[FakeGateway]:
+    async with open_fake_gateway(FakeGateway()) as gateway:
+        yield gateway
 
 
 @pytest.fixture
-async def account(desk: Desk, installed: int, till: Till) -> MerchantAccount:
+async def account(services: Services, installed: int, gateway: FakeGateway) -> MerchantAccount:
     """A merchant account at a gateway that says what a test tells it to say."""
-    return await add_account(desk, installed, base_url=till.url, pos_id=POS_ID)
+    return await add_account(services, installed, base_url=gateway.url, pos_id=POS_ID)
 
 
-async def asked_for(desk: Desk) -> list[Operation]:
-    async with desk.database.transaction() as session:
-        sheet = await find_by_order(session, ORDER)
-    assert sheet is not None
-    return sheet.operations[1:]
+async def asked_for(services: Services) -> list[Operation]:
+    async with services.database.transaction() as session:
+        aggregate = await find_by_order(session, ORDER)
+    assert aggregate is not None
+    return aggregate.operations[1:]
 
 
-async def test_a_refund(shell: Shell, desk: Desk, account: MerchantAccount, till: Till) -> None:
-    await a_payment(desk, account)
+async def test_a_refund(shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway) -> None:
+    await a_payment(services, account)
     (await shell("payments", "refund", ORDER)).failed("nobody can be asked here: confirm with --yes", status=2)
-    till.will(said(record("refund", ORDER, "30.00")))
+    gateway.will(said(record("refund", ORDER, "30.00")))
     told = await shell("payments", "refund", ORDER, "--amount", "30", "--yes")
     assert (told.status, told.out) == (0, "Done: refund 30.00 UAH.\n"), told.err
-    till.will(said(record("refund", ORDER, "70.00", "pending")))
+    gateway.will(said(record("refund", ORDER, "70.00", "pending")))
     told = await shell("payments", "refund", ORDER, "--yes", "--json")
     assert told.json["asked"]["amount"] == Decimal("70.00")  # all that was left
     assert told.json["asked"]["state"] == "pending"
     assert told.json["standing"] == "partly refunded, refund under way"
-    assert [each.asked_by_saleor for each in await asked_for(desk)] == [False, False]
+    assert [each.asked_by_saleor for each in await asked_for(services)] == [False, False]
     story = (await shell("payments", "show", ORDER)).out
     assert "asks in the app to refund 30.00 UAH" in " ".join(story.split())
     (await shell("payments", "refund", ORDER, "--yes")).failed("nothing is left to refund")
 
 
 async def test_a_request_that_is_named_is_done_once(
-    shell: Shell, desk: Desk, account: MerchantAccount, till: Till
+    shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway
 ) -> None:
-    await a_payment(desk, account)
-    till.will(said(record("refund", ORDER, "30.00")))
+    await a_payment(services, account)
+    gateway.will(said(record("refund", ORDER, "30.00")))
     command = ("payments", "refund", ORDER, "--amount", "30.00", "--yes", "--request", "ticket-7781")
     assert (await shell(*command)).out == (await shell(*command)).out == "Done: refund 30.00 UAH.\n"
-    assert till.calls == ["refund"]
+    assert gateway.calls == ["refund"]
     (await shell(*command, "--amount", "31.00")).failed("asked for something else")
 
 
-async def test_a_reservation(shell: Shell, desk: Desk, account: MerchantAccount, till: Till) -> None:
-    await a_payment(desk, account, flow=Flow.AUTHORIZATION)
+async def test_a_reservation(shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway) -> None:
+    await a_payment(services, account, flow=Flow.AUTHORIZATION)
     (await shell("payments", "refund", ORDER, "--yes")).failed("nothing is taken yet")
     (await shell("payments", "capture", ORDER, "--amount", "100.01", "--yes")).failed("Charge at most 100.00 UAH")
-    till.will(said(record("capture", ORDER, "60.00")))
+    gateway.will(said(record("capture", ORDER, "60.00")))
     assert "charge 60.00 UAH" in (await shell("payments", "capture", ORDER, "--amount", "60.00", "--yes")).out
     (await shell("payments", "void", ORDER, "--yes")).failed("60.00 UAH has been taken already")
 
 
 @one_database
-async def test_a_reservation_is_released(shell: Shell, desk: Desk, account: MerchantAccount, till: Till) -> None:
-    await a_payment(desk, account, flow=Flow.AUTHORIZATION)
-    till.will(said(record("void", ORDER, "100.00")))
+async def test_a_reservation_is_released(
+    shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway
+) -> None:
+    await a_payment(services, account, flow=Flow.AUTHORIZATION)
+    gateway.will(said(record("void", ORDER, "100.00")))
     assert "release the reservation" in (await shell("payments", "void", ORDER, "--yes")).out
 
 
 @one_database
-async def test_an_unpaid_payment_is_cancelled(shell: Shell, desk: Desk, account: MerchantAccount, till: Till) -> None:
-    await a_payment(desk, account, [operation(state=State.INIT)])
+async def test_an_unpaid_payment_is_cancelled(
+    shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway
+) -> None:
+    await a_payment(services, account, [operation(state=State.INIT)])
     (await shell("payments", "void", ORDER, "--yes")).failed("cancel the payment instead")
-    till.will(said([payment(ORDER, "failure", "100.00", status_code="6007")]))
+    gateway.will(said([payment(ORDER, "failure", "100.00", status_code="6007")]))
     assert (await shell("payments", "cancel", ORDER, "--yes")).out == "Done: cancel the payment.\n"
-    assert [each.kind for each in await asked_for(desk)] == [Kind.CANCEL]
+    assert [each.kind for each in await asked_for(services)] == [Kind.CANCEL]
 
 
 @one_database
 async def test_what_the_gateway_refuses_and_what_nobody_knows(
-    shell: Shell, desk: Desk, account: MerchantAccount, till: Till
+    shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway
 ) -> None:
-    await a_payment(desk, account)
-    till.will(refused("Insufficient balance", "P-400"), BROKEN)
+    await a_payment(services, account)
+    gateway.will(refused("Insufficient balance", "P-400"), BROKEN)
     told = await shell("payments", "refund", ORDER, "--yes")
     assert told.status == 1
     assert "error: it was not done: The gateway refused the request: Insufficient balance" in told.err
@@ -101,22 +105,22 @@ async def test_what_the_gateway_refuses_and_what_nobody_knows(
 
 @one_database
 async def test_shares_are_named_as_the_rules_name_them(
-    shell: Shell, desk: Desk, account: MerchantAccount, till: Till
+    shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway
 ) -> None:
-    await desk.accounts.change(account.id, split_rules=rules(names=NAMES).model_dump(mode="json"))
+    await services.accounts.change(account.id, split_rules=rules(names=NAMES).model_dump(mode="json"))
     create = operation()
-    await a_payment(desk, account, [create])
+    await a_payment(services, account, [create])
     assert create.id is not None
-    async with desk.database.transaction() as session:
+    async with services.database.transaction() as session:
         session.add(SplitShare(operation_id=create.id, sub_merchant_id=POTTER, amount=Decimal("60.00")))
         session.add(SplitShare(operation_id=create.id, sub_merchant_id=SMITH, amount=Decimal("40.00")))
     refund = ("payments", "refund", ORDER, "--yes")
     (await shell(*refund, "--from", "Smith=40.01")).failed("sub-merchant Smith: 40.00 UAH is left")
     (await shell(*refund, "--from", "Smith")).failed("is not like SUB_MERCHANT=AMOUNT", status=2)
-    till.will(said(record("refund", ORDER, "25.00")))
+    gateway.will(said(record("refund", ORDER, "25.00")))
     told = await shell(*refund, "--from", "Smith=15", "--from", f"{POTTER}=10.00")
     assert told.out == "Done: refund 25.00 UAH.\n", told.err
-    assert {each["sub_merchant_id"]: each["amount"] for each in till.heard[-1].body["split"]} == {
+    assert {each["sub_merchant_id"]: each["amount"] for each in gateway.heard[-1].body["split"]} == {
         POTTER: Decimal("10.00"),
         SMITH: Decimal("15.00"),
     }

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from app.payments.desk import Desk
+from app.payments.services import Services
 from tests.commands.conftest import (
     APP,
     KEYS,
     POS_ID,
     SALEOR,
     STOREFRONT,
-    Gateway,
+    PointOfSale,
     Shell,
     add_account,
     install,
@@ -21,44 +21,46 @@ from tests.commands.conftest import (
 ADD = ("accounts", "add", "--pos-id", POS_ID)
 
 
-async def test_an_account_is_added_and_tried_out(shell: Shell, desk: Desk, installed: int, gateway: Gateway) -> None:
-    said = await shell(*ADD, "--base-url", f"{gateway.url}/", "--name", " Main ", "--storefront", STOREFRONT, **KEYS)
+async def test_an_account_is_added_and_tried_out(
+    shell: Shell, services: Services, installed: int, pos: PointOfSale
+) -> None:
+    said = await shell(*ADD, "--base-url", f"{pos.url}/", "--name", " Main ", "--storefront", STOREFRONT, **KEYS)
 
-    (account,) = await desk.accounts.all()
+    (account,) = await services.accounts.all()
     assert said.status == 0, said.err
-    assert gateway.asked == [f"/api/v1/pos/{POS_ID}/orders/0"] * 2  # with these keys, and with others
+    assert pos.asked == [f"/api/v1/pos/{POS_ID}/orders/0"] * 2  # with these keys, and with others
     assert "The gateway takes its keys." in said.out
     assert f"saleor-gateway channels map YOUR-CHANNEL {account.id}" in said.out
     assert "/api/webhooks/gateway/" in said.out
     assert said.err == ""
     assert (account.installation_id, account.name, account.pos_id) == (installed, "Main", POS_ID)
-    assert (account.base_url, account.scheme_word) == (gateway.url, "CPAY")
+    assert (account.base_url, account.scheme_word) == (pos.url, "CPAY")
     assert (account.currencies, account.storefront_origins) == (["UAH"], [STOREFRONT])
     assert (account.order_timeout, account.names_required, account.enabled) == (3600, True, True)
-    keys = desk.accounts.keys(account)
+    keys = services.accounts.keys(account)
     assert [keys.api_key, keys.api_secret, keys.endpoints_key] == list(KEYS.values())
 
 
-async def test_everything_can_be_said_differently(shell: Shell, desk: Desk, gateway: Gateway) -> None:
-    await install(desk)
-    second = await install(desk, "https://other.example.com/graphql/")
-    gateway.scheme_word = "OPAY"
+async def test_everything_can_be_said_differently(shell: Shell, services: Services, pos: PointOfSale) -> None:
+    await install(services)
+    second = await install(services, "https://other.example.com/graphql/")
+    pos.scheme_word = "OPAY"
     said = await shell(
-        *ADD, "--saleor", "https://other.example.com", "--base-url", gateway.url, "--scheme-word", "OPAY",
+        *ADD, "--saleor", "https://other.example.com", "--base-url", pos.url, "--scheme-word", "OPAY",
         "--currency", "uah", "--currency", "EUR", "--currency", "UAH", "--storefront", "HTTPS://Shop.Example.com:443/",
         "--storefront", "http://localhost:3000", "--order-timeout", "900", "--names-optional", "--json", **KEYS,
     )  # fmt: skip
 
-    (account,) = await desk.accounts.all()
+    (account,) = await services.accounts.all()
     assert said.status == 0, said.err
     assert account.installation_id == second
-    assert account.name == gateway.url.removeprefix("http://")
+    assert account.name == pos.url.removeprefix("http://")
     assert said.json | {"created_at": None, "updated_at": None} == {
         "id": account.id,
         "name": account.name,
         "saleor": "https://other.example.com/graphql/",
         "pos_id": POS_ID,
-        "base_url": gateway.url,
+        "base_url": pos.url,
         "scheme_word": "OPAY",
         "test_project": False,
         "currencies": ["UAH", "EUR"],
@@ -74,8 +76,8 @@ async def test_everything_can_be_said_differently(shell: Shell, desk: Desk, gate
         "order_3ds_bypass": "supported",
         "cancel_older": True,
         "pci_dss_confirmed_at": None,
-        "balances_url": gateway.url,
-        "register_url": gateway.url,
+        "balances_url": pos.url,
+        "register_url": pos.url,
         "enabled": True,
         "old_secret_until": None,
         "notification_address": f"{APP}/api/webhooks/gateway/{account.id}",
@@ -85,33 +87,39 @@ async def test_everything_can_be_said_differently(shell: Shell, desk: Desk, gate
     }
 
 
-async def test_a_known_gateway_needs_no_address(shell: Shell, desk: Desk, installed: int) -> None:
+async def test_a_known_gateway_needs_no_address(shell: Shell, services: Services, installed: int) -> None:
     said = await shell(*ADD, "--gateway", "Tranzzo", "--no-check", "--json", **KEYS)
 
-    (account,) = await desk.accounts.all()
+    (account,) = await services.accounts.all()
     assert said.json["check"] is None
     assert (account.name, account.base_url, account.scheme_word) == ("Tranzzo", "https://cpay.tranzzo.com", "CPAY")
 
 
 async def test_an_account_whose_keys_are_refused_stays_and_it_is_said(
-    shell: Shell, desk: Desk, installed: int, gateway: Gateway
+    shell: Shell, services: Services, installed: int, pos: PointOfSale
 ) -> None:
     wrong = KEYS | {"GATEWAY_API_SECRET": "not-it"}
-    said = await shell(*ADD, "--base-url", gateway.url, "--storefront", STOREFRONT, **wrong)
+    said = await shell(*ADD, "--base-url", pos.url, "--storefront", STOREFRONT, **wrong)
 
-    (account,) = await desk.accounts.all()
+    (account,) = await services.accounts.all()
     assert said.status == 1
     assert "refuses these keys [S-404]" in said.err
     assert f"saleor-gateway accounts set {account.id}" in said.out
     assert f"saleor-gateway accounts check {account.id}" in said.out
 
-    again = await shell(*ADD, "--base-url", gateway.url, **KEYS)
+    again = await shell(*ADD, "--base-url", pos.url, **KEYS)
     again.failed(f"has a merchant account '{account.name}' already ({account.id})")
 
 
-async def test_an_app_that_the_gateway_cannot_call_is_warned_of(shell: Shell, installed: int, gateway: Gateway) -> None:
+async def test_an_app_that_the_gateway_cannot_call_is_warned_of(shell: Shell, installed: int, pos: PointOfSale) -> None:
     said = await shell(
-        *ADD, "--base-url", gateway.url, "--storefront", STOREFRONT, APP_BASE_URL="http://shop.example.com:8100", **KEYS
+        *ADD,
+        "--base-url",
+        pos.url,
+        "--storefront",
+        STOREFRONT,
+        APP_BASE_URL="http://shop.example.com:8100",
+        **KEYS,
     )
 
     assert said.status == 0
@@ -119,10 +127,8 @@ async def test_an_app_that_the_gateway_cannot_call_is_warned_of(shell: Shell, in
     assert "APP_BASE_URL" in said.err
 
 
-async def test_a_gateway_beside_the_app_can_call_it(shell: Shell, installed: int, gateway: Gateway) -> None:
-    said = await shell(
-        *ADD, "--base-url", gateway.url, "--storefront", STOREFRONT, **KEYS, APP_BASE_URL="http://app:8100"
-    )
+async def test_a_gateway_beside_the_app_can_call_it(shell: Shell, installed: int, pos: PointOfSale) -> None:
+    said = await shell(*ADD, "--base-url", pos.url, "--storefront", STOREFRONT, **KEYS, APP_BASE_URL="http://app:8100")
     assert (said.status, said.err) == (0, "")
 
 
@@ -150,32 +156,34 @@ async def test_a_gateway_beside_the_app_can_call_it(shell: Shell, installed: int
     ],
 )
 async def test_what_cannot_be_right_is_refused_before_anything_is_kept(
-    shell: Shell, desk: Desk, installed: int, words: tuple[str, ...], complaint: str
+    shell: Shell, services: Services, installed: int, words: tuple[str, ...], complaint: str
 ) -> None:
     said = await shell(*ADD, *words, **KEYS)
 
     said.failed(complaint, status=2)
     assert "pass-word" not in said.err
-    assert await desk.accounts.all() == []
+    assert await services.accounts.all() == []
 
 
 @one_database
-async def test_keys_that_cannot_stand_in_a_header_are_refused_unseen(shell: Shell, desk: Desk, installed: int) -> None:
+async def test_keys_that_cannot_stand_in_a_header_are_refused_unseen(
+    shell: Shell, services: Services, installed: int
+) -> None:
     said = await shell(*ADD, "--gateway", "tranzzo", **KEYS | {"GATEWAY_API_SECRET": "two words"})
 
     said.failed("the API secret is not right: printable ASCII without spaces", status=2)
     assert "two words" not in said.err
-    assert await desk.accounts.all() == []
+    assert await services.accounts.all() == []
 
 
-async def test_somewhere_the_app_must_be_installed_first(shell: Shell, desk: Desk) -> None:
+async def test_somewhere_the_app_must_be_installed_first(shell: Shell, services: Services) -> None:
     said = await shell(*ADD, "--gateway", "tranzzo", **KEYS)
 
     said.failed(f"no Saleor has installed this app yet: install it in the Saleor Dashboard, from {APP}/api/manifest")
 
 
-async def test_of_several_saleors_one_must_be_named(shell: Shell, desk: Desk, installed: int) -> None:
-    await install(desk, "https://other.example.com/graphql/")
+async def test_of_several_saleors_one_must_be_named(shell: Shell, services: Services, installed: int) -> None:
+    await install(services, "https://other.example.com/graphql/")
 
     both = f"{SALEOR}, https://other.example.com/graphql/"
     (await shell(*ADD, "--gateway", "tranzzo", **KEYS)).failed(f"say which with --saleor ({both})")
@@ -183,27 +191,29 @@ async def test_of_several_saleors_one_must_be_named(shell: Shell, desk: Desk, in
     unknown.failed(f"'https://third.example.com/graphql/' has not installed this app; these have: {both}")
 
 
-async def test_two_saleors_may_have_accounts_of_one_name(shell: Shell, desk: Desk, installed: int) -> None:
-    other = await install(desk, "https://other.example.com/graphql/")
-    await add_account(desk, other, name="Tranzzo")
+async def test_two_saleors_may_have_accounts_of_one_name(shell: Shell, services: Services, installed: int) -> None:
+    other = await install(services, "https://other.example.com/graphql/")
+    await add_account(services, other, name="Tranzzo")
 
     said = await shell(*ADD, "--saleor", SALEOR, "--gateway", "tranzzo", "--no-check", **KEYS)
     assert said.status == 0
-    assert [each.name for each in await desk.accounts.all()] == ["Tranzzo", "Tranzzo"]
+    assert [each.name for each in await services.accounts.all()] == ["Tranzzo", "Tranzzo"]
 
 
-async def test_nobody_is_asked_for_secrets_when_something_else_is_in_the_way(shell: Shell, desk: Desk) -> None:
+async def test_nobody_is_asked_for_secrets_when_something_else_is_in_the_way(shell: Shell, services: Services) -> None:
     (await shell(*ADD, "--gateway", "tranzzo")).failed("no Saleor has installed this app yet")
 
 
-async def test_secrets_from_a_file(shell: Shell, desk: Desk, installed: int, gateway: Gateway, tmp_path: Path) -> None:
+async def test_secrets_from_a_file(
+    shell: Shell, services: Services, installed: int, pos: PointOfSale, tmp_path: Path
+) -> None:
     file = tmp_path / "secrets.toml"
     file.write_text("# of the merchant portal\n" + "".join(f'{name} = "{value}"\n' for name, value in KEYS.items()))
     file.chmod(0o640)
     said = await shell(
         *ADD,
         "--base-url",
-        gateway.url,
+        pos.url,
         "--storefront",
         STOREFRONT,
         "--secrets-file",
@@ -213,5 +223,5 @@ async def test_secrets_from_a_file(shell: Shell, desk: Desk, installed: int, gat
 
     assert said.status == 0
     assert said.err == f"warning: others on this machine can read {file}: chmod 600 {file}\n"
-    (account,) = await desk.accounts.all()
-    assert desk.accounts.keys(account).api_key == KEYS["GATEWAY_API_KEY"]
+    (account,) = await services.accounts.all()
+    assert services.accounts.keys(account).api_key == KEYS["GATEWAY_API_KEY"]

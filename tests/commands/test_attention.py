@@ -1,29 +1,29 @@
 """``attention``: what needs a person, in a terminal; and what a person has looked at."""
 
-from app.ledger.tables import MerchantAccount, Payment
-from app.payments.desk import Desk
-from app.payments.outcome.problems import of_words, raise_on
-from app.payments.said import Said
+from app.db.tables import MerchantAccount, Payment
+from app.payments.core.messages import LazyMessage
+from app.payments.core.problems import of_words, raise_on
+from app.payments.services import Services
 from tests.commands.books import ORDER, a_payment, after
 from tests.commands.conftest import SALEOR, Shell, install, one_database
 
 
-async def differs(desk: Desk, account: MerchantAccount) -> None:
+async def differs(services: Services, account: MerchantAccount) -> None:
     """Keep a payment of which the gateway says something else than was asked."""
-    kept = await a_payment(desk, account)
-    async with desk.database.transaction() as session:
-        words = Said("The amount differs.")
+    kept = await a_payment(services, account)
+    async with services.database.transaction() as session:
+        words = LazyMessage("The amount differs.")
         raise_on(await session.get_one(Payment, kept.id), of_words(words, "@x"), words, after(hours=1))
 
 
 async def test_the_exit_status_says_whether_there_is_something(
-    shell: Shell, desk: Desk, account: MerchantAccount
+    shell: Shell, services: Services, account: MerchantAccount
 ) -> None:
     said = await shell("attention")
     assert (said.status, said.out) == (0, "Nothing needs a person.\n")
     assert (await shell("attention", "--json")).json == []
 
-    await differs(desk, account)
+    await differs(services, account)
     said = await shell("attention")
     assert (said.status, said.err) == (1, "")
     assert said.out.startswith("The gateway's word does not agree with what was asked\n")
@@ -37,12 +37,14 @@ async def test_the_exit_status_says_whether_there_is_something(
     assert set(item) >= {"title", "meaning", "remedy", "command", "detail", "more"}
 
     other = "https://other.example.com/graphql/"
-    await install(desk, other)
+    await install(services, other)
     assert (await shell("attention", "--saleor", other)).status == 0
 
 
-async def test_what_a_person_has_looked_at_needs_nobody(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
-    await differs(desk, account)
+async def test_what_a_person_has_looked_at_needs_nobody(
+    shell: Shell, services: Services, account: MerchantAccount
+) -> None:
+    await differs(services, account)
     said = await shell("payments", "looked-at", ORDER)
     assert (said.status, said.out) == (0, "looked at: The amount differs.\n")
     (await shell("payments", "looked-at", ORDER)).failed("no problem that could be marked")
@@ -50,7 +52,9 @@ async def test_what_a_person_has_looked_at_needs_nobody(shell: Shell, desk: Desk
 
 
 @one_database
-async def test_notifications_that_a_person_has_looked_at(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
+async def test_notifications_that_a_person_has_looked_at(
+    shell: Shell, services: Services, account: MerchantAccount
+) -> None:
     assert (await shell("notifications", "looked-at", "unmatched")).out == "looked at: 0\n"
     assert (await shell("notifications", "looked-at", "unreadable", "--json")).json == {"looked_at": 0}
     assert (await shell("notifications", "looked-at", "sealed")).status == 2

@@ -1,11 +1,11 @@
 """``card-keys``: an operator sees and rotates the keys for which storefronts encrypt cards."""
 
 from app.payments.cards.keys import offered_key
-from app.payments.desk import Desk
+from app.payments.services import Services
 from tests.commands.conftest import SALEOR, Shell, install
 
 
-async def test_before_a_key_is_needed_there_is_none(desk: Desk, shell: Shell) -> None:
+async def test_before_a_key_is_needed_there_is_none(services: Services, shell: Shell) -> None:
     said = await shell("card-keys", "list")
     assert said.status == 0
     assert "no card key yet" in said.out
@@ -13,13 +13,13 @@ async def test_before_a_key_is_needed_there_is_none(desk: Desk, shell: Shell) ->
 
 
 async def test_a_rotated_key_is_offered_and_the_old_one_opens_for_a_day(
-    desk: Desk, shell: Shell, installed: int
+    services: Services, shell: Shell, installed: int
 ) -> None:
-    old = await offered_key(desk.card_keys.of(installed), desk.now())
+    old = await offered_key(services.card_keys.of(installed), services.now())
     said = await shell("card-keys", "rotate")
     assert said.status == 0
     assert "one more day" in said.out
-    new = await offered_key(desk.card_keys.of(installed), desk.now())
+    new = await offered_key(services.card_keys.of(installed), services.now())
     assert new.kid in said.out
     listed = (await shell("card-keys", "list", "--json")).json
     assert [(each["kid"], each["state"]) for each in listed] == [(new.kid, "offered"), (old.kid, "opens")]
@@ -28,24 +28,24 @@ async def test_a_rotated_key_is_offered_and_the_old_one_opens_for_a_day(
     assert old.kid in (await shell("card-keys", "list")).out
 
 
-async def test_a_key_that_leaked_is_forgotten_at_once(desk: Desk, shell: Shell, installed: int) -> None:
-    await offered_key(desk.card_keys.of(installed), desk.now())
+async def test_a_key_that_leaked_is_forgotten_at_once(services: Services, shell: Shell, installed: int) -> None:
+    await offered_key(services.card_keys.of(installed), services.now())
     said = await shell("card-keys", "rotate", "--forget-old", "--json")
     listed = (await shell("card-keys", "list", "--json")).json
     assert [each["kid"] for each in listed] == [said.json["kid"]]
 
 
-async def test_nothing_private_is_shown(desk: Desk, shell: Shell, installed: int) -> None:
-    key = await offered_key(desk.card_keys.of(installed), desk.now())
+async def test_nothing_private_is_shown(services: Services, shell: Shell, installed: int) -> None:
+    key = await offered_key(services.card_keys.of(installed), services.now())
     for said in (await shell("card-keys", "list"), await shell("card-keys", "list", "--json")):
         assert key.private_sealed not in said.out
         assert '"d"' not in said.out
 
 
-async def test_each_store_has_keys_of_its_own(desk: Desk, shell: Shell, installed: int) -> None:
-    other = await install(desk, "https://other.example.com/graphql/")
-    first = await offered_key(desk.card_keys.of(installed), desk.now())
-    second = await offered_key(desk.card_keys.of(other), desk.now())
+async def test_each_store_has_keys_of_its_own(services: Services, shell: Shell, installed: int) -> None:
+    other = await install(services, "https://other.example.com/graphql/")
+    first = await offered_key(services.card_keys.of(installed), services.now())
+    second = await offered_key(services.card_keys.of(other), services.now())
     (await shell("card-keys", "rotate", "--forget-old")).failed("several Saleors")
     new = (await shell("card-keys", "rotate", "--forget-old", "--saleor", SALEOR, "--json")).json
     listed = (await shell("card-keys", "list", "--json")).json

@@ -1,21 +1,21 @@
 """``channel`` and ``installation``."""
 
-from app.ledger.presence import note_check
-from app.ledger.tables import MerchantAccount
-from app.payments.desk import Desk
+from app.db.presence import note_check
+from app.db.tables import MerchantAccount
+from app.payments.services import Services
 from app.saleor.testing import ChannelSettings, SaleorSettings, serving
-from tests.commands.conftest import APP, SALEOR, Gateway, Shell, add_account, install, one_database
+from tests.commands.conftest import APP, SALEOR, PointOfSale, Shell, add_account, install, one_database
 from tests.saleor_testing.stub import a_stub
 
 OTHER = "https://other.example.com/graphql/"
 
 
-async def test_a_channel_is_mapped_and_mapped_anew(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
-    other = await add_account(desk, account.installation_id, name="Other")
+async def test_a_channel_is_mapped_and_mapped_anew(shell: Shell, services: Services, account: MerchantAccount) -> None:
+    other = await add_account(services, account.installation_id, name="Other")
     said = await shell("channels", "map", "default-channel", "Shop")
     assert (said.status, said.err) == (0, "")
     assert said.out == f"The money of default-channel ({SALEOR}) goes to 'Shop'.\n"
-    assert await desk.accounts.for_channel(account.installation_id, "default-channel") == account
+    assert await services.accounts.for_channel(account.installation_id, "default-channel") == account
 
     said = await shell("channels", "map", "default-channel", other.id)
     assert said.out == f"The money of default-channel ({SALEOR}) goes to 'Other', instead of 'Shop'.\n"
@@ -28,11 +28,13 @@ async def test_a_channel_is_mapped_and_mapped_anew(shell: Shell, desk: Desk, acc
         "account_enabled": True,
         "instead_of": other.id,
     }
-    assert [route.account_id for route in await desk.accounts.routes()] == [other.id]
+    assert [route.account_id for route in await services.accounts.routes()] == [other.id]
 
 
-async def test_an_account_that_is_switched_off_is_warned_of(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
-    await desk.accounts.change(account.id, enabled=False)
+async def test_an_account_that_is_switched_off_is_warned_of(
+    shell: Shell, services: Services, account: MerchantAccount
+) -> None:
+    await services.accounts.change(account.id, enabled=False)
     said = await shell("channels", "map", "default-channel", account.id)
     assert said.status == 0
     assert f"saleor-gateway accounts set {account.id} --enable" in said.err
@@ -40,7 +42,7 @@ async def test_an_account_that_is_switched_off_is_warned_of(shell: Shell, desk: 
 
 
 @one_database
-async def test_what_cannot_be_mapped(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
+async def test_what_cannot_be_mapped(shell: Shell, services: Services, account: MerchantAccount) -> None:
     (await shell("channels", "map", "Default Channel", "Shop")).failed("is no slug of a channel", status=2)
     (await shell("channels", "map", "default-channel", "Shp")).failed("there is no merchant account 'Shp'")
     assert "no merchant" not in (await shell("channels", "list")).out
@@ -48,12 +50,12 @@ async def test_what_cannot_be_mapped(shell: Shell, desk: Desk, account: Merchant
     assert (await shell("channels", "list", "--json")).json == []
 
 
-async def test_a_channel_is_unmapped(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
-    second = await install(desk, OTHER)
-    twin = await add_account(desk, second, name="Twin")
+async def test_a_channel_is_unmapped(shell: Shell, services: Services, account: MerchantAccount) -> None:
+    second = await install(services, OTHER)
+    twin = await add_account(services, second, name="Twin")
     for one in (account, twin):
-        await desk.accounts.map_channel("default-channel", one.id)
-    await desk.accounts.map_channel("uk", account.id)
+        await services.accounts.map_channel("default-channel", one.id)
+    await services.accounts.map_channel("uk", account.id)
 
     (await shell("channels", "unmap", "fr")).failed("the channel 'fr' has no merchant account")
     (await shell("channels", "unmap", "uk", "--saleor", OTHER)).failed("the channel 'uk' has no merchant account")
@@ -66,13 +68,13 @@ async def test_a_channel_is_unmapped(shell: Shell, desk: Desk, account: Merchant
 
     left = (await shell("channels", "list", "--json")).json
     assert [(each["saleor"], each["channel"]) for each in left] == [(SALEOR, "default-channel")]
-    assert not await desk.accounts.unmap_channel(second, "default-channel")
+    assert not await services.accounts.unmap_channel(second, "default-channel")
 
 
 async def test_installations_are_listed_with_how_far_they_are(
-    shell: Shell, desk: Desk, account: MerchantAccount
+    shell: Shell, services: Services, account: MerchantAccount
 ) -> None:
-    await desk.installations.save_pending(
+    await services.installations.save_pending(
         saleor_api_url=OTHER, saleor_domain="o", schema_version="3.22", token="not-proven"
     )
     said = await shell("installations", "list")
@@ -88,50 +90,50 @@ async def test_installations_are_listed_with_how_far_they_are(
          "dashboard_url": None, "pending": True, "unauthorised_since": None, "accounts": 0},
     ]  # fmt: skip
 
-    await desk.installations.save_pending(
+    await services.installations.save_pending(
         saleor_api_url=SALEOR, saleor_domain="o", schema_version="3.23", token="not-proven"
     )
     assert "installed again:" not in (await shell("installations", "list")).out, "anybody can bring a token"
-    await removed(desk, account.installation_id)
+    await removed(services, account.installation_id)
     assert "installed again:" in (await shell("installations", "list")).out
     assert (await shell("installations", "list", "--json")).json[0]["unauthorised_since"]
 
 
-async def removed(desk: Desk, installation_id: int) -> None:
+async def removed(services: Services, installation_id: int) -> None:
     """Saleor takes the app's token no more."""
-    async with desk.database.transaction() as session:
-        await note_check(session, installation_id, desk.now(), authorised=False)
-    desk.installations.forget()
+    async with services.database.transaction() as session:
+        await note_check(session, installation_id, services.now(), authorised=False)
+    services.installations.forget()
 
 
 async def test_an_app_that_was_removed_in_saleor_is_not_called_installed(
-    shell: Shell, desk: Desk, account: MerchantAccount
+    shell: Shell, services: Services, account: MerchantAccount
 ) -> None:
-    await removed(desk, account.installation_id)
+    await removed(services, account.installation_id)
     assert "removed or switched off" in (await shell("installations", "list")).out
     said = await shell("attention", "--json")
     assert said.status == 1
     assert [each["what"] for each in said.json] == ["unauthorised"]
-    await install(desk)
+    await install(services)
     assert (await shell("attention")).status == 0
 
 
 @one_database
-async def test_before_the_first_installation_the_manifest_is_named(shell: Shell, desk: Desk) -> None:
+async def test_before_the_first_installation_the_manifest_is_named(shell: Shell, services: Services) -> None:
     assert f"{APP}/api/manifest" in (await shell("installations", "list")).out
     assert (await shell("installations", "list", "--json")).json == []
 
 
 @one_database
-async def test_an_operator_says_where_the_dashboard_is(shell: Shell, desk: Desk, installed: int) -> None:
+async def test_an_operator_says_where_the_dashboard_is(shell: Shell, services: Services, installed: int) -> None:
     said = await shell("installations", "set", "--dashboard-url", "https://dashboard.example.com")
     assert said.out == f"The Dashboard of {SALEOR} is at https://dashboard.example.com/.\n"
     assert "https://dashboard.example.com/" in (await shell("installations", "list")).out
-    await install(desk)  # installed once more: what the operator has said stands
+    await install(services)  # installed once more: what the operator has said stands
     listed = (await shell("installations", "list", "--json")).json
     assert [each["dashboard_url"] for each in listed] == ["https://dashboard.example.com/"]
 
-    await install(desk, OTHER)
+    await install(services, OTHER)
     (await shell("installations", "set", "--no-dashboard-url")).failed("say which with --saleor")
     said = await shell("installations", "set", "--saleor", SALEOR, "--no-dashboard-url", "--json")
     assert said.json["dashboard_url"] is None
@@ -143,7 +145,7 @@ async def test_an_operator_says_where_the_dashboard_is(shell: Shell, desk: Desk,
 
 
 @one_database
-async def test_what_channels_lack_is_told_by_their_saleor(shell: Shell, desk: Desk, gateway: Gateway) -> None:
+async def test_what_channels_lack_is_told_by_their_saleor(shell: Shell, services: Services, pos: PointOfSale) -> None:
     listed = (
         ChannelSettings(slug="uah", name="Україна", currency="UAH"),
         ChannelSettings(slug="pl", name="Polska", currency="PLN"),
@@ -151,10 +153,10 @@ async def test_what_channels_lack_is_told_by_their_saleor(shell: Shell, desk: De
     async with serving(SaleorSettings(channels=listed)) as running, a_stub() as stub:
         token = (await running.saleor.install(stub.manifest_url)).token
         assert token is not None
-        installation = await install(desk, running.saleor.api_url, token)
-        account = await add_account(desk, installation, storefront_origins=[])
+        installation = await install(services, running.saleor.api_url, token)
+        account = await add_account(services, installation, storefront_origins=[])
         assert (await shell("channels", "check")).status == 1
-        await desk.accounts.map_channel("uah", account.id)
+        await services.accounts.map_channel("uah", account.id)
 
         said = await shell("channels", "check")
         assert said.status == 0, said.err
@@ -170,10 +172,12 @@ async def test_what_channels_lack_is_told_by_their_saleor(shell: Shell, desk: De
     assert "uah" in said.out
 
 
-async def test_a_saleor_moves_and_everything_follows(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
-    await desk.accounts.map_channel("uk", account.id)
+async def test_a_saleor_moves_and_everything_follows(
+    shell: Shell, services: Services, account: MerchantAccount
+) -> None:
+    await services.accounts.map_channel("uk", account.id)
     (await shell("installations", "move", SALEOR, OTHER)).failed("has not installed this app")
-    await install(desk, OTHER, "the-new-token")
+    await install(services, OTHER, "the-new-token")
     said = await shell("installations", "move", SALEOR, OTHER)
     assert (said.status, said.err) == (0, "")
     assert OTHER in said.out

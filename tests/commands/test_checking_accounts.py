@@ -4,17 +4,17 @@ import httpx2
 import pytest
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 
+from app.db.tables import MerchantAccount
 from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
-from app.gateway.errors import OutcomeUnknown
-from app.ledger.tables import MerchantAccount
+from app.gateway.errors import OutcomeUnknownError
 from app.payments.accounts.check import in_words, try_out
-from app.payments.desk import Desk
-from tests.commands.conftest import KEYS, POS_ID, Gateway, Shell, add_account, one_database
+from app.payments.services import Services
+from tests.commands.conftest import KEYS, POS_ID, PointOfSale, Shell, add_account, one_database
 
 
-async def test_an_account_that_works(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
-    await desk.accounts.map_channel("default-channel", account.id)
+async def test_an_account_that_works(shell: Shell, services: Services, account: MerchantAccount) -> None:
+    await services.accounts.map_channel("default-channel", account.id)
 
     said = await shell("accounts", "check")
     assert (said.status, said.err) == (0, "")
@@ -23,8 +23,8 @@ async def test_an_account_that_works(shell: Shell, desk: Desk, account: Merchant
     assert said.json == [{"account": account.id, "name": "Shop", "ok": True, "wrong": None, "warnings": []}]
 
 
-async def test_what_will_be_missed_is_warned_of(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
-    await desk.accounts.change(account.id, enabled=False, storefront_origins=[])
+async def test_what_will_be_missed_is_warned_of(shell: Shell, services: Services, account: MerchantAccount) -> None:
+    await services.accounts.change(account.id, enabled=False, storefront_origins=[])
     said = await shell("accounts", "check", account.id, "--json", APP_BASE_URL="https://payments.example.com:9443")
 
     assert said.status == 0
@@ -38,11 +38,11 @@ async def test_what_will_be_missed_is_warned_of(shell: Shell, desk: Desk, accoun
 
 
 async def test_one_of_several_that_does_not_work_is_enough_to_fail(
-    shell: Shell, desk: Desk, account: MerchantAccount, gateway: Gateway
+    shell: Shell, services: Services, account: MerchantAccount, pos: PointOfSale
 ) -> None:
-    other = await add_account(desk, account.installation_id, name="Other", base_url="http://127.0.0.1:9")
-    off = await add_account(desk, account.installation_id, name="Old")
-    await desk.accounts.change(off.id, enabled=False)
+    other = await add_account(services, account.installation_id, name="Other", base_url="http://127.0.0.1:9")
+    off = await add_account(services, account.installation_id, name="Old")
+    await services.accounts.change(off.id, enabled=False)
     said = await shell("accounts", "check")
 
     assert said.status == 1
@@ -53,7 +53,7 @@ async def test_one_of_several_that_does_not_work_is_enough_to_fail(
 
 
 @one_database
-async def test_nothing_to_check_is_no_success(shell: Shell, desk: Desk, installed: int) -> None:
+async def test_nothing_to_check_is_no_success(shell: Shell, services: Services, installed: int) -> None:
     (await shell("accounts", "check")).failed("there is no merchant account that is switched on")
     (await shell("accounts", "check", "Shop")).failed(
         "there is no merchant account 'Shop': `saleor-gateway accounts list`"
@@ -95,20 +95,20 @@ async def test_nothing_to_check_is_no_success(shell: Shell, desk: Desk, installe
         ),
     ],
 )
-async def test_each_answer_has_its_words(gateway: Gateway, answer: Response | None, words: str | None) -> None:
-    gateway.answer = answer
+async def test_each_answer_has_its_words(pos: PointOfSale, answer: Response | None, words: str | None) -> None:
+    pos.answer = answer
     async with httpx2.AsyncClient(trust_env=False) as http:
-        wrong = await try_out(GatewayClient(http, _credentials(gateway.url)), gateway.url)
+        wrong = await try_out(GatewayClient(http, _credentials(pos.url)), pos.url)
 
     if words is None:
         assert wrong is None
     else:
         assert words in str(wrong)
-        assert gateway.url.removeprefix("http://") in str(wrong)
+        assert pos.url.removeprefix("http://") in str(wrong)
 
 
 def test_a_silence_has_its_words() -> None:
-    wrong = in_words(OutcomeUnknown("the request left and no answer came back"), "a.example")
+    wrong = in_words(OutcomeUnknownError("the request left and no answer came back"), "a.example")
     assert "gives no answer" in str(wrong)
 
 

@@ -6,30 +6,32 @@ from decimal import Decimal
 import pytest
 from sqlmodel import select
 
+from app.db.tables import EventState, Kind, MerchantAccount, SaleorEvent, State
 from app.gateway.notification import digest, encode
-from app.ledger.tables import EventState, Kind, MerchantAccount, SaleorEvent, State
-from app.payments.desk import Desk
+from app.payments.services import Services
 from tests.commands.books import BEGUN, ORDER, TRANSACTION, a_payment, after, event, operation
-from tests.commands.conftest import POS_ID, Gateway, Shell, one_database
+from tests.commands.conftest import POS_ID, PointOfSale, Shell, one_database
 
-REFUND = {"amount": Decimal("30.00"), "updated_at": BEGUN, "next_look_at": after(minutes=1)}
+REFUND = {"amount": Decimal("30.00"), "updated_at": BEGUN, "next_poll_at": after(minutes=1)}
 
 
-async def a_refund_hangs(desk: Desk, account: MerchantAccount) -> None:
+async def a_refund_hangs(services: Services, account: MerchantAccount) -> None:
     refund = operation(Kind.REFUND, State.UNKNOWN, psp_reference="saleors-name", operation_id="gateways-name", **REFUND)
-    await a_payment(desk, account, [operation(operation_id="payment-1"), refund], [event()], order_number="1042")
+    await a_payment(services, account, [operation(operation_id="payment-1"), refund], [event()], order_number="1042")
 
 
 class TestFinding:
-    async def test_by_any_name(self, shell: Shell, desk: Desk, account: MerchantAccount) -> None:
-        await a_refund_hangs(desk, account)
+    async def test_by_any_name(self, shell: Shell, services: Services, account: MerchantAccount) -> None:
+        await a_refund_hangs(services, account)
         for name in (ORDER, TRANSACTION, "1042", "#1042", "saleors-name", "gateways-name", "payment-1"):
             story = (await shell("payments", "show", name, "--json")).json
             assert story["order_id"] == ORDER, name
 
-    async def test_an_order_with_several_payments(self, shell: Shell, desk: Desk, account: MerchantAccount) -> None:
-        await a_refund_hangs(desk, account)
-        await a_payment(desk, account, order_id="second", transaction_id="2", order_number="1042")
+    async def test_an_order_with_several_payments(
+        self, shell: Shell, services: Services, account: MerchantAccount
+    ) -> None:
+        await a_refund_hangs(services, account)
+        await a_payment(services, account, order_id="second", transaction_id="2", order_number="1042")
         said = await shell("payments", "show", "1042")
         assert ORDER in said.out
         assert "second" in said.out
@@ -40,11 +42,13 @@ class TestFinding:
         ]
         (await shell("payments", "settle", "1042")).failed("several payments are called '1042'")
 
-    async def test_lists_are_narrowed_and_paged(self, shell: Shell, desk: Desk, account: MerchantAccount) -> None:
-        await a_refund_hangs(desk, account)
+    async def test_lists_are_narrowed_and_paged(
+        self, shell: Shell, services: Services, account: MerchantAccount
+    ) -> None:
+        await a_refund_hangs(services, account)
         for number in range(3):
             await a_payment(
-                desk, account, order_id=f"number{number}", transaction_id=f"T{number}", channel="pl",
+                services, account, order_id=f"number{number}", transaction_id=f"T{number}", channel="pl",
                 created_at=after(days=number), updated_at=after(days=number),
             )  # fmt: skip
 
@@ -63,8 +67,8 @@ class TestFinding:
 
 
 class TestSettling:
-    async def test_by_hand(self, shell: Shell, desk: Desk, account: MerchantAccount) -> None:
-        await a_refund_hangs(desk, account)
+    async def test_by_hand(self, shell: Shell, services: Services, account: MerchantAccount) -> None:
+        await a_refund_hangs(services, account)
         settle = ("payments", "settle", "1042", "--as", "success")
         (await shell(*settle)).failed("say with --reason why", status=2)
         reason = ("--reason", "seen in the portal", "--by", "olena")
@@ -91,32 +95,34 @@ class TestSettling:
 
     @one_database
     async def test_by_asking_the_gateway(
-        self, shell: Shell, desk: Desk, account: MerchantAccount, gateway: Gateway
+        self, shell: Shell, services: Services, account: MerchantAccount, pos: PointOfSale
     ) -> None:
-        await a_payment(desk, account, [operation(), operation(Kind.REFUND, State.PENDING, **REFUND)])
+        await a_payment(services, account, [operation(), operation(Kind.REFUND, State.PENDING, **REFUND)])
         said = await shell("payments", "settle", ORDER)
         assert (said.status, said.out) == (0, f"{ORDER}: paid, refund under way\n")
-        assert gateway.asked == [f"/api/v1/pos/{POS_ID}/orders/{ORDER}"]
-        gateway.keys["GATEWAY_API_SECRET"] = "another"
+        assert pos.asked == [f"/api/v1/pos/{POS_ID}/orders/{ORDER}"]
+        pos.keys["GATEWAY_API_SECRET"] = "another"
         said = await shell("payments", "settle", ORDER)
         assert said.status == 1
         assert "error: the gateway could not be asked: Invalid credentials\n" in said.err
 
     @one_database
     async def test_notifications_are_asked_for_again(
-        self, shell: Shell, desk: Desk, account: MerchantAccount, gateway: Gateway
+        self, shell: Shell, services: Services, account: MerchantAccount, pos: PointOfSale
     ) -> None:
-        await a_refund_hangs(desk, account)
+        await a_refund_hangs(services, account)
         said = await shell("payments", "resend", ORDER)
         assert said.status == 0
-        assert gateway.asked == [f"/api/v1/pos/{POS_ID}/orders/{ORDER}/{method}" for method in ("purchase", "refund")]
+        assert pos.asked == [f"/api/v1/pos/{POS_ID}/orders/{ORDER}/{method}" for method in ("purchase", "refund")]
         assert said.out == "purchase: the gateway has no record\nrefund: the gateway has no record\n"
 
 
 class TestEvents:
-    async def test_refused_ones_are_told_again(self, shell: Shell, desk: Desk, account: MerchantAccount) -> None:
+    async def test_refused_ones_are_told_again(
+        self, shell: Shell, services: Services, account: MerchantAccount
+    ) -> None:
         refused = event("CHARGE_SUCCESS", EventState.REFUSED, last_error="INCORRECT_DETAILS", psp_reference="a")
-        await a_payment(desk, account, events=[refused, event("INFO")])
+        await a_payment(services, account, events=[refused, event("INFO")])
         assert "INCORRECT_DETAILS" in (await shell("events", "list")).out
         [only] = (await shell("events", "list", "--refused", "--json")).json
         assert (only["order_id"], only["type"], only["state"]) == (ORDER, "CHARGE_SUCCESS", "refused")
@@ -124,7 +130,7 @@ class TestEvents:
 
         number = str(only["event"])
         assert (await shell("events", "retry", "--all-refused")).out == f"Saleor is told again: {number}\n"
-        async with desk.database.transaction() as session:
+        async with services.database.transaction() as session:
             row = (await session.exec(select(SaleorEvent).where(SaleorEvent.psp_reference == "a"))).one()
         assert (row.state, row.next_attempt_at is not None) == (EventState.WAITING, True)
         assert (await shell("events", "retry", number, "--json")).json == {"again": [int(number)], "left": []}
@@ -135,25 +141,25 @@ class TestEvents:
 
 class TestNotifications:
     @staticmethod
-    async def keep(desk: Desk, account: MerchantAccount, order_id: str) -> None:
+    async def keep(services: Services, account: MerchantAccount, order_id: str) -> None:
         record = {
             "pos_id": POS_ID, "mode": "hosted", "method": "purchase", "amount": Decimal("100.00"), "currency": "UAH",
             "order_id": order_id, "payment_id": "payment-1", "status": "success", "status_code": "1000",
             "cc_mask": "424242******4242", "created_at": "2026-11-21T12:00:00Z",
         }  # fmt: skip
         data = encode(record)
-        await desk.inbox.keep(account_id=account.id, digest=digest(data), data=data, order_id=order_id, now=BEGUN)
+        await services.inbox.keep(account_id=account.id, digest=digest(data), data=data, order_id=order_id, now=BEGUN)
 
     async def test_what_came_before_its_payment_is_replayed(
-        self, shell: Shell, desk: Desk, account: MerchantAccount
+        self, shell: Shell, services: Services, account: MerchantAccount
     ) -> None:
-        await self.keep(desk, account, ORDER)
+        await self.keep(services, account, ORDER)
         assert (await shell("notifications", "replay", "1")).out == "1 of 1: 1: no payment of ours has this order\n"
         assert (await shell("notifications", "list", "--failed")).out == "There is no such notification.\n"
         [only] = (await shell("notifications", "list", "--unmatched", "--json")).json
         assert (only["notification"], only["order_id"]) == (1, ORDER)
 
-        await a_payment(desk, account, [operation(state=State.INIT)])
+        await a_payment(services, account, [operation(state=State.INIT)])
         said = await shell("notifications", "replay", "--unmatched")
         assert said.out == "1 of 1: 1: create success\n"
         assert (await shell("payments", "show", ORDER, "--json")).json["standing"] == "paid"
@@ -165,15 +171,17 @@ class TestNotifications:
 
     @one_database
     async def test_what_no_key_opens_is_told(
-        self, shell: Shell, desk: Desk, account: MerchantAccount, environment: dict[str, str]
+        self, shell: Shell, services: Services, account: MerchantAccount, environment: dict[str, str]
     ) -> None:
-        await a_payment(desk, account, [operation(state=State.INIT)])
-        await self.keep(desk, account, ORDER)
+        await a_payment(services, account, [operation(state=State.INIT)])
+        await self.keep(services, account, ORDER)
         with sqlite3.connect(environment["APP_DATABASE_URL"].removeprefix("sqlite:///")) as database:
             database.execute("UPDATE notification SET data_sealed = 'v1.00000000.AAAA'")
         database.close()
         said = await shell("notifications", "replay", "1")
         assert said.status == 1
         assert "Traceback" not in said.out + said.err
-        assert (await shell("notifications", "list", "--failed", "--json")).json[0]["outcome"] == "SealedNotification"
+        assert (await shell("notifications", "list", "--failed", "--json")).json[0][
+            "outcome"
+        ] == "SealedNotificationError"
         assert "that no key of ours opens" in " ".join((await shell("payments", "show", ORDER)).out.split())

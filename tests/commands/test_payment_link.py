@@ -11,21 +11,24 @@ import pytest
 from app.saleor.testing.ids import key_of
 from tests.commands.conftest import Shell, one_database
 from tests.conftest import Clock
-from tests.dashboard.counter import Counter, open_counter
-from tests.payments.till import Till, open_till
+from tests.dashboard.order_page_stack import OrderPageStack, open_order_page_stack
+from tests.payments.fake_gateway import FakeGateway, open_fake_gateway
 
 
 @pytest.fixture
-async def counter(database_url: str, tmp_path: Path) -> AsyncIterator[Counter]:
+async def stack(database_url: str, tmp_path: Path) -> AsyncIterator[OrderPageStack]:
     """A store at this very hour: a command has no other clock."""
-    async with open_till(Till()) as till, open_counter(database_url, tmp_path, Clock(datetime.now(UTC)), till) as open_:
+    async with (
+        open_fake_gateway(FakeGateway()) as gateway,
+        open_order_page_stack(database_url, tmp_path, Clock(datetime.now(UTC)), gateway) as open_,
+    ):
         yield open_
 
 
 @pytest.fixture
-def environment(counter: Counter) -> dict[str, str]:
+def environment(stack: OrderPageStack) -> dict[str, str]:
     """The settings of the running app."""
-    settings = counter.settings
+    settings = stack.settings
     return {
         "APP_DATABASE_URL": settings.database,
         "APP_DATA_DIR": str(settings.data_dir),
@@ -33,46 +36,46 @@ def environment(counter: Counter) -> dict[str, str]:
     }
 
 
-async def test_a_link_over_what_is_open(shell: Shell, counter: Counter) -> None:
-    order = await counter.order()
-    counter.till.will(counter.till.page())
+async def test_a_link_over_what_is_open(shell: Shell, stack: OrderPageStack) -> None:
+    order = await stack.order()
+    stack.gateway.will(stack.gateway.page())
 
     made = (await shell("payments", "link", order.id, "--json")).json
 
-    (sheet,) = await counter.payments(order)
-    page = f"{counter.url}/pay/{sheet.payment.order_id}"
+    (aggregate,) = await stack.payments(order)
+    page = f"{stack.url}/pay/{aggregate.payment.order_id}"
     assert {name: made[name] for name in ("link", "qr_svg", "qr_png", "checkout_url", "amount", "order_number")} == {
         "link": page,
         "qr_svg": f"{page}.svg",
         "qr_png": f"{page}.png",
-        "checkout_url": sheet.payment.checkout_url,
+        "checkout_url": aggregate.payment.checkout_url,
         "amount": Decimal("569.50"),
         "order_number": order.number,
     }
     again = await shell("payments", "link", quote(order.id, safe=""))
     assert page in "".join(again.out.split())
     assert "569.50 UAH" in again.out
-    assert counter.till.calls == ["payment"]
+    assert stack.gateway.calls == ["payment"]
 
 
 @one_database
-async def test_a_request_that_is_named_makes_one_link(shell: Shell, counter: Counter) -> None:
-    order = await counter.order()
-    counter.till.will(counter.till.page())
+async def test_a_request_that_is_named_makes_one_link(shell: Shell, stack: OrderPageStack) -> None:
+    order = await stack.order()
+    stack.gateway.will(stack.gateway.page())
     command = ("payments", "link", key_of("Order", order.id), "--amount", "100", "--request", "ticket-7781", "--json")
     assert (await shell(*command)).json == (await shell(*command)).json
-    assert (await counter.payments(order))[0].payment.amount == Decimal(100)
-    assert len(await counter.saleor.transactions()) == 1
+    assert (await stack.payments(order))[0].payment.amount == Decimal(100)
+    assert len(await stack.saleor.transactions()) == 1
 
 
 @one_database
-async def test_why_there_is_none(shell: Shell, counter: Counter) -> None:
-    order = await counter.order()
+async def test_why_there_is_none(shell: Shell, stack: OrderPageStack) -> None:
+    order = await stack.order()
     (await shell("payments", "link", order.id, "--amount", "600")).failed("569.50 UAH is left to pay of this order")
     (await shell("payments", "link", order.id, "--amount", "much")).failed("'much' is no amount", status=2)
-    checkout = await counter.saleor.new_checkout()
+    checkout = await stack.saleor.new_checkout()
     for garbage in ("1042", "garbage!", checkout.id):
         (await shell("payments", "link", garbage)).failed("is no order of Saleor", status=2)
     (await shell("payments", "link", key_of("Checkout", checkout.id))).failed("Saleor has no such order.")
-    await counter.pays(await counter.link(order))
+    await stack.pays(await stack.link(order))
     (await shell("payments", "link", order.id)).failed("Nothing of this order is left to pay.")

@@ -3,24 +3,24 @@
 from decimal import Decimal
 from uuid import UUID
 
-from app.ledger.tables import EventState, Kind, MerchantAccount, State
-from app.payments.desk import Desk
+from app.db.tables import EventState, Kind, MerchantAccount, State
+from app.payments.services import Services
 from tests.commands.books import ORDER, TRANSACTION, a_payment, after, event, notification, operation
 from tests.commands.conftest import SALEOR, Shell, one_database
 
 PROBLEM = "The gateway reports 90.00 UAH, but 100.00 UAH was asked."
 
 
-async def a_story(desk: Desk, account: MerchantAccount) -> None:
+async def a_story(services: Services, account: MerchantAccount) -> None:
     """A payment was made; a refund of a part of it is not known yet, and Saleor refused an event."""
     await a_payment(
-        desk,
+        services,
         account,
         [
             operation(message="Successful [1000]"),
             operation(
                 Kind.REFUND, State.UNKNOWN, amount=Decimal("30.00"), created_at=after(minutes=5),
-                updated_at=after(minutes=5), next_look_at=after(minutes=6), message="No answer",
+                updated_at=after(minutes=5), next_poll_at=after(minutes=6), message="No answer",
             ),
         ],
         [event(), event("REFUND_FAILURE", EventState.REFUSED, created_at=after(minutes=5), last_error="INVALID")],
@@ -30,9 +30,9 @@ async def a_story(desk: Desk, account: MerchantAccount) -> None:
     )  # fmt: skip
 
 
-async def test_the_newest_payments_come_first(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
-    await a_story(desk, account)
-    await a_payment(desk, account, [operation(state=State.INIT)], order_id="second", transaction_id="2")
+async def test_the_newest_payments_come_first(shell: Shell, services: Services, account: MerchantAccount) -> None:
+    await a_story(services, account)
+    await a_payment(services, account, [operation(state=State.INIT)], order_id="second", transaction_id="2")
     said = await shell("payments", "list")
 
     assert said.status == 0
@@ -46,10 +46,12 @@ async def test_the_newest_payments_come_first(shell: Shell, desk: Desk, account:
     assert [each["order_id"] for each in (await shell("payments", "list", "--limit", "1", "--json")).json] == ["second"]
 
 
-async def test_those_with_a_problem_can_be_had_alone(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
-    await a_payment(desk, account, [operation(state=State.INIT)], order_id="second", transaction_id="2")
+async def test_those_with_a_problem_can_be_had_alone(
+    shell: Shell, services: Services, account: MerchantAccount
+) -> None:
+    await a_payment(services, account, [operation(state=State.INIT)], order_id="second", transaction_id="2")
     assert (await shell("payments", "list", "--problems")).out == "No payment has a problem.\n"
-    await a_story(desk, account)
+    await a_story(services, account)
 
     (only,) = (await shell("payments", "list", "--problems", "--json")).json
     assert only | {"updated_at": None} == {
@@ -69,8 +71,8 @@ async def test_those_with_a_problem_can_be_had_alone(shell: Shell, desk: Desk, a
     }
 
 
-async def test_a_payment_tells_its_story(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
-    await a_story(desk, account)
+async def test_a_payment_tells_its_story(shell: Shell, services: Services, account: MerchantAccount) -> None:
+    await a_story(services, account)
     said = await shell("payments", "show", ORDER)
 
     assert said.status == 0
@@ -93,8 +95,8 @@ async def test_a_payment_tells_its_story(shell: Shell, desk: Desk, account: Merc
     assert "4242" not in told
 
 
-async def test_a_script_gets_it_all(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
-    await a_story(desk, account)
+async def test_a_script_gets_it_all(shell: Shell, services: Services, account: MerchantAccount) -> None:
+    await a_story(services, account)
     story = (await shell("payments", "show", TRANSACTION, "--json")).json
 
     assert (story["authorized"], story["charged"], story["refunded"]) == (Decimal("0.00"), Decimal("100.00"), 0)
@@ -117,8 +119,10 @@ async def test_a_script_gets_it_all(shell: Shell, desk: Desk, account: MerchantA
 
 
 @one_database
-async def test_a_payment_is_found_by_each_of_its_names(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
-    await a_payment(desk, account)
+async def test_a_payment_is_found_by_each_of_its_names(
+    shell: Shell, services: Services, account: MerchantAccount
+) -> None:
+    await a_payment(services, account)
     for name in (ORDER, ORDER.upper(), str(UUID(ORDER)), TRANSACTION, f" {TRANSACTION} "):
         assert (await shell("payments", "show", name, "--json")).json["order_id"] == ORDER
     assert "Nothing is being waited for." in (await shell("payments", "show", ORDER)).out
@@ -128,16 +132,16 @@ async def test_a_payment_is_found_by_each_of_its_names(shell: Shell, desk: Desk,
 
 
 @one_database
-async def test_where_there_is_no_payment(shell: Shell, desk: Desk) -> None:
+async def test_where_there_is_no_payment(shell: Shell, services: Services) -> None:
     assert (await shell("payments", "list")).out == "There is no payment yet.\n"
     assert (await shell("payments", "list", "--json")).json == []
     (await shell("payments", "list", "--limit", "0")).failed("--limit", status=2)
 
 
-async def test_payments_are_searched_and_narrowed(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
-    digest = desk.emails.kept(account.installation_id, "olena@example.com")
-    await a_payment(desk, account, order_number="1042", email_digest=digest)
-    await a_payment(desk, account, order_id="second", transaction_id="2", amount=Decimal("1234.50"), channel="eur")
+async def test_payments_are_searched_and_narrowed(shell: Shell, services: Services, account: MerchantAccount) -> None:
+    digest = services.emails.kept(account.installation_id, "olena@example.com")
+    await a_payment(services, account, order_number="1042", email_digest=digest)
+    await a_payment(services, account, order_id="second", transaction_id="2", amount=Decimal("1234.50"), channel="eur")
     found: dict[str, list[tuple[str, ...]]] = {
         "second": [("--search", "1 234,50"), ("--search", "second"), ("--channel", "eur"), ("--search", "1234.50 UAH")],
         ORDER: [
@@ -157,15 +161,15 @@ async def test_payments_are_searched_and_narrowed(shell: Shell, desk: Desk, acco
 
 
 @one_database
-async def test_an_address_is_asked_for_and_never_an_argument(shell: Shell, desk: Desk) -> None:
+async def test_an_address_is_asked_for_and_never_an_argument(shell: Shell, services: Services) -> None:
     (await shell("payments", "list", "--search", "a@example.com")).failed("shell's history", status=2)
     (await shell("payments", "list", "--by-email", typed="olena")).failed("no e-mail address", status=2)
     (await shell("payments", "list", "--by-email", "--search", "1042")).failed("either", status=2)
 
 
-async def test_what_is_found_can_be_written_as_csv(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
-    await a_payment(desk, account, order_number="1042")
-    await a_payment(desk, account, order_id="second", transaction_id="2", channel="eur")
+async def test_what_is_found_can_be_written_as_csv(shell: Shell, services: Services, account: MerchantAccount) -> None:
+    await a_payment(services, account, order_number="1042")
+    await a_payment(services, account, order_id="second", transaction_id="2", channel="eur")
     said = await shell("payments", "list", "--csv", "--channel", "eur")
     header, line = said.out.splitlines()
     assert header.startswith("begun,order_number,order_id,")

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from app.ledger.migrate import newest_revision
-from app.ledger.tables import Kind, MerchantAccount, State
-from app.payments.desk import Desk
+from app.db.migrate import newest_revision
+from app.db.tables import Kind, MerchantAccount, State
+from app.payments.services import Services
 from app.settings import Settings
 from tests.commands.books import ORDER, a_payment, operation
-from tests.commands.conftest import KEYS, NEW_KEYS, POS_ID, SALEOR, STOREFRONT, Gateway, one_database
+from tests.commands.conftest import KEYS, NEW_KEYS, POS_ID, SALEOR, STOREFRONT, PointOfSale, one_database
 
 COMMAND = (sys.executable, "-m", "app.cli")
 
@@ -65,9 +65,9 @@ def _read(terminal: int) -> bytes:
 
 @one_database
 async def test_in_a_terminal_secrets_are_asked_for_and_not_shown(
-    environment: dict[str, str], desk: Desk, installed: int, gateway: Gateway
+    environment: dict[str, str], services: Services, installed: int, pos: PointOfSale
 ) -> None:
-    add = ("accounts", "add", "--pos-id", POS_ID, "--base-url", gateway.url, "--storefront", STOREFRONT)
+    add = ("accounts", "add", "--pos-id", POS_ID, "--base-url", pos.url, "--storefront", STOREFRONT)
     key, secret, endpoints = KEYS.values()
     typed = [("API key: ", key), ("API secret: ", f" {secret} "), ("Endpoints key: ", endpoints)]
     status, seen = await asyncio.to_thread(type_in, environment, add, typed)
@@ -75,10 +75,10 @@ async def test_in_a_terminal_secrets_are_asked_for_and_not_shown(
     assert status == 0, seen
     assert "The gateway takes its keys." in seen
     assert not any(value in seen for value in KEYS.values())
-    (account,) = await desk.accounts.all()
-    assert desk.accounts.keys(account).api_secret == secret
+    (account,) = await services.accounts.all()
+    assert services.accounts.keys(account).api_secret == secret
 
-    gateway.keys["GATEWAY_API_SECRET"] = NEW_KEYS["GATEWAY_API_SECRET"]
+    pos.keys["GATEWAY_API_SECRET"] = NEW_KEYS["GATEWAY_API_SECRET"]
     keep = "(Enter keeps the present one): "
     new = NEW_KEYS["GATEWAY_API_SECRET"]
     typed = [(f"New API key {keep}", ""), (f"New API secret {keep}", new), (f"New Endpoints key {keep}", "")]
@@ -86,33 +86,33 @@ async def test_in_a_terminal_secrets_are_asked_for_and_not_shown(
     status, seen = await asyncio.to_thread(type_in, environment, rotate, typed)
     assert status == 0, seen
     assert NEW_KEYS["GATEWAY_API_SECRET"] not in seen
-    (account,) = await desk.accounts.all()
-    keys = desk.accounts.keys(account)
+    (account,) = await services.accounts.all()
+    keys = services.accounts.keys(account)
     assert (keys.api_key, keys.api_secret, keys.endpoints_key) == (key, NEW_KEYS["GATEWAY_API_SECRET"], endpoints)
 
 
 @one_database
 async def test_in_a_terminal_it_is_asked_before_an_account_is_removed(
-    environment: dict[str, str], desk: Desk, account: MerchantAccount
+    environment: dict[str, str], services: Services, account: MerchantAccount
 ) -> None:
     remove = ("accounts", "remove", "Shop")
     question = "Remove the merchant account 'Shop'? [y/N]: "
     status, seen = await asyncio.to_thread(type_in, environment, remove, [(question, "n")])
     assert status == 1
     assert "nothing was done" in seen
-    assert len(await desk.accounts.all()) == 1
+    assert len(await services.accounts.all()) == 1
 
     status, seen = await asyncio.to_thread(type_in, environment, remove, [(question, "y")])
     assert status == 0, seen
-    assert await desk.accounts.all() == []
+    assert await services.accounts.all() == []
 
 
 @one_database
 async def test_in_a_terminal_it_is_asked_before_an_operation_is_settled_by_hand(
-    environment: dict[str, str], desk: Desk, account: MerchantAccount
+    environment: dict[str, str], services: Services, account: MerchantAccount
 ) -> None:
     """Whatever is told to Saleor so cannot be taken back."""
-    await a_payment(desk, account, [operation(), operation(Kind.REFUND, State.PENDING)])
+    await a_payment(services, account, [operation(), operation(Kind.REFUND, State.PENDING)])
     settle = ("payments", "settle", ORDER, "--as", "success", "--reason", "seen in the portal")
     question = f"Settle the refund of 100.00 UAH of order {ORDER} as success, and tell Saleor so? [y/N]: "
     for answer, ends in (("n", (1, "nothing was done")), ("y", (0, "refunded"))):
@@ -144,7 +144,7 @@ async def test_in_the_wrong_folder_nothing_is_made(tmp_path: Path) -> None:
     status, out, err = await run({}, "accounts", "list", folder=folder)
 
     assert (status, out) == (2, "")
-    assert f"there is no database {folder}/data/ledger.sqlite: start the app once" in err
+    assert f"there is no database {folder}/data/payments.sqlite: start the app once" in err
     assert list(folder.iterdir()) == []
 
 
@@ -208,16 +208,16 @@ async def test_a_database_that_is_not_migrated_or_not_there(
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 async def test_while_the_app_writes_a_command_waits(
-    environment: dict[str, str], desk: Desk, account: MerchantAccount
+    environment: dict[str, str], services: Services, account: MerchantAccount
 ) -> None:
-    async with desk.database.transaction() as session:
+    async with services.database.transaction() as session:
         await (await session.connection()).execute(text("SELECT 1"))  # takes SQLite's write lock
         command = asyncio.create_task(run(environment, "channels", "map", "default-channel", account.id))
         done, _ = await asyncio.wait({command}, timeout=3)
         assert not done
     status, _, err = await command
     assert (status, err) == (0, "")
-    assert len(await desk.accounts.routes()) == 1
+    assert len(await services.accounts.routes()) == 1
 
 
 async def test_migrate_makes_what_commands_ask_for(tmp_path: Path) -> None:

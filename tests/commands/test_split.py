@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.ledger.tables import Kind, MerchantAccount, Payment, SplitShare, State
-from app.payments.desk import Desk
+from app.db.tables import Kind, MerchantAccount, Payment, SplitShare, State
+from app.payments.services import Services
 from tests.commands.books import ORDER, a_payment, after, operation
 from tests.commands.conftest import Shell, add_account, one_database, row_of
 from tests.payments.split.people import MARKET, NAMES, POTTER, SMITH, rules
@@ -33,14 +33,14 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-async def kept(desk: Desk, account: MerchantAccount) -> object:
-    row = await row_of(desk, account.id)
+async def kept(services: Services, account: MerchantAccount) -> object:
+    row = await row_of(services, account.id)
     assert row is not None
     return row.split_rules
 
 
 async def test_rules_from_a_file_are_kept_and_shown_by_an_example(
-    shell: Shell, desk: Desk, account: MerchantAccount, file: Path
+    shell: Shell, services: Services, account: MerchantAccount, file: Path
 ) -> None:
     said = await shell("accounts", "split", "Shop", "--split-rules", str(file))
     assert said.status == 0, said.err
@@ -55,7 +55,7 @@ async def test_rules_from_a_file_are_kept_and_shown_by_an_example(
         "a sum, for no line in 23.18 74.04 2.78 100.00",
     ):
         assert words in told, said.out
-    assert await kept(desk, account) == rules(
+    assert await kept(services, account) == rules(
         shipping="lines", names={MARKET: "The market", POTTER: "Potter", SMITH: "Smith"}
     ).model_dump(mode="json")
     shown = (await shell("accounts", "split", "Shop", "--json")).json
@@ -64,7 +64,7 @@ async def test_rules_from_a_file_are_kept_and_shown_by_an_example(
 
 
 async def test_percentages_from_json_are_exact(
-    shell: Shell, desk: Desk, account: MerchantAccount, tmp_path: Path
+    shell: Shell, services: Services, account: MerchantAccount, tmp_path: Path
 ) -> None:
     path = tmp_path / "rules.json"
     path.write_text(json.dumps(PERCENTAGES))
@@ -74,17 +74,17 @@ async def test_percentages_from_json_are_exact(
 
 
 async def test_a_dry_run_changes_nothing_and_splitting_can_be_switched_off(
-    shell: Shell, desk: Desk, account: MerchantAccount, file: Path
+    shell: Shell, services: Services, account: MerchantAccount, file: Path
 ) -> None:
     said = await shell("accounts", "split", "Shop", "--split-rules", str(file), "--dry-run")
     assert "nothing was changed" in said.out
-    assert await kept(desk, account) is None
+    assert await kept(services, account) is None
     assert "are not split" in (await shell("accounts", "split", "Shop")).out
     await shell("accounts", "split", "Shop", "--split-rules", str(file))
     assert "For example" not in (await shell("accounts", "split", "Shop")).out
     assert "For example" in (await shell("accounts", "split", "Shop", "--example")).out
     assert "are not split" in (await shell("accounts", "split", "Shop", "--off")).out
-    assert await kept(desk, account) is None
+    assert await kept(services, account) is None
 
 
 @one_database
@@ -99,34 +99,34 @@ async def test_a_dry_run_changes_nothing_and_splitting_can_be_switched_off(
     ],
 )
 async def test_wrong_rules_are_told_in_a_line_and_not_kept(
-    shell: Shell, desk: Desk, installed: int, tmp_path: Path, *, text: str, words: str
+    shell: Shell, services: Services, installed: int, tmp_path: Path, *, text: str, words: str
 ) -> None:
-    account = await add_account(desk, installed)
+    account = await add_account(services, installed)
     path = tmp_path / "rules"
     path.write_text(text)
     (await shell("accounts", "split", "Shop", "--split-rules", str(path))).failed(words, status=2)
-    assert await kept(desk, account) is None
+    assert await kept(services, account) is None
 
 
 @one_database
-async def test_a_file_that_is_not_there(shell: Shell, desk: Desk, installed: int, tmp_path: Path) -> None:
-    await add_account(desk, installed)
+async def test_a_file_that_is_not_there(shell: Shell, services: Services, installed: int, tmp_path: Path) -> None:
+    await add_account(services, installed)
     missing = str(tmp_path / "none.toml")
     (await shell("accounts", "split", "Shop", "--split-rules", missing)).failed("cannot be read", status=2)
     (await shell("accounts", "split", "Shop", "--split-rules", missing, "--off")).failed("either", status=2)
 
 
-async def a_split_payment(desk: Desk, account: MerchantAccount) -> Payment:
+async def a_split_payment(services: Services, account: MerchantAccount) -> Payment:
     """100.00 of potter and smith; 20.00 of the potter given back, 10.00 refunded in the portal."""
-    await desk.accounts.change(account.id, split_rules=rules(names=NAMES).model_dump(mode="json"))
+    await services.accounts.change(account.id, split_rules=rules(names=NAMES).model_dump(mode="json"))
     refund = operation(Kind.REFUND, amount=Decimal("20.00"), created_at=after(minutes=5), updated_at=after(minutes=5))
     portal = operation(
         Kind.REFUND, amount=Decimal("10.00"), created_at=after(minutes=6), updated_at=after(minutes=6),
         idempotency_key="gateway:portal", asked_by_saleor=False,
     )  # fmt: skip
     create = operation()
-    row = await a_payment(desk, account, [create, refund, portal])
-    async with desk.database.transaction() as session:
+    row = await a_payment(services, account, [create, refund, portal])
+    async with services.database.transaction() as session:
         for each, who, amount in (
             (create, POTTER, "60.00"), (create, SMITH, "40.00"), (refund, POTTER, "20.00"),
         ):  # fmt: skip
@@ -135,8 +135,8 @@ async def a_split_payment(desk: Desk, account: MerchantAccount) -> Payment:
     return row
 
 
-async def test_a_payment_tells_whose_money_it_is(shell: Shell, desk: Desk, account: MerchantAccount) -> None:
-    await a_split_payment(desk, account)
+async def test_a_payment_tells_whose_money_it_is(shell: Shell, services: Services, account: MerchantAccount) -> None:
+    await a_split_payment(services, account)
     said = await shell("payments", "show", ORDER)
     told = " ".join(said.out.split())
     for words in (
@@ -155,9 +155,9 @@ async def test_a_payment_tells_whose_money_it_is(shell: Shell, desk: Desk, accou
 
 
 async def test_staff_choose_from_whom_the_next_refund_is_taken(
-    shell: Shell, desk: Desk, account: MerchantAccount
+    shell: Shell, services: Services, account: MerchantAccount
 ) -> None:
-    await a_split_payment(desk, account)
+    await a_split_payment(services, account)
     said = await shell("payments", "split", ORDER, "--take", "Potter=5", "--take", f"{SMITH}=15.50")
     assert said.status == 0, said.err
     assert "The next refund must be of 20.50 UAH" in said.out
@@ -168,14 +168,14 @@ async def test_staff_choose_from_whom_the_next_refund_is_taken(
 
 
 @one_database
-async def test_what_cannot_be_chosen(shell: Shell, desk: Desk, installed: int) -> None:
-    account = await add_account(desk, installed)
-    await a_split_payment(desk, account)
+async def test_what_cannot_be_chosen(shell: Shell, services: Services, installed: int) -> None:
+    account = await add_account(services, installed)
+    await a_split_payment(services, account)
     (await shell("payments", "split", ORDER, "--take", "Potter=40.01")).failed("40.00 UAH is left")
     (await shell("payments", "split", ORDER, "--take", "Potter")).failed("SUB_MERCHANT=AMOUNT", status=2)
     (await shell("payments", "split", ORDER, "--take", "Potter=NaN")).failed("SUB_MERCHANT=AMOUNT", status=2)
     twice = ("--take", "Potter=1", "--take", f"{POTTER}=2")
     (await shell("payments", "split", ORDER, *twice)).failed("SUB_MERCHANT=AMOUNT", status=2)
     (await shell("payments", "split", ORDER, "--take", "Potter=1", "--clear")).failed("either", status=2)
-    await a_payment(desk, account, [operation(state=State.INIT)], order_id="whole", transaction_id="2")
+    await a_payment(services, account, [operation(state=State.INIT)], order_id="whole", transaction_id="2")
     (await shell("payments", "split", "whole")).failed("not split among sub-merchants")

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from app.cli import cli
 from app.commands.deferred import Deferred
 from app.commands.terminal import plain
-from app.ledger.tables import Kind, MerchantAccount, State
-from app.payments.desk import Desk
+from app.db.tables import Kind, MerchantAccount, State
+from app.payments.services import Services
 from tests.commands.books import ORDER, a_payment, event, notification, operation
 from tests.commands.conftest import Shell, add_account, install, one_database
 
@@ -30,17 +30,17 @@ TRICK = "\x1b]0;owned\x07\x1b[2J[red]\u202eevil\nsecond line :smile:"
 )
 @one_database
 async def test_what_is_long_or_meant_badly_stays_within_the_terminal(
-    shell: Shell, desk: Desk, account: MerchantAccount, words: tuple[str, ...]
+    shell: Shell, services: Services, account: MerchantAccount, words: tuple[str, ...]
 ) -> None:
     other = await add_account(
-        desk, await install(desk, LONG), name=("An account with a name of which staff are very proud " * 2)[:100],
+        services, await install(services, LONG), name=("A name of which its staff are very proud " * 2)[:100],
         base_url="https://gateway-with-a-long-name.with-a-long-domain.example.com", currencies=["UAH", "EUR", "USD"],
     )  # fmt: skip
-    await desk.accounts.map_channel("a-channel-with-a-slug-that-is-too-long-for-any-table-of-this-size", other.id)
-    await desk.accounts.change(other.id, enabled=False)
-    await desk.accounts.map_channel("default-channel", account.id)
+    await services.accounts.map_channel("a-channel-with-a-slug-that-is-too-long-for-any-table-of-this-size", other.id)
+    await services.accounts.change(other.id, enabled=False)
+    await services.accounts.map_channel("default-channel", account.id)
     await a_payment(
-        desk, account, [operation(message=TRICK * 5), operation(Kind.REFUND, State.FAILURE, message=TRICK)],
+        services, account, [operation(message=TRICK * 5), operation(Kind.REFUND, State.FAILURE, message=TRICK)],
         [event(message=TRICK)], [notification({"status_description": TRICK})], problem=TRICK, order_number="1" * 60,
     )  # fmt: skip
     said = await shell(*words)
@@ -64,7 +64,7 @@ def test_text_from_outside_is_one_line_of_letters(text: str) -> None:
 
 
 @one_database
-async def test_what_is_wrong_with_arguments_is_one_line(shell: Shell, desk: Desk) -> None:
+async def test_what_is_wrong_with_arguments_is_one_line(shell: Shell, services: Services) -> None:
     (await shell("accounts", "add")).failed("Missing option '--pos-id'.", status=2)
     (await shell("accounts", "sett")).failed("No such command 'sett'. Did you mean 'set'?", status=2)
     (await shell("account")).failed("No such command 'account'.", status=2)
@@ -74,7 +74,7 @@ async def test_what_is_wrong_with_arguments_is_one_line(shell: Shell, desk: Desk
 
 
 @one_database
-async def test_a_group_alone_shows_what_it_can(shell: Shell, desk: Desk) -> None:
+async def test_a_group_alone_shows_what_it_can(shell: Shell, services: Services) -> None:
     for group in ((), ("accounts",), ("channels",), ("installations",), ("payments",)):
         said = await shell(*group)
         assert (said.status, said.err) == (2, "")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import make_url
 
-from app.ledger.migrate import newest_revision
+from app.db.migrate import newest_revision
 from tests.commands.test_processes import run
 
 PASSWORD = "pass-word-of-mine"
@@ -169,7 +169,7 @@ async def test_all_that_is_wrong_with_settings_is_said_at_once(tmp_path: Path) -
 
 async def test_settings_may_be_written_in_any_case(tmp_path: Path) -> None:
     assert (await run({"app_data_dir": str(tmp_path / "data")}, "migrate"))[0] == 0
-    assert (tmp_path / "data" / "ledger.sqlite").exists()
+    assert (tmp_path / "data" / "payments.sqlite").exists()
 
 
 async def test_migrate_says_what_it_did(tmp_path: Path) -> None:

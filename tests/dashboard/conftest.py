@@ -4,24 +4,24 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Clock
-from tests.dashboard.counter import Counter, open_counter
-from tests.dashboard.office import Office, open_office
-from tests.payments.doors import paid, shop, till
+from tests.dashboard.dashboard_app import StaffClient, open_staff_client
+from tests.dashboard.order_page_stack import OrderPageStack, open_order_page_stack
+from tests.payments.doors import gateway, paid, shop
+from tests.payments.fake_gateway import FakeGateway
 from tests.payments.shop import Shop
-from tests.payments.till import Till
 
-__all__ = ["office", "paid", "shop", "till"]
+__all__ = ["gateway", "paid", "shop", "staff_client"]
 
 
 @pytest.fixture
-async def office(shop: Shop) -> AsyncIterator[Office]:
+async def staff_client(shop: Shop) -> AsyncIterator[StaffClient]:
     """The office of a shop that is set up, and has sold nothing yet."""
-    async with open_office(shop) as office:
-        yield office
+    async with open_staff_client(shop) as staff_client:
+        yield staff_client
 
 
 @pytest.fixture
-async def counter(database_url: str, tmp_path: Path, clock: Clock, till: Till) -> AsyncIterator[Counter]:
+async def stack(database_url: str, tmp_path: Path, clock: Clock, gateway: FakeGateway) -> AsyncIterator[OrderPageStack]:
     """The counter of a store: staff on an order's page, a Saleor and the app on real ports."""
-    async with open_counter(database_url, tmp_path, clock, till) as counter:
-        yield counter
+    async with open_order_page_stack(database_url, tmp_path, clock, gateway) as stack:
+        yield stack

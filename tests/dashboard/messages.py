@@ -10,8 +10,8 @@ from app.gateway.statuses import TABLE, Status, explain
 from app.payments.accounts.channels import Missing
 from app.payments.accounts.check import Lack, Trouble
 from app.payments.accounts.options import OPTIONS
-from app.payments.attention.words import WORDS
-from app.payments.show.standing import Standing
+from app.payments.alerts.words import WORDS
+from app.payments.staff.status import Standing
 from app.validation import SENTENCES
 
 _APP = Path(app.__file__).parent
@@ -20,9 +20,12 @@ _SAYING = ("payments", "worker")  # rooms whose sentences reach the pages
 
 def messages() -> set[str]:
     """Return all messages in English."""
-    found = {*extracted("jinja2", TEMPLATES, "*.html", "_"), *extracted("python", _APP / "dashboard", "*.py", "marked")}
+    found = {
+        *extracted("jinja2", TEMPLATES, "*.html", "_"),
+        *extracted("python", _APP / "dashboard", "*.py", "gettext_noop"),
+    }
     for room in _SAYING:
-        for keyword in ("Said", "marked"):
+        for keyword in ("LazyMessage", "gettext_noop"):
             found.update(extracted("python", _APP / room, "*.py", keyword))
     codes = {*TABLE.values(), *(explain(status, None) for status in Status)}
     of_attention = [words for each in WORDS.values() for words in (each.title, each.meaning, each.remedy)]

@@ -3,15 +3,15 @@
 import pytest
 from playwright.async_api import expect
 
-from app.ledger.tables import Payment
-from app.payments.attention.items import PATIENCE
-from app.payments.learn.notify import receive
-from app.payments.outcome.problems import of_words, raise_on
-from app.payments.said import Said
+from app.db.tables import Payment
+from app.payments.alerts.items import PATIENCE
+from app.payments.core.messages import LazyMessage
+from app.payments.core.problems import of_words, raise_on
+from app.payments.sync.notifications import receive
 from app.saleor.testing.vocabulary import EventType
 from tests.commands.conftest import one_database
+from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.framing import Complaints, dashboard_of, heard, sign_in
-from tests.dashboard.office import Office
 from tests.payments.attention_scenes import (
     another_amount_is_paid,
     keys_are_refused,
@@ -22,106 +22,108 @@ from tests.payments.attention_scenes import (
     somebody_settles_it,
     whats,
 )
-from tests.payments.till import payment
+from tests.payments.fake_gateway import payment
 
 BUTTON = "Mark as looked at"
 
 
-async def differ(office: Office, count: int) -> None:
+async def differ(staff_client: StaffClient, count: int) -> None:
     """Let the gateway contradict what was asked of so many payments, one a minute."""
     for number in range(1, count + 1):
-        kept = await office.payment(number)
-        async with office.desk.database.transaction() as session:
+        kept = await staff_client.payment(number)
+        async with staff_client.services.database.transaction() as session:
             row = await session.get_one(Payment, kept.id)
-            words = Said(f"The amount of {number} differs.")
-            raise_on(row, of_words(words, "@x"), words, office.shop.clock.forward(minutes=1))
+            words = LazyMessage(f"The amount of {number} differs.")
+            raise_on(row, of_words(words, "@x"), words, staff_client.shop.clock.forward(minutes=1))
 
 
 @one_database
-async def test_when_nothing_is_wrong_the_page_says_so(office: Office) -> None:
-    page = (await office.see("/attention")).text
+async def test_when_nothing_is_wrong_the_page_says_so(staff_client: StaffClient) -> None:
+    page = (await staff_client.see("/attention")).text
     assert "Nothing needs you." in page
     assert 'class="count"' not in page
 
 
-async def test_a_payment_that_does_not_agree_is_looked_up_and_looked_at(office: Office) -> None:
-    shop = office.shop
+async def test_a_payment_that_does_not_agree_is_looked_up_and_looked_at(staff_client: StaffClient) -> None:
+    shop = staff_client.shop
     await another_amount_is_paid(shop)
-    page = (await office.see("/attention")).text
+    page = (await staff_client.see("/attention")).text
     assert "word does not agree with what was asked" in page
     assert "569.49\N{NO-BREAK SPACE}UAH, but 569.50\N{NO-BREAK SPACE}UAH was asked" in page
     assert f'href="/payments/{shop.order_id}"' in page
     assert '<span class="count">1</span>' in page
-    looks = shop.till.looks
-    answer = await office.do(f"/attention/payments/{shop.order_id}/look")
+    polls = shop.gateway.polls
+    answer = await staff_client.do(f"/attention/payments/{shop.order_id}/look")
     assert "The gateway was asked." in answer.text
-    assert shop.till.looks == looks + 1
-    answer = await office.do(f"/attention/payments/{shop.order_id}/looked-at")
+    assert shop.gateway.polls == polls + 1
+    answer = await staff_client.do(f"/attention/payments/{shop.order_id}/looked-at")
     assert "It stays here: its outcome is still open." in answer.text
     await somebody_settles_it(shop, "569.49")
     await shop.notify(payment(shop.order_id, "failure"))
     await shop.work()
-    answer = await office.do(f"/attention/payments/{shop.order_id}/looked-at")
+    answer = await staff_client.do(f"/attention/payments/{shop.order_id}/looked-at")
     assert "It is marked as looked at." in answer.text
     assert "Nothing needs you." in answer.text
-    answer = await office.do(f"/attention/payments/{shop.order_id}/looked-at")
+    answer = await staff_client.do(f"/attention/payments/{shop.order_id}/looked-at")
     assert "Nothing was marked" in answer.text
 
 
-async def test_what_saleor_has_refused_is_told_again(office: Office) -> None:
-    shop = office.shop
+async def test_what_saleor_has_refused_is_told_again(staff_client: StaffClient) -> None:
+    shop = staff_client.shop
     await saleor_refuses(shop)
-    assert "Tell Saleor all of it again" in (await office.see("/attention")).text
-    assert "Saleor is told again." in (await office.do(f"/attention/payments/{shop.order_id}/tell-refused")).text
+    assert "Tell Saleor all of it again" in (await staff_client.see("/attention")).text
+    assert "Saleor is told again." in (await staff_client.do(f"/attention/payments/{shop.order_id}/tell-refused")).text
     await shop.work()
     assert EventType.CHARGE_SUCCESS in {each.type for each in shop.transaction.events}
     assert await whats(shop) == []
-    assert "There is nothing that Saleor could be told again." in (await office.do("/attention/tell-refused")).text
+    assert (
+        "There is nothing that Saleor could be told again." in (await staff_client.do("/attention/tell-refused")).text
+    )
 
 
 @one_database
-async def test_all_that_waits_is_told_at_once_when_saleor_is_back(office: Office) -> None:
-    shop = office.shop
+async def test_all_that_waits_is_told_at_once_when_saleor_is_back(staff_client: StaffClient) -> None:
+    shop = staff_client.shop
     await saleor_is_away(shop)
     shop.clock.now += PATIENCE
-    page = (await office.see("/attention")).text
+    page = (await staff_client.see("/attention")).text
     assert "Saleor does not take what it must be told" in page
     assert "nobody answers" in page
-    shop.books.troubles.clear()
-    assert "Saleor is told again." in (await office.do("/attention/tell-waiting")).text
+    shop.saleor.troubles.clear()
+    assert "Saleor is told again." in (await staff_client.do("/attention/tell-waiting")).text
     await shop.work()
-    assert "Nothing needs you." in (await office.see("/attention")).text
+    assert "Nothing needs you." in (await staff_client.see("/attention")).text
 
 
 @one_database
-async def test_notifications_are_looked_at_together(office: Office) -> None:
-    await notified_of(office.shop)
-    await receive(office.desk, office.shop.account.id, nonsense())
-    page = (await office.see("/attention")).text
+async def test_notifications_are_looked_at_together(staff_client: StaffClient) -> None:
+    await notified_of(staff_client.shop)
+    await receive(staff_client.services, staff_client.shop.account.id, nonsense())
+    page = (await staff_client.see("/attention")).text
     assert f"order at the gateway {'f' * 32}" in page
     assert '<span class="count">2</span>' in page
-    assert "It is marked" in (await office.do("/attention/unmatched/looked-at")).text
-    assert "Nothing needs you." in (await office.do("/attention/unreadable/looked-at")).text
+    assert "It is marked" in (await staff_client.do("/attention/unmatched/looked-at")).text
+    assert "Nothing needs you." in (await staff_client.do("/attention/unreadable/looked-at")).text
 
 
 @one_database
-async def test_refused_keys_are_told_of_the_account(office: Office) -> None:
-    await keys_are_refused(office.shop)
-    page = (await office.see("/attention")).text
+async def test_refused_keys_are_told_of_the_account(staff_client: StaffClient) -> None:
+    await keys_are_refused(staff_client.shop)
+    page = (await staff_client.see("/attention")).text
     assert "Merchant account Main" in page
-    assert f"saleor-gateway accounts set {office.shop.account.id} --rotate-secrets" in page
+    assert f"saleor-gateway accounts set {staff_client.shop.account.id} --rotate-secrets" in page
     assert BUTTON not in page
 
 
-async def test_many_are_shown_page_by_page(office: Office) -> None:
-    await differ(office, 60)
-    first = (await office.see("/attention")).text
+async def test_many_are_shown_page_by_page(staff_client: StaffClient) -> None:
+    await differ(staff_client, 60)
+    first = (await staff_client.see("/attention")).text
     assert first.count(BUTTON) == 5
     assert '<span class="badge">60</span>' in first
     assert "The amount of 60 differs." in first
     path, seen = "/attention?what=mismatch", []
     for most in (25, 25, 10):
-        page = (await office.see(path)).text
+        page = (await staff_client.see(path)).text
         assert page.count(BUTTON) == most
         seen += [int(each.split(" differs")[0]) for each in page.split("The amount of ")[1:]]
         path = page.partition('href="/attention?what=mismatch&amp;')[2].partition('"')[0]
@@ -132,35 +134,35 @@ async def test_many_are_shown_page_by_page(office: Office) -> None:
 
 @one_database
 @pytest.mark.parametrize("after", ["", "x", "20261121-1", "99999999999999999999-1", "20261121120000000000-" + "9" * 30])
-async def test_an_address_that_nobody_has_made_shows_the_beginning(office: Office, after: str) -> None:
-    await differ(office, 2)
-    page = (await office.see(f"/attention?what=mismatch&after={after}")).text
+async def test_an_address_that_nobody_has_made_shows_the_beginning(staff_client: StaffClient, after: str) -> None:
+    await differ(staff_client, 2)
+    page = (await staff_client.see(f"/attention?what=mismatch&after={after}")).text
     assert page.count(BUTTON) == 2
-    assert (await office.see("/attention?what=nonsense")).text.count(BUTTON) == 2
+    assert (await staff_client.see("/attention?what=nonsense")).text.count(BUTTON) == 2
 
 
 @one_database
-async def test_it_is_all_said_in_ukrainian(office: Office) -> None:
-    await notified_of(office.shop)
-    page = (await office.see("/attention", **{"Accept-Language": "uk"})).text
+async def test_it_is_all_said_in_ukrainian(staff_client: StaffClient) -> None:
+    await notified_of(staff_client.shop)
+    page = (await staff_client.see("/attention", **{"Accept-Language": "uk"})).text
     assert "Потребує уваги" in page
     assert "Шлюз повідомляє про замовлення, яких цей застосунок не створював" in page
 
 
 @one_database
-async def test_nothing_from_outside_becomes_a_part_of_the_page(office: Office) -> None:
-    await notified_of(office.shop, order_id="<script>alert(1)</script>")
-    page = (await office.see("/attention")).text
+async def test_nothing_from_outside_becomes_a_part_of_the_page(staff_client: StaffClient) -> None:
+    await notified_of(staff_client.shop, order_id="<script>alert(1)</script>")
+    page = (await staff_client.see("/attention")).text
     assert "<script>" not in page
 
 
 @pytest.mark.browser
 @one_database
-async def test_from_the_way_there_to_nothing_left(office: Office) -> None:
+async def test_from_the_way_there_to_nothing_left(staff_client: StaffClient) -> None:
     complaints = Complaints()
-    await differ(office, 2)
-    async with dashboard_of(office.app, "/payments", complaints=complaints) as (page, frame):
-        await sign_in(page, office.token())
+    await differ(staff_client, 2)
+    async with dashboard_of(staff_client.app, "/payments", complaints=complaints) as (page, frame):
+        await sign_in(page, staff_client.token())
         await expect(frame.get_by_role("navigation", name="Places")).to_contain_text("What needs you 2")
         await frame.get_by_role("link", name="What needs you").click()
         await expect(frame.get_by_role("heading", level=1)).to_be_focused()

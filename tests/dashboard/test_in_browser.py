@@ -12,8 +12,8 @@ from app.dashboard.router import create_dashboard_router
 from app.payments.split.choice import chosen_in
 from app.static import static_files
 from tests.commands.conftest import one_database
+from tests.dashboard.dashboard_app import StaffClient, open_staff_client
 from tests.dashboard.framing import Complaints, below, dashboard_of, heard, heard_again, sign_in
-from tests.dashboard.office import Office, open_office
 from tests.payments.shop import Shop
 from tests.payments.split.market import becomes_a_market, bought
 from tests.payments.split.people import POTTER, SMITH
@@ -29,17 +29,17 @@ async def unfold(frame: FrameLocator, words: str) -> Locator:
 
 
 @pytest.fixture
-async def market(office: Office) -> Office:
+async def market(staff_client: StaffClient) -> StaffClient:
     """A marketplace whose shopper has paid 569.50, and some other payments."""
-    await becomes_a_market(office.shop)
-    await office.payment(1)
-    await office.payment(2, problem="Somebody must look at this one.")
-    await office.shop.paid(sourceObject=bought())
-    return office
+    await becomes_a_market(staff_client.shop)
+    await staff_client.payment(1)
+    await staff_client.payment(2, problem="Somebody must look at this one.")
+    await staff_client.shop.paid(sourceObject=bought())
+    return staff_client
 
 
 @one_database
-async def test_from_the_list_to_a_choice_that_is_kept_while_tokens_come_and_go(market: Office) -> None:
+async def test_from_the_list_to_a_choice_that_is_kept_while_tokens_come_and_go(market: StaffClient) -> None:
     complaints, order_id = Complaints(), market.shop.order_id
     async with dashboard_of(market.app, complaints=complaints) as (page, frame):
         await sign_in(page, market.token())
@@ -68,11 +68,11 @@ async def test_from_the_list_to_a_choice_that_is_kept_while_tokens_come_and_go(m
         await expect(frame.get_by_role("status")).to_be_focused()
         await expect(frame.get_by_text("the next refund of exactly 50.50")).to_be_visible()
         assert complaints == []
-    assert chosen_in(await market.shop.sheet()) == {POTTER: Decimal("40.00"), SMITH: Decimal("10.50")}
+    assert chosen_in(await market.shop.aggregate()) == {POTTER: Decimal("40.00"), SMITH: Decimal("10.50")}
 
 
 @one_database
-async def test_a_form_is_sent_again_when_the_token_was_over(market: Office) -> None:
+async def test_a_form_is_sent_again_when_the_token_was_over(market: StaffClient) -> None:
     complaints, path = Complaints(), f"/payments/{market.shop.order_id}"
     async with dashboard_of(market.app, path, complaints=complaints) as (page, frame):
         await sign_in(page, market.token())
@@ -82,16 +82,16 @@ async def test_a_form_is_sent_again_when_the_token_was_over(market: Office) -> N
         market.shop.clock.forward(hours=1)
         await frame.get_by_role("button", name="Choose so").click()
         await heard_again(page, "notifyReady", 2)
-        assert chosen_in(await market.shop.sheet()) is None
+        assert chosen_in(await market.shop.aggregate()) is None
         await page.evaluate("token => refresh(token)", market.token())
         await expect(frame.get_by_role("status")).to_be_visible()
         assert [each for each in complaints if "401" not in each] == []
         assert len(complaints) == 1  # the browser's own word about the refusal
-    assert chosen_in(await market.shop.sheet()) == {POTTER: Decimal("40.00")}
+    assert chosen_in(await market.shop.aggregate()) == {POTTER: Decimal("40.00")}
 
 
 @one_database
-async def test_what_is_refused_is_said_and_nothing_typed_is_lost(market: Office) -> None:
+async def test_what_is_refused_is_said_and_nothing_typed_is_lost(market: StaffClient) -> None:
     async with dashboard_of(market.app, f"/payments/{market.shop.order_id}") as (page, frame):
         await sign_in(page, market.token())
         choice = await unfold(frame, "Choose whom it is taken from")
@@ -100,11 +100,11 @@ async def test_what_is_refused_is_said_and_nothing_typed_is_lost(market: Office)
         await expect(frame.get_by_role("alert")).to_contain_text("300.00 UAH is left")
         await expect(choice.get_by_label("Potter")).to_have_value("300.01")
         assert (await heard(page, "notification"))[-1]["status"] == "error"
-    assert chosen_in(await market.shop.sheet()) is None
+    assert chosen_in(await market.shop.aggregate()) is None
 
 
 @one_database
-async def test_theme_and_language_are_the_dashboards(market: Office) -> None:
+async def test_theme_and_language_are_the_dashboards(market: StaffClient) -> None:
     complaints = Complaints()
     async with dashboard_of(market.app, complaints=complaints) as (page, frame):
         await page.evaluate("speak('uk')")  # before there is a token
@@ -132,7 +132,7 @@ async def test_theme_and_language_are_the_dashboards(market: Office) -> None:
 
 
 @one_database
-async def test_deep_links_and_the_way_back_lead_to_pages(market: Office) -> None:
+async def test_deep_links_and_the_way_back_lead_to_pages(market: StaffClient) -> None:
     async with dashboard_of(market.app, "/payments?problems=1") as (page, frame):
         await sign_in(page, market.token())
         await expect(frame.get_by_role("row")).to_have_count(2)
@@ -146,7 +146,7 @@ async def test_deep_links_and_the_way_back_lead_to_pages(market: Office) -> None
 
 
 @one_database
-async def test_the_dashboard_says_its_own_path_and_nobody_minds(market: Office) -> None:
+async def test_the_dashboard_says_its_own_path_and_nobody_minds(market: StaffClient) -> None:
     complaints = Complaints()
     async with dashboard_of(market.app, "/payments", complaints=complaints) as (page, frame):
         await sign_in(page, market.token())
@@ -162,11 +162,11 @@ async def test_the_dashboard_says_its_own_path_and_nobody_minds(market: Office) 
 async def test_the_app_lives_below_a_path_of_its_host(shop: Shop, path: str) -> None:
     complaints = Complaints()
     async with (
-        open_office(shop, base="/pay") as office,
-        dashboard_of(below("/pay", office.app), path, complaints=complaints) as (page, frame),
+        open_staff_client(shop, base="/pay") as staff_client,
+        dashboard_of(below("/pay", staff_client.app), path, complaints=complaints) as (page, frame),
     ):
-        kept = await office.payment(1)
-        await sign_in(page, office.token())
+        kept = await staff_client.payment(1)
+        await sign_in(page, staff_client.token())
         await frame.get_by_role("link", name="Order 1001").click()
         await expect(frame.get_by_role("heading", name="Payment of 100.00")).to_be_visible()
         assert (await heard(page, "updateRouting"))[-1]["newRoute"] == f"/payments/{kept.order_id}"
@@ -174,7 +174,7 @@ async def test_the_app_lives_below_a_path_of_its_host(shop: Shop, path: str) -> 
 
 
 @one_database
-async def test_everything_can_be_done_with_the_keyboard_on_a_phone(market: Office) -> None:
+async def test_everything_can_be_done_with_the_keyboard_on_a_phone(market: StaffClient) -> None:
     async with dashboard_of(market.app, "/payments", width=360) as (page, frame):
         await sign_in(page, market.token())
         await frame.get_by_role("link", name=market.shop.order_id).press("Enter")
@@ -193,7 +193,7 @@ async def test_everything_can_be_done_with_the_keyboard_on_a_phone(market: Offic
 
 
 @one_database
-async def test_the_token_stays_in_memory(market: Office) -> None:
+async def test_the_token_stays_in_memory(market: StaffClient) -> None:
     async with dashboard_of(market.app) as (page, frame):
         token = market.token()
         await sign_in(page, token)
@@ -206,7 +206,7 @@ async def test_the_token_stays_in_memory(market: Office) -> None:
 
 
 @one_database
-async def test_nobody_is_shown_anything_before_a_token_says_that_they_may(market: Office) -> None:
+async def test_nobody_is_shown_anything_before_a_token_says_that_they_may(market: StaffClient) -> None:
     async with dashboard_of(market.app) as (page, frame):
         await expect(frame.get_by_text("One moment…")).to_be_visible()
         await page.evaluate("say('handshake', { token: null, version: 1 })")
@@ -217,7 +217,7 @@ async def test_nobody_is_shown_anything_before_a_token_says_that_they_may(market
 
 
 @one_database
-async def test_outside_of_the_dashboard_there_is_nothing_to_see(market: Office) -> None:
+async def test_outside_of_the_dashboard_there_is_nothing_to_see(market: StaffClient) -> None:
     async with dashboard_of(market.app) as (page, frame):
         address = await frame.locator("html").evaluate("() => location.href")
         await page.goto(address)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.dashboard.counter import Counter
+from tests.dashboard.order_page_stack import OrderPageStack
 
 
 @pytest.mark.parametrize(
@@ -14,11 +14,11 @@ from tests.dashboard.counter import Counter
         f"/api/webhooks/gateway/{'a' * 500}",
     ],
 )
-async def test_a_notification_for_what_is_no_account(counter: Counter, path: str) -> None:
-    answer = await counter.http.post(path, content=b"data=eyJ9&signature=eyJ9")
+async def test_a_notification_for_what_is_no_account(stack: OrderPageStack, path: str) -> None:
+    answer = await stack.http.post(path, content=b"data=eyJ9&signature=eyJ9")
     assert (answer.status_code, answer.content) == (404, b"")
 
 
 @pytest.mark.parametrize("path", ["/pay/%00", "/pay/return/%00", "/pay/return/a%00b", f"/pay/{'a' * 500}"])
-async def test_a_page_of_what_is_no_payment(counter: Counter, path: str) -> None:
-    assert (await counter.http.get(path)).status_code == 404
+async def test_a_page_of_what_is_no_payment(stack: OrderPageStack, path: str) -> None:
+    assert (await stack.http.get(path)).status_code == 404

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from app.dashboard.translation import LANGUAGES, catalogue, translation, translation_for
-from app.payments.said import Kept, Listed, Money, Quoted, Said, Value
+from app.payments.core.messages import Joined, LazyMessage, Money, StoredMessage, Value, Verbatim
 from tests.dashboard.messages import messages
 
 OTHERS = [language for language in LANGUAGES if language != "en"]
@@ -54,13 +54,14 @@ def test_amounts_are_written_as_the_language_writes_them(
     ("words", "in_ukrainian"),
     [
         (
-            Said("%(why)s: nothing is left to refund.",
-                 why=Listed((Said("%(sum)s was taken", sum=Money(Decimal("1234.50"), "UAH")), Quoted("x & y")))),
+            LazyMessage("%(why)s: nothing is left to refund.",
+                 why=Joined((LazyMessage("%(sum)s was taken", sum=Money(Decimal("1234.5"), "UAH")),
+                             Verbatim("x & y")))),
             'списано 1 234,50 UAH, <span lang="en">x &amp; y</span>: повертати більше нічого.',
         ),
-        (Kept("Insufficient funds [4009]"), "Недостатньо коштів [4009]"),
-        (Kept("Nobody knows <this> [1]"), '<span lang="en">Nobody knows &lt;this&gt; [1]</span>'),
-        (Said("delivered at %(time)s", time="<12>"), "доставлено о &lt;12&gt;"),
+        (StoredMessage("Insufficient funds [4009]"), "Недостатньо коштів [4009]"),
+        (StoredMessage("Nobody knows <this> [1]"), '<span lang="en">Nobody knows &lt;this&gt; [1]</span>'),
+        (LazyMessage("delivered at %(time)s", time="<12>"), "доставлено о &lt;12&gt;"),
         (datetime(2026, 11, 21, 12, 0, tzinfo=UTC), "21 лист. 2026 р., 12:00:00 UTC"),
         ("T-1", "T-1"),
     ],
@@ -71,7 +72,7 @@ def test_what_was_said_in_english_is_said_anew(words: Value, in_ukrainian: str) 
 
 
 def test_where_no_html_can_be_it_is_said_without() -> None:
-    refused = Said("There is no such payment.")
+    refused = LazyMessage("There is no such payment.")
     assert translation("uk").say(refused) == "Такого платежу немає."
     assert translation("en").say(refused) == str(refused)
-    assert translation("uk").say(Kept("Nobody <b>knows</b>")) == "Nobody <b>knows</b>"
+    assert translation("uk").say(StoredMessage("Nobody <b>knows</b>")) == "Nobody <b>knows</b>"

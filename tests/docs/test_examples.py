@@ -9,7 +9,7 @@ import pytest
 from graphql import OperationDefinitionNode, parse, validate
 from graphql.execution import get_variable_values
 
-from app.payments.plan.storefront import StorefrontData, allowed_return_url, read_data
+from app.payments.requests.storefront import StorefrontData, allowed_return_url, read_data
 from app.saleor.versions import Version
 from tests.docs.pages import STOREFRONT, Block, blocks
 from tests.saleor.test_schemas import VERSIONS, schema

@@ -13,14 +13,14 @@ from typer.core import TyperGroup
 
 from app.cli import cli
 from app.commands.deferred import Deferred
+from app.db.tables import State
 from app.gateway.statuses import TABLE, Kind, Status
-from app.ledger.tables import State
-from app.payments.begin.elsewhere import STORE_MOVED
-from app.payments.outcome.answers import BEING_CONFIRMED, CREATION_UNKNOWN, UNDER_REVIEW
-from app.payments.outcome.shopper_words import BUSY, DECLINED, STORE_UNAVAILABLE, TRY_AGAIN
-from app.payments.plan.language import PAGE_LANGUAGES
-from app.payments.plan.storefront import StorefrontData, read_data
-from app.payments.refusal import Refusal, RefusalCode
+from app.payments.core.answers import BEING_CONFIRMED, CREATION_UNKNOWN, UNDER_REVIEW
+from app.payments.core.refusal import RefusalCode, RefusalError
+from app.payments.core.shopper_words import BUSY, DECLINED, STORE_UNAVAILABLE, TRY_AGAIN
+from app.payments.operations.moved_store import STORE_MOVED
+from app.payments.requests.language import PAGE_LANGUAGES
+from app.payments.requests.storefront import StorefrontData, read_data
 from app.settings import PREFIX, Settings
 from tests.conftest import REPOSITORY
 from tests.docs.pages import (
@@ -88,7 +88,7 @@ def test_every_card_field_that_is_named_is_refused() -> None:
     names = in_code(STOREFRONT.read_text().partition("refused by the names of the fields alone (")[2].partition(")")[0])
     assert len(names) > 3
     for name in names:
-        with pytest.raises(Refusal) as refusal:
+        with pytest.raises(RefusalError) as refusal:
             read_data({"customer": {name: "anything"}})
         assert refusal.value.code is RefusalCode.CARD_DATA_REFUSED, name
 
@@ -99,7 +99,7 @@ def test_the_languages_of_the_payment_page_are_told() -> None:
 
 
 def sentences(*folders: Path) -> str:
-    """Every text in the code of these folders, one a line, with ``…`` for what varies in f-strings and ``Said``."""
+    """Every text in the code of these folders, one a line, with ``…`` for what varies in it."""
     found: list[str] = []
     for path in (path for folder in folders for path in folder.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -185,6 +185,9 @@ def test_the_architecture_says_who_may_import_whom_as_it_is_checked() -> None:
     lines = section(ARCHITECTURE, "## Who may import whom").partition("```text\n")[2].splitlines()
     assert [line.split()[: len(layer)] for line, layer in zip(lines, layers, strict=False)] == layers
     assert lines[len(layers)] == ""
+    inside = [re.findall(r"\w+", layer) for layer in contracts[1]["layers"]]
+    lines = section(ARCHITECTURE, "## Who may import whom").rpartition("```text\n")[2].splitlines()
+    assert [line.split() for line in lines[: len(inside)]] == inside
 
 
 def test_the_architecture_fits_two_screens_and_leads_to_ten_places_in_two_steps() -> None:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from app.gateway import wire
+from app.gateway import exact_json
 
 
 @dataclass
 class Heard:
-    """One request as it came over the wire."""
+    """One request as it came over the exact_json."""
 
     method: str
     path: str
@@ -23,7 +23,7 @@ class Heard:
 
     @property
     def json(self) -> Any:
-        return wire.loads(self.body)
+        return exact_json.loads(self.body)
 
 
 @dataclass
@@ -66,7 +66,7 @@ Behaviour = Reply | Silence | HangUp | Garbage
 def said(document: object, status: int = 200, **headers: str) -> Reply:
     """A JSON answer."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Reply(status, {"Content-Type": "application/json"} | named, (wire.dumps(document).encode(),))
+    return Reply(status, {"Content-Type": "application/json"} | named, (exact_json.dumps(document).encode(),))
 
 
 def text(content: str, status: int = 200, **headers: str) -> Reply:
@@ -77,7 +77,7 @@ def text(content: str, status: int = 200, **headers: str) -> Reply:
 
 def lines(*documents: object) -> Reply:
     """A list, one JSON object per line."""
-    return Reply(pieces=tuple(wire.dumps(document).encode() + b"\n" for document in documents))
+    return Reply(pieces=tuple(exact_json.dumps(document).encode() + b"\n" for document in documents))
 
 
 class Counterpart:

@@ -14,7 +14,13 @@ import pytest
 
 from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
-from app.gateway.errors import BadCredentials, DuplicateOrder, OutcomeUnknown, Refused, ReportNotReady
+from app.gateway.errors import (
+    BadCredentialsError,
+    DuplicateOrderError,
+    OutcomeUnknownError,
+    RefusedError,
+    ReportNotReadyError,
+)
 from app.gateway.models import (
     Capture,
     Checkout,
@@ -83,7 +89,7 @@ async def test_a_hosted_purchase_from_the_page_to_the_refund(client: GatewayClie
     assert checkout.qr_url == checkout.checkout_url.removesuffix("form") + "qr"
     (unpaid,) = await client.order("order1", timeout=5)
     assert (unpaid.status, unpaid.amount, unpaid.pos_id) == (Status.INIT, Decimal(100), client.pos_id)
-    with pytest.raises(DuplicateOrder):
+    with pytest.raises(DuplicateOrderError):
         await client.create_hosted(order, timeout=5)
 
     await scene.control.pay("order1")
@@ -127,10 +133,10 @@ async def test_what_the_gateway_will_not_do(client: GatewayClient, scene: Scene)
     await scene.control.pay("order1")
     try:
         outcome: object = (await client.void(Void(order_id="order1", order_currency="UAH"), timeout=5)).status
-    except Refused as error:
+    except RefusedError as error:
         outcome = type(error)
-    assert outcome in (Status.FAILURE, Refused)
-    with pytest.raises(Refused):
+    assert outcome in (Status.FAILURE, RefusedError)
+    with pytest.raises(RefusedError):
         await client.balances.account(SHOP, timeout=5)
 
 
@@ -144,7 +150,7 @@ async def test_after_an_unknown_outcome_the_look_up_tells(client: GatewayClient,
             order_id = f"{effect}{moment}"
             await client.create_direct(direct(order_id=order_id, **CARD), timeout=5)
             await scene.control.fault(FaultRule(path="/api/v1/refund", moment=moment, effect=effect, status=503))
-            with pytest.raises(OutcomeUnknown):
+            with pytest.raises(OutcomeUnknownError):
                 await client.refund(Refund(order_id=order_id, order_currency="UAH"), timeout=5)
             assert len(await client.operation(order_id, Method.REFUND, timeout=5)) == done, order_id
 
@@ -169,7 +175,7 @@ async def test_the_keys(client: GatewayClient, http: httpx2.AsyncClient, keys: d
     assert not await elsewhere.check_credentials(timeout=5)
     assert not await elsewhere.refuses_other_keys(timeout=5)
     for wrong in ({"api_secret": "wrong"}, {"endpoints_key": "wrong"}, {"pos_id": SHOP}, {"scheme_word": "OTHER"}):
-        with pytest.raises(BadCredentials):
+        with pytest.raises(BadCredentialsError):
             await GatewayClient(http, Credentials(**keys | wrong)).check_credentials(timeout=5)
 
 
@@ -210,7 +216,7 @@ async def test_lists_registers_and_balances(client: GatewayClient, clock: Clock,
     request = RegisterRequest(start_date=start, end_date=end, statuses=(Status.SUCCESS,), methods=(Method.PURCHASE,))
     ticket = await client.reports.start(request, timeout=5)
     assert ticket.count == 3
-    with pytest.raises(ReportNotReady):
+    with pytest.raises(ReportNotReadyError):
         await anext(client.reports.fetch(ticket, patience=0, timeout=5))
     ticket = await client.reports.start(request, timeout=5)
     async with aclosing(client.reports.fetch(ticket, patience=60, timeout=5)) as rows:

@@ -9,7 +9,13 @@ from pydantic import SecretStr
 
 from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
-from app.gateway.errors import BadCredentials, InvalidRequest, NotFound, OutcomeUnknown, Refused
+from app.gateway.errors import (
+    BadCredentialsError,
+    InvalidRequestError,
+    NotFoundError,
+    OutcomeUnknownError,
+    RefusedError,
+)
 from app.gateway.models import Method, RecurringPlan, Status
 from app.gateway.models.subscriptions import SubscriptionRefund
 from tests.gateway.conftest import POS_ID
@@ -47,13 +53,16 @@ async def test_one_balance(client: GatewayClient, gateway: Counterpart) -> None:
 @pytest.mark.parametrize(
     ("answer", "kind"),
     [
-        (said({"message": "bad"}, 400), Refused),
-        (text("", 401), BadCredentials),
-        (text("", 500), OutcomeUnknown),
-        (said({}), OutcomeUnknown),
-        (said([]), OutcomeUnknown),
-        (said({"accounts": [{"id": 1}]}), OutcomeUnknown),
-        (said({"accounts": [{**ACCOUNT, "balances": {"available": 1, "rollingReserve": "some"}}]}), OutcomeUnknown),
+        (said({"message": "bad"}, 400), RefusedError),
+        (text("", 401), BadCredentialsError),
+        (text("", 500), OutcomeUnknownError),
+        (said({}), OutcomeUnknownError),
+        (said([]), OutcomeUnknownError),
+        (said({"accounts": [{"id": 1}]}), OutcomeUnknownError),
+        (
+            said({"accounts": [{**ACCOUNT, "balances": {"available": 1, "rollingReserve": "some"}}]}),
+            OutcomeUnknownError,
+        ),
     ],
 )
 async def test_balances_that_cannot_be_had(
@@ -90,7 +99,7 @@ async def test_a_subscription_starts_with_a_payment(client: GatewayClient, gatew
 )
 def test_plans_have_limits(changes: dict[str, object], field: str) -> None:
     members: dict[str, object] = {"interval_unit": "month", "interval_count": 1}
-    with pytest.raises(InvalidRequest) as caught:
+    with pytest.raises(InvalidRequestError) as caught:
         RecurringPlan.model_validate(members | changes)
     assert caught.value.field == field
 
@@ -104,7 +113,7 @@ async def test_the_transactions_of_a_subscription(client: GatewayClient, gateway
         assert record.order_id == "order1"
     assert gateway.last.path == f"/api/v1/pos/{POS_ID}/recurring/r-1"
     assert gateway.last.query == {"method": ["purchase"], "status": ["success"]}
-    for kind in (NotFound, OutcomeUnknown):
+    for kind in (NotFoundError, OutcomeUnknownError):
         with pytest.raises(kind):
             await client.subscriptions.transactions("r-1", method=Method.REFUND, status=Status.SUCCESS, timeout=5)
 
@@ -123,7 +132,7 @@ async def test_a_charge_of_a_subscription_is_refunded(client: GatewayClient, gat
     assert record.method is Method.REFUND
     assert gateway.last.path == f"/api/v1/pos/{POS_ID}/recurring/r-1/payments/p-1/refund"
     assert gateway.last.json == {"pos_id": POS_ID, "order_currency": "UAH", "refund_amount": Decimal("0.30")}
-    with pytest.raises(InvalidRequest):
+    with pytest.raises(InvalidRequestError):
         await client.subscriptions.refund(
             "r-1", "p-1", SubscriptionRefund(order_currency="UAH", pos_id=SHOP), timeout=5
         )
@@ -136,7 +145,7 @@ async def test_a_wallets_token_is_exchanged(client: GatewayClient, gateway: Coun
     assert gateway.last.path == "/balances-host/api/v1/tokenization/tokenize"
     assert gateway.last.json == {"pos_id": POS_ID, "token": "gpay:from-the-phone"}
     assert "x-api-key" not in gateway.last.headers
-    with pytest.raises(OutcomeUnknown):
+    with pytest.raises(OutcomeUnknownError):
         await client.wallets.tokenize("gpay", SecretStr("from-the-phone"), timeout=5)
 
 
@@ -145,7 +154,7 @@ async def test_an_apple_pay_session(client: GatewayClient, gateway: Counterpart)
     url = "https://apple-pay-gateway.apple.com/paymentservices/startSession"
     assert await client.wallets.apple_pay_session(url, timeout=5) == {"merchantSessionIdentifier": "s"}
     assert gateway.last.json == {"pos_id": POS_ID, "validation_url": url}
-    with pytest.raises(OutcomeUnknown):
+    with pytest.raises(OutcomeUnknownError):
         await client.wallets.apple_pay_session(url, timeout=5)
-    with pytest.raises(InvalidRequest):
+    with pytest.raises(InvalidRequestError):
         await client.wallets.apple_pay_session("startSession", timeout=5)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.gateway.credentials import Credentials
-from app.gateway.errors import InvalidRequest
+from app.gateway.errors import InvalidRequestError
 from app.gateway.hosts import PRESETS, reachable_by_webhook
 from tests.gateway.conftest import POS_ID
 
@@ -54,7 +54,7 @@ def test_nothing_secret_shows() -> None:
     ],
 )
 def test_what_could_not_work_is_refused_without_being_quoted(changes: dict[str, Any], field: str) -> None:
-    with pytest.raises(InvalidRequest) as caught:
+    with pytest.raises(InvalidRequestError) as caught:
         Credentials(**KEYS | {"base_url": "https://pay.example"} | changes)
     assert caught.value.field == field
     for secret in ("pasted", "X-Other", "ключ", "u:p"):

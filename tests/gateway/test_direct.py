@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from app.gateway.client import GatewayClient
-from app.gateway.errors import GatewayError, InvalidRequest, Refused
+from app.gateway.errors import GatewayError, InvalidRequestError, RefusedError
 from app.gateway.models import DirectPayment, Recipient, SplitItem, Status
 from tests.gateway.counterpart import PAYMENT, Counterpart, said
 from tests.gateway.examples import CARD, SHOP, direct, payout
@@ -92,7 +92,7 @@ async def test_a_payout(client: GatewayClient, gateway: Counterpart) -> None:
     ],
 )
 def test_exactly_one_means_to_pay_and_never_a_word_of_it_in_the_error(changes: dict[str, object], field: str) -> None:
-    with pytest.raises(InvalidRequest) as caught:
+    with pytest.raises(InvalidRequestError) as caught:
         direct(**changes)
     assert caught.value.field == field
     assert caught.value.given in {"(not shown)", "nothing", "both"}
@@ -109,7 +109,7 @@ def test_a_cryptogram_stands_for_the_card_and_does_not_show() -> None:
 
 def test_a_payout_names_one_card() -> None:
     for changes in ({}, {"cc_number": "4242424242424242", "cc_token": "t"}):
-        with pytest.raises(InvalidRequest, match="cc_token"):
+        with pytest.raises(InvalidRequestError, match="cc_token"):
             payout(**changes)
 
 
@@ -130,7 +130,7 @@ async def test_a_gateway_that_quotes_the_card_is_not_quoted(client: GatewayClien
             400,
         )
     )
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RefusedError) as caught:
         await client.create_direct(direct(**CARD), timeout=5)
     error: GatewayError = caught.value
     assert number not in f"{error!r} {vars(error)}"
@@ -138,7 +138,7 @@ async def test_a_gateway_that_quotes_the_card_is_not_quoted(client: GatewayClien
 
 
 def test_our_error_stands_alone() -> None:
-    with pytest.raises(InvalidRequest) as caught:
+    with pytest.raises(InvalidRequestError) as caught:
         DirectPayment(**CARD)
     assert not isinstance(caught.value, ValidationError)
     assert caught.value.__context__ is None

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from app.gateway import errors
-from app.gateway.errors import GatewayError, Refused, quoted
+from app.gateway.errors import GatewayError, RefusedError, quoted
 
 
 def test_the_tree_that_is_drawn_is_the_tree() -> None:
@@ -46,7 +46,7 @@ def test_other_numbers_are_quoted() -> None:
 
 
 def test_an_error_tells_the_call_and_the_code() -> None:
-    error = Refused("No", method="POST", path="/api/v1/void", order_id="o-1", code="P-1", http_status=400)
+    error = RefusedError("No", method="POST", path="/api/v1/void", order_id="o-1", code="P-1", http_status=400)
     assert str(error) == "POST /api/v1/void: No [HTTP 400, code P-1, order o-1]"
-    assert repr(error) == f"<Refused: {error}>"
+    assert repr(error) == f"<RefusedError: {error}>"
     assert str(GatewayError("alone")) == "alone"

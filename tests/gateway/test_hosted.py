@@ -8,7 +8,13 @@ import pytest
 
 from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
-from app.gateway.errors import DuplicateOrder, InvalidRequest, NotTheGateway, OutcomeUnknown, Refused
+from app.gateway.errors import (
+    DuplicateOrderError,
+    InvalidRequestError,
+    NotTheGatewayError,
+    OutcomeUnknownError,
+    RefusedError,
+)
 from app.gateway.models import Checkout, Method, PaymentRecord, Sector, SplitItem, Status
 from app.gateway.pages import payment_page
 from tests.gateway.conftest import POS_ID
@@ -82,7 +88,7 @@ async def test_a_link_that_leads_nowhere_leaves_the_outcome_unknown(
 ) -> None:
     gateway.will(text("", 303, location=link), said({"redirect_url": link or " "}))
     for _ in range(2):
-        with pytest.raises(OutcomeUnknown):
+        with pytest.raises(OutcomeUnknownError):
             await client.create_hosted(hosted(), timeout=5)
 
 
@@ -92,7 +98,7 @@ async def test_a_gateway_that_has_moved_is_no_payment_page(
 ) -> None:
     gateway.will(text("", status, location="https://new.example/api/v1/payment"), text("", status, location=FORM))
     for _ in range(2):
-        with pytest.raises(NotTheGateway, match="not the address") as caught:
+        with pytest.raises(NotTheGatewayError, match="not the address") as caught:
             await client.create_hosted(hosted(), timeout=5)
         assert caught.value.wrong_address
     assert [heard.path for heard in gateway.heard] == ["/api/v1/payment"] * 2
@@ -118,7 +124,7 @@ async def test_a_link_to_what_is_no_page_is_not_for_shoppers(
     answers = (text("", 303, location=link), text("", 302, location=link), said({"redirect_url": link}))
     gateway.will(*answers, said({"qr_link": link}))
     for _ in range(4):
-        with pytest.raises(NotTheGateway, match="no payment page"):
+        with pytest.raises(NotTheGatewayError, match="no payment page"):
             await client.create_hosted(hosted(), timeout=5)
 
 
@@ -155,7 +161,7 @@ async def test_an_order_id_that_was_used_before_is_told_apart(
     client: GatewayClient, gateway: Counterpart, answer: Reply
 ) -> None:
     gateway.will(answer)
-    with pytest.raises(DuplicateOrder) as caught:
+    with pytest.raises(DuplicateOrderError) as caught:
         await client.create_hosted(hosted(), timeout=5)
     assert caught.value.order_id == "order1"
 
@@ -163,7 +169,7 @@ async def test_an_order_id_that_was_used_before_is_told_apart(
 async def test_a_failure_without_a_record_is_a_refusal(client: GatewayClient, gateway: Counterpart) -> None:
     failed = {"order_id": "order1", "status": "failure", "status_code": "4139", "status_description": "Bad amount"}
     gateway.will(said(failed))
-    with pytest.raises(Refused, match="Bad amount") as caught:
+    with pytest.raises(RefusedError, match="Bad amount") as caught:
         await client.create_hosted(hosted(), timeout=5)
     assert caught.value.code == "4139"
 
@@ -190,7 +196,7 @@ async def test_a_split_purchase_has_its_own_endpoint_and_a_split_reservation_has
 
 
 async def test_a_request_of_another_account_is_not_sent(client: GatewayClient, gateway: Counterpart) -> None:
-    with pytest.raises(InvalidRequest, match="pos_id"):
+    with pytest.raises(InvalidRequestError, match="pos_id"):
         await client.create_hosted(hosted(pos_id=SHOP), timeout=5)
     assert gateway.heard == []
 
@@ -228,7 +234,7 @@ async def test_what_the_merchants_sector_asks_for_is_checked_before_sending(
             await client.create_hosted(hosted(**members), timeout=5)
             assert len(gateway.heard) == 1
         else:
-            with pytest.raises(InvalidRequest) as caught:
+            with pytest.raises(InvalidRequestError) as caught:
                 await client.create_hosted(hosted(**members), timeout=5)
             assert caught.value.field == missing
             assert gateway.heard == []

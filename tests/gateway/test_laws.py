@@ -8,11 +8,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app.gateway import wire
-from app.gateway.errors import ForgedNotification, UnreadableNotification
+from app.gateway import exact_json
+from app.gateway.errors import ForgedNotificationError, UnreadableNotificationError
 from app.gateway.models import Capture, OperationRecord, PaymentRecord, Refund, SplitItem, SplitRefund, read_record
 from app.gateway.models.accounts import BalanceAccount
-from app.gateway.models.base import Asked
+from app.gateway.models.base import RequestModel
 from app.gateway.models.records import validated
 from app.gateway.models.reports import RegisterLine, TransactionLine
 from app.gateway.notification import encode, read_notification
@@ -33,35 +33,35 @@ def test_no_field_is_left_out_of_what_is_tried(model: Any, members: dict[str, An
 
 @given(lines)
 def test_every_line_of_a_list_survives_reading_and_writing(members: dict[str, Any]) -> None:
-    sent = wire.dumps(members)
+    sent = exact_json.dumps(members)
     for model in (TransactionLine, RegisterLine):
-        line = validated(model, wire.loads(sent))
-        again = wire.loads(wire.dumps(line.to_wire()))
-        assert again == wire.loads(sent)
+        line = validated(model, exact_json.loads(sent))
+        again = exact_json.loads(exact_json.dumps(line.to_wire()))
+        assert again == exact_json.loads(sent)
         assert validated(model, again) == line
 
 
 @given(accounts)
 def test_every_balance_survives_reading_and_writing(members: dict[str, Any]) -> None:
-    account = validated(BalanceAccount, wire.loads(wire.dumps(members)))
+    account = validated(BalanceAccount, exact_json.loads(exact_json.dumps(members)))
     assert str(account.balances.available) == str(members["balances"]["available"])
-    again = wire.dumps(account.to_wire())
-    assert validated(BalanceAccount, wire.loads(again)) == account
-    assert sorted(again) == sorted(wire.dumps(members).replace("rolling_reserve", "rollingReserve"))
+    again = exact_json.dumps(account.to_wire())
+    assert validated(BalanceAccount, exact_json.loads(again)) == account
+    assert sorted(again) == sorted(exact_json.dumps(members).replace("rolling_reserve", "rollingReserve"))
 
 
 @given(records)
 def test_a_reported_amount_keeps_every_digit(members: dict[str, Any]) -> None:
-    record = read_record(wire.loads(wire.dumps(members)))
+    record = read_record(exact_json.loads(exact_json.dumps(members)))
     assert str(record.amount) == str(members["amount"])
-    assert f'"amount":{members["amount"]},' in wire.dumps(record.to_wire()) + ","
+    assert f'"amount":{members["amount"]},' in exact_json.dumps(record.to_wire()) + ","
 
 
 @given(amounts)
 def test_an_asked_amount_keeps_every_digit(amount: Decimal) -> None:
     split = [SplitItem(sub_merchant_id=SHOP, amount=amount)]
     order: dict[str, Any] = {"order_id": "order1", "order_currency": "UAH"}
-    asked: list[tuple[Asked, str]] = [
+    asked: list[tuple[RequestModel, str]] = [
         (hosted(amount=amount, split=split), "amount"),
         (direct(amount=amount, **CARD), "amount"),
         (payout(amount=amount, cc_number=CARD["cc_number"]), "amount"),
@@ -71,7 +71,7 @@ def test_an_asked_amount_keeps_every_digit(amount: Decimal) -> None:
     ]
     for request, field in asked:
         members = request.to_wire()
-        written = wire.dumps(members)
+        written = exact_json.dumps(members)
         assert f'"{field}":{amount},' in written.replace("}", ",")
         assert written.count(str(amount)) >= 1 + ("split" in members)
 
@@ -111,5 +111,5 @@ def test_any_tampered_form_is_refused(forms: tuple[bytes, bytes]) -> None:
         # A further field beside the two signed ones changes nothing that is read.
         assert read_notification(tampered, [SECRET]).data == signed["data"]
         return
-    with pytest.raises((ForgedNotification, UnreadableNotification)):
+    with pytest.raises((ForgedNotificationError, UnreadableNotificationError)):
         read_notification(tampered, [SECRET])

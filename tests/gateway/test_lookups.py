@@ -5,7 +5,14 @@ from decimal import Decimal
 import pytest
 
 from app.gateway.client import GatewayClient
-from app.gateway.errors import BadCredentials, NotSent, NotTheGateway, OutcomeUnknown, RateLimited, Refused
+from app.gateway.errors import (
+    BadCredentialsError,
+    NotSentError,
+    NotTheGatewayError,
+    OutcomeUnknownError,
+    RateLimitedError,
+    RefusedError,
+)
 from app.gateway.models import Method, OperationRecord, PaymentRecord
 from tests.gateway.conftest import POS_ID
 from tests.gateway.counterpart import PAYMENT, REFUND, Counterpart, HangUp, Reply, said, text
@@ -51,15 +58,15 @@ async def test_an_order_that_the_gateway_does_not_know(
     ("answer", "kind"),
     [
         # A proxy's 404, a wrong address: nothing that proves that there is no such order.
-        (text("<html>Not found</html>", 404), NotTheGateway),
-        (said([1, 2], 404), NotTheGateway),
-        (said({"message": "no"}, 404), NotTheGateway),
-        (said({"message": "No static resource", "status": 404}, 404), NotTheGateway),
-        (said({"message": "Invalid pos_id field or credentials", "args": {"code": "S-404"}}, 404), BadCredentials),
-        (said({"message": "down"}, 503), OutcomeUnknown),
-        (said({}), OutcomeUnknown),
-        (said([{}, {}]), OutcomeUnknown),
-        (HangUp(), OutcomeUnknown),
+        (text("<html>Not found</html>", 404), NotTheGatewayError),
+        (said([1, 2], 404), NotTheGatewayError),
+        (said({"message": "no"}, 404), NotTheGatewayError),
+        (said({"message": "No static resource", "status": 404}, 404), NotTheGatewayError),
+        (said({"message": "Invalid pos_id field or credentials", "args": {"code": "S-404"}}, 404), BadCredentialsError),
+        (said({"message": "down"}, 503), OutcomeUnknownError),
+        (said({}), OutcomeUnknownError),
+        (said([{}, {}]), OutcomeUnknownError),
+        (HangUp(), OutcomeUnknownError),
     ],
 )
 async def test_only_the_gateways_own_word_means_that_there_is_no_such_order(
@@ -107,9 +114,9 @@ async def test_the_keys_can_be_checked(client: GatewayClient, gateway: Counterpa
         await client.check_credentials(timeout=5)
         assert gateway.last.path == f"/api/v1/pos/{POS_ID}/orders/0"
     for _ in range(2):
-        with pytest.raises(BadCredentials):
+        with pytest.raises(BadCredentialsError):
             await client.check_credentials(timeout=5)
-    with pytest.raises(NotSent):
+    with pytest.raises(NotSentError):
         await client.check_credentials(timeout=0)
 
 
@@ -132,7 +139,7 @@ async def test_a_page_of_somebody_else_does_not_prove_the_keys(
     client: GatewayClient, gateway: Counterpart, answer: Reply
 ) -> None:
     gateway.will(answer)
-    with pytest.raises((OutcomeUnknown, Refused)):
+    with pytest.raises((OutcomeUnknownError, RefusedError)):
         await client.check_credentials(timeout=5)
 
 
@@ -154,5 +161,5 @@ async def test_keys_are_proven_only_where_others_are_refused(
     assert "secret-of-the-api" not in gateway.last.headers["x-api-auth"]
     assert gateway.last.path == f"/api/v1/pos/{POS_ID}/orders/0"
     gateway.will(said({"message": "Slow down", "args": {"code": "P-429"}}, 429))
-    with pytest.raises(RateLimited):
+    with pytest.raises(RateLimitedError):
         await client.refuses_other_keys(timeout=5)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app.gateway import wire
-from app.gateway.errors import ForgedNotification, UnreadableNotification
+from app.gateway import exact_json
+from app.gateway.errors import ForgedNotificationError, UnreadableNotificationError
 from app.gateway.models import OperationRecord, PaymentRecord, Status
 from app.gateway.notification import LARGEST_FORM, decode, encode, read_data, read_notification
 from app.gateway.signature import sign, verify
@@ -49,7 +49,7 @@ def test_every_record_is_read_from_a_signed_form(members: dict[str, Any], padded
     assert found.data == data
     assert found.digest == hashlib.sha256(data.encode()).hexdigest()
     assert found.record == read_data(data)
-    assert wire.dumps(decode(data)) == wire.dumps(wire.loads(wire.dumps(members)))
+    assert exact_json.dumps(decode(data)) == exact_json.dumps(exact_json.loads(exact_json.dumps(members)))
 
 
 @given(st.data())
@@ -60,7 +60,7 @@ def test_a_form_with_one_byte_changed_is_refused(data: st.DataObject) -> None:
     tampered = whole[:at] + bytes([other]) + whole[at + 1 :]
     # %3d is %3D: the same form, written differently.
     assume(parse_qsl(tampered.decode("latin-1")) != parse_qsl(whole.decode("latin-1")))
-    with pytest.raises((ForgedNotification, UnreadableNotification)):
+    with pytest.raises((ForgedNotificationError, UnreadableNotificationError)):
         read_notification(tampered, [SECRET])
 
 
@@ -79,7 +79,7 @@ def test_primary_and_secondary() -> None:
 def test_while_the_secret_is_being_changed_both_are_good() -> None:
     for secret in ("new", "old"):
         assert read_notification(form(secret=secret), ["new", "old"]).record.order_id == "order1"
-    with pytest.raises(ForgedNotification):
+    with pytest.raises(ForgedNotificationError):
         read_notification(form(secret="older"), ["new", "old"])
 
 
@@ -88,7 +88,7 @@ def test_an_empty_secret_signs_nothing_and_verifies_nothing() -> None:
     signature = base64.urlsafe_b64encode(by_anybody).decode()
     assert not verify(DATA, signature, [""])
     assert not verify(DATA, signature, [])
-    with pytest.raises(ForgedNotification):
+    with pytest.raises(ForgedNotificationError):
         read_notification(form(signature=signature), ["", SECRET])
     with pytest.raises(ValueError, match="empty secret"):
         sign(DATA, "")
@@ -110,7 +110,7 @@ def test_an_empty_secret_signs_nothing_and_verifies_nothing() -> None:
     ids=["empty", "blank", "unsigned", "two datas", "two signatures", "many fields", "bytes", "json", "large"],
 )
 def test_what_is_not_the_form_is_not_even_verified(body: bytes) -> None:
-    with pytest.raises(UnreadableNotification):
+    with pytest.raises(UnreadableNotificationError):
         read_notification(body, [SECRET])
 
 
@@ -118,7 +118,7 @@ def test_what_is_not_the_form_is_not_even_verified(body: bytes) -> None:
     "data", ["e30=", "bm90IGpzb24=", "!!!", "a", "W10=", encode({**PAYMENT, "amount": "much"}), "e30==="]
 )
 def test_signed_and_yet_no_record(data: str) -> None:
-    with pytest.raises(UnreadableNotification) as caught:
+    with pytest.raises(UnreadableNotificationError) as caught:
         read_notification(form(data), [SECRET])
     assert "much" not in str(caught.value)
 

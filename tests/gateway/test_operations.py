@@ -8,13 +8,13 @@ import pytest
 
 from app.gateway.client import GatewayClient
 from app.gateway.errors import (
-    BadCredentials,
-    InvalidRequest,
-    NotFound,
-    NotTheGateway,
-    OutcomeUnknown,
-    RateLimited,
-    Refused,
+    BadCredentialsError,
+    InvalidRequestError,
+    NotFoundError,
+    NotTheGatewayError,
+    OutcomeUnknownError,
+    RateLimitedError,
+    RefusedError,
     Violation,
 )
 from app.gateway.models import Capture, Method, Product, ReceiptDelivery, Refund, SplitItem, SplitRefund, Status, Void
@@ -106,11 +106,11 @@ async def test_refund_of_sub_merchants_says_currency_not_order_currency(
 
 
 def test_shares_must_sum_and_refunds_name_each_sub_merchant_once() -> None:
-    with pytest.raises(InvalidRequest, match="split"):
+    with pytest.raises(InvalidRequestError, match="split"):
         Capture(**ASKED, charge_amount=Decimal("10.01"), split=SHARES)
-    with pytest.raises(InvalidRequest, match="charge_amount"):
+    with pytest.raises(InvalidRequestError, match="charge_amount"):
         Capture(**ASKED, split=SHARES)
-    with pytest.raises(InvalidRequest, match="one item per sub-merchant"):
+    with pytest.raises(InvalidRequestError, match="one item per sub-merchant"):
         SplitRefund(
             order_id="order1",
             currency="UAH",
@@ -134,7 +134,7 @@ async def test_cancel_without_the_orders_record_is_unknown(
     client: GatewayClient, gateway: Counterpart, document: object
 ) -> None:
     gateway.will(said(document))
-    with pytest.raises(OutcomeUnknown):
+    with pytest.raises(OutcomeUnknownError):
         await client.cancel("order1", timeout=5)
 
 
@@ -143,7 +143,7 @@ async def test_an_order_id_is_one_step_of_the_path(client: GatewayClient, gatewa
     await client.order("../a b?c", timeout=5)
     assert gateway.last.path == f"/api/v1/pos/{POS_ID}/orders/..%2Fa%20b%3Fc"
     for order_id in ("", ".", ".."):
-        with pytest.raises(InvalidRequest):
+        with pytest.raises(InvalidRequestError):
             await client.cancel(order_id, timeout=5)
     assert len(gateway.heard) == 1
 
@@ -161,42 +161,42 @@ async def test_a_declined_refund_is_a_record_whatever_the_http_status(
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [
-        (said({"message": "No", "args": {"code": "P-400"}}, 400), (Refused, "P-400", "No", ())),
+        (said({"message": "No", "args": {"code": "P-400"}}, 400), (RefusedError, "P-400", "No", ())),
         (
             said({"message": "Invalid", "args": [{"field_name": "refund_amount", "violation": "1 - 2 UAH"}]}, 400),
-            (Refused, None, "Invalid", (Violation("refund_amount", "1 - 2 UAH"),)),
+            (RefusedError, None, "Invalid", (Violation("refund_amount", "1 - 2 UAH"),)),
         ),
         (
             said({"message": "Invalid", "args": {"obj": [{"msg": ["too much", "too late"]}], "x": "odd"}}, 422),
             (
-                Refused,
+                RefusedError,
                 None,
                 "Invalid",
                 (Violation("obj", "too much"), Violation("obj", "too late"), Violation("x", "odd")),
             ),
         ),
-        (said({"message": "No", "args": None}, 405), (Refused, None, "No", ())),
-        (said({"message": "No", "args": [7, {"odd": 1}, None]}, 406), (Refused, None, "No", ())),
-        (said({"message": "No", "args": {"status_code": 4150}}), (Refused, "4150", "No", ())),
+        (said({"message": "No", "args": None}, 405), (RefusedError, None, "No", ())),
+        (said({"message": "No", "args": [7, {"odd": 1}, None]}, 406), (RefusedError, None, "No", ())),
+        (said({"message": "No", "args": {"status_code": 4150}}), (RefusedError, "4150", "No", ())),
         (
             said({"order_id": "order1", "status": "failure", "status_code": "4150", "status_description": "No"}),
-            (Refused, "4150", "No", ()),
+            (RefusedError, "4150", "No", ()),
         ),
-        (said({"message": "Slow down", "args": {}}, 429), (RateLimited, None, "Slow down", ())),
-        (said({"message": "No such payment", "args": {}}, 404), (NotFound, None, "No such payment", ())),
-        (said({"message": "Keys", "args": {"code": "S-404"}}, 404), (BadCredentials, "S-404", "Keys", ())),
-        (said({"message": "Keys", "args": {"code": "S-403"}}, 403), (BadCredentials, "S-403", "Keys", ())),
-        (said({"message": "Keys", "args": {"code": "S-401"}}, 400), (BadCredentials, "S-401", "Keys", ())),
+        (said({"message": "Slow down", "args": {}}, 429), (RateLimitedError, None, "Slow down", ())),
+        (said({"message": "No such payment", "args": {}}, 404), (NotFoundError, None, "No such payment", ())),
+        (said({"message": "Keys", "args": {"code": "S-404"}}, 404), (BadCredentialsError, "S-404", "Keys", ())),
+        (said({"message": "Keys", "args": {"code": "S-403"}}, 403), (BadCredentialsError, "S-403", "Keys", ())),
+        (said({"message": "Keys", "args": {"code": "S-401"}}, 400), (BadCredentialsError, "S-401", "Keys", ())),
     ],
 )
 async def test_refusals_of_every_shape(
     client: GatewayClient,
     gateway: Counterpart,
     reply: Reply,
-    expected: tuple[type[Refused], str | None, str, tuple[Violation, ...]],
+    expected: tuple[type[RefusedError], str | None, str, tuple[Violation, ...]],
 ) -> None:
     gateway.will(reply)
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RefusedError) as caught:
         await client.refund(Refund(**ASKED), timeout=5)
     error = caught.value
     assert (type(error), error.code, error.message, error.violations) == expected
@@ -229,9 +229,9 @@ async def test_what_the_gateway_itself_did_not_say_refuses_nothing(
 ) -> None:
     """It may have been said by a proxy, or by another API, before the gateway heard of it or after it was done."""
     gateway.will(replace(reply, status=status))
-    with pytest.raises(NotTheGateway) as caught:
+    with pytest.raises(NotTheGatewayError) as caught:
         await client.refund(Refund(**ASKED), timeout=5)
-    assert isinstance(caught.value, OutcomeUnknown)
+    assert isinstance(caught.value, OutcomeUnknownError)
     assert caught.value.http_status == status
 
 
@@ -250,7 +250,7 @@ async def test_a_record_that_does_not_say_that_this_failed_refuses_nothing(
     client: GatewayClient, gateway: Counterpart, members: dict[str, object], status: int
 ) -> None:
     gateway.will(said({**REFUND, **members}, status))
-    with pytest.raises(OutcomeUnknown):
+    with pytest.raises(OutcomeUnknownError):
         await client.refund(Refund(**ASKED), timeout=5)
 
 
@@ -260,9 +260,9 @@ async def test_a_4xx_whose_record_says_anything_but_failure_is_unknown(
     client: GatewayClient, gateway: Counterpart, status: str
 ) -> None:
     gateway.will(said({**REFUND, "status": status}, 400))
-    with pytest.raises(OutcomeUnknown) as caught:
+    with pytest.raises(OutcomeUnknownError) as caught:
         await client.refund(Refund(**ASKED), timeout=5)
-    assert type(caught.value) is OutcomeUnknown
+    assert type(caught.value) is OutcomeUnknownError
 
 
 @pytest.mark.parametrize(
@@ -281,16 +281,16 @@ async def test_the_pause_that_the_gateway_asks_for(
     client: GatewayClient, gateway: Counterpart, headers: dict[str, str], pause: float | None
 ) -> None:
     gateway.will(replace(text("", 429, **headers), pieces=said({"message": "Slow down", "args": {}}).pieces))
-    with pytest.raises(RateLimited) as caught:
+    with pytest.raises(RateLimitedError) as caught:
         await client.refund(Refund(**ASKED), timeout=5)
     assert caught.value.pause == pause
 
 
 async def test_a_refusal_says_who_what_and_why_on_one_line(client: GatewayClient, gateway: Counterpart) -> None:
     gateway.will(said({"message": "Nope,\n  not\x0bthis " + "x" * 600, "args": {"code": "P-400"}}, 400))
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RefusedError) as caught:
         await client.refund(Refund(**ASKED), timeout=5)
     words = repr(caught.value)
-    assert words.startswith("<Refused: POST /api/v1/refund: Nope, not this xxx")
+    assert words.startswith("<RefusedError: POST /api/v1/refund: Nope, not this xxx")
     assert words.endswith("[HTTP 400, code P-400, order order1]>")
     assert len(caught.value.message) == 512

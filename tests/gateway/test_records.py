@@ -7,8 +7,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from app.gateway import wire
-from app.gateway.models import Method, OperationRecord, PaymentRecord, Status, Unreadable, read_record, read_records
+from app.gateway import exact_json
+from app.gateway.models import (
+    Method,
+    OperationRecord,
+    PaymentRecord,
+    Status,
+    UnreadableError,
+    read_record,
+    read_records,
+)
 from tests.gateway.counterpart import PAYMENT, REFUND
 from tests.gateway.strategies import records
 
@@ -20,11 +28,11 @@ def plain(members: dict[str, Any]) -> dict[str, Any]:
 
 @given(records)
 def test_every_record_survives_reading_and_writing(members: dict[str, Any]) -> None:
-    sent = wire.dumps(members)
-    record = read_record(wire.loads(sent))
-    again = wire.dumps(record.to_wire())
-    assert read_record(wire.loads(again)) == record
-    assert plain(wire.loads(again)) == plain(wire.loads(sent))
+    sent = exact_json.dumps(members)
+    record = read_record(exact_json.loads(sent))
+    again = exact_json.dumps(record.to_wire())
+    assert read_record(exact_json.loads(again)) == record
+    assert plain(exact_json.loads(again)) == plain(exact_json.loads(sent))
     assert record.amount == Decimal(str(members["amount"]))
     assert isinstance(record, OperationRecord) == ("operation_id" in members)
 
@@ -70,7 +78,7 @@ def test_old_and_unknown_words_for_a_status(word: str, status: Status, reported:
 
 @pytest.mark.parametrize("given", ["a lot", "1,50", [1], True])
 def test_what_was_actually_paid_is_no_ornament(given: object) -> None:
-    with pytest.raises(Unreadable, match="processed_amount"):
+    with pytest.raises(UnreadableError, match="processed_amount"):
         read_record({**PAYMENT, "processed_amount": given})
 
 
@@ -127,12 +135,12 @@ def test_a_method_that_is_not_in_the_interface_is_kept_as_it_came() -> None:
     ],
 )
 def test_what_is_no_record(data: object) -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableError):
         read_record(data)
 
 
 def test_what_is_wrong_is_named_and_not_quoted() -> None:
-    with pytest.raises(Unreadable) as caught:
+    with pytest.raises(UnreadableError) as caught:
         read_record({**PAYMENT, "amount": "olena@example.com", "currency": None})
     assert str(caught.value) == "not a PaymentRecord: amount, currency"
     assert caught.value.__context__ is None
@@ -142,5 +150,5 @@ def test_one_record_or_many() -> None:
     assert len(read_records(PAYMENT)) == 1
     assert [type(record) for record in read_records([PAYMENT, REFUND])] == [PaymentRecord, OperationRecord]
     assert read_records([]) == ()
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableError):
         read_records("none")

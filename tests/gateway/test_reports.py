@@ -17,10 +17,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.gateway import wire
+from app.gateway import exact_json
 from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
-from app.gateway.errors import InvalidRequest, OutcomeUnknown, Refused, ReportNotReady
+from app.gateway.errors import InvalidRequestError, OutcomeUnknownError, RefusedError, ReportNotReadyError
 from app.gateway.models import Method, Status
 from app.gateway.models.reports import (
     DEFAULT_DETAILS,
@@ -100,7 +100,7 @@ async def test_a_period_comes_line_by_line(client: GatewayClient, gateway: Count
 
 
 async def test_lines_may_be_cut_anywhere_on_the_way(client: GatewayClient, gateway: Counterpart) -> None:
-    content = b"\n".join(wire.dumps({**LINE, "orderId": str(number)}).encode() for number in range(5)) + b"\r\n\n"
+    content = b"\n".join(exact_json.dumps({**LINE, "orderId": str(number)}).encode() for number in range(5)) + b"\r\n\n"
     for size in (1, 7, 50):
         pieces = tuple(content[at : at + size] for at in range(0, len(content), size))
         gateway.will(Reply(pieces=pieces))
@@ -115,8 +115,8 @@ async def test_an_empty_period(client: GatewayClient, gateway: Counterpart) -> N
 @pytest.mark.parametrize(
     "answer",
     [
-        Reply(pieces=(wire.dumps(LINE).encode() + b"\n", b'{"orderId"'), length=2000),
-        Reply(pieces=(wire.dumps(LINE).encode() + b"\n", b'{"orderId"')),
+        Reply(pieces=(exact_json.dumps(LINE).encode() + b"\n", b'{"orderId"'), length=2000),
+        Reply(pieces=(exact_json.dumps(LINE).encode() + b"\n", b'{"orderId"')),
         lines(LINE, [LINE]),
         lines(LINE, "text"),
         text("<html>", 503),
@@ -129,13 +129,13 @@ async def test_a_list_that_breaks_is_not_taken_for_a_short_one(
     client: GatewayClient, gateway: Counterpart, answer: Reply
 ) -> None:
     gateway.will(answer)
-    with pytest.raises(OutcomeUnknown):
+    with pytest.raises(OutcomeUnknownError):
         await period(client)
 
 
 async def test_a_line_without_end_is_not_waited_for(client: GatewayClient, gateway: Counterpart) -> None:
     gateway.will(Reply(pieces=(b"x" * 1024,) * 2048))
-    with pytest.raises(OutcomeUnknown, match="too long"):
+    with pytest.raises(OutcomeUnknownError, match="too long"):
         await period(client)
 
 
@@ -144,13 +144,13 @@ async def test_a_refused_list(client: GatewayClient, gateway: Counterpart) -> No
         said({"message": "Too long", "args": {"code": "R-1"}}, 400), lines({"message": "Too long", "code": "R-1"})
     )
     for _ in range(2):
-        with pytest.raises(Refused, match="Too long"):
+        with pytest.raises(RefusedError, match="Too long"):
             await period(client)
 
 
 async def test_a_list_is_never_whole_in_memory(client: GatewayClient, gateway: Counterpart) -> None:
     # The first line is here while the gateway has not finished writing: it waits a minute after each.
-    gateway.will(Reply(pieces=tuple(wire.dumps(LINE).encode() + b"\n" for _ in range(3)), pause=60))
+    gateway.will(Reply(pieces=tuple(exact_json.dumps(LINE).encode() + b"\n" for _ in range(3)), pause=60))
     async with aclosing(client.reports.period(START, END, timeout=5)) as found:
         first = await anext(found)
         assert first.order_id == "order1"
@@ -158,7 +158,7 @@ async def test_a_list_is_never_whole_in_memory(client: GatewayClient, gateway: C
 
 @pytest.mark.parametrize(("start", "end"), [(END, START), (START, START), (START.replace(tzinfo=None), END)])
 async def test_a_period_is_a_period(client: GatewayClient, start: datetime, end: datetime) -> None:
-    with pytest.raises(InvalidRequest):
+    with pytest.raises(InvalidRequestError):
         await anext(client.reports.period(start, end, timeout=5))
 
 
@@ -194,7 +194,7 @@ async def test_a_register_is_started_without_the_endpoints_key(
 
 async def test_a_register_of_another_account_is_not_started(client: GatewayClient, gateway: Counterpart) -> None:
     request = RegisterRequest(project_id="d2719cd9-7a1a-4b1f-9a53-6b2f3c1e0a01", start_date=START, end_date=END)
-    with pytest.raises(InvalidRequest, match="project_id"):
+    with pytest.raises(InvalidRequestError, match="project_id"):
         await client.reports.start(request, timeout=5)
     assert gateway.heard == []
 
@@ -217,7 +217,7 @@ async def test_a_register_is_waited_for_longer_and_longer(
 
 async def test_patience_ends(client: GatewayClient, gateway: Counterpart, naps: Naps) -> None:
     gateway.will(*[said(NOT_READY)] * 9)
-    with pytest.raises(ReportNotReady) as caught:
+    with pytest.raises(ReportNotReadyError) as caught:
         await register(client, patience=100)
     assert naps.taken == [1, 2, 4, 8, 16, 30, 30]
     assert caught.value.code == "report_not_ready"
@@ -227,7 +227,7 @@ async def test_a_register_with_fewer_records_than_announced_broke_off(
     client: GatewayClient, gateway: Counterpart
 ) -> None:
     gateway.will(lines(LINE), lines(LINE))
-    with pytest.raises(OutcomeUnknown, match="1 of 2"):
+    with pytest.raises(OutcomeUnknownError, match="1 of 2"):
         await register(client)
     assert len(await register(client, RegisterTicket(report_id="r"))) == 1
 
@@ -239,7 +239,7 @@ async def test_a_register_with_more_records_than_announced_is_not_all_right(
     async with aclosing(client.reports.fetch(TICKET, patience=0, timeout=5)) as found:
         for _ in range(3):
             assert isinstance(await anext(found), RegisterLine)
-        with pytest.raises(OutcomeUnknown, match="3 records, and 2 were announced"):
+        with pytest.raises(OutcomeUnknownError, match="3 records, and 2 were announced"):
             await anext(found)
 
 
@@ -247,7 +247,7 @@ async def test_how_many_records_are_announced_must_be_a_number(client: GatewayCl
     request = RegisterRequest(start_date=START, end_date=END)
     gateway.will(said({"report_id": "r", "count": "many"}), said({"report_id": "r", "count": -1}))
     for _ in range(2):
-        with pytest.raises(OutcomeUnknown, match="count"):
+        with pytest.raises(OutcomeUnknownError, match="count"):
             await client.reports.start(request, timeout=5)
     gateway.will(said({"report_id": "r"}), said({"report_id": "r", "count": None}))
     for _ in range(2):
@@ -305,7 +305,7 @@ class TestWhatCannotBeRead:
         assert second.why == "no record"
         assert isinstance(first, RegisterLine)
         assert isinstance(third, RegisterLine)
-        with pytest.raises(OutcomeUnknown, match="1 of 2"):
+        with pytest.raises(OutcomeUnknownError, match="1 of 2"):
             await all_of_register(client)
 
     @pytest.mark.parametrize(
@@ -315,9 +315,9 @@ class TestWhatCannotBeRead:
         self, client: GatewayClient, gateway: Counterpart, words: dict[str, object]
     ) -> None:
         gateway.will(lines(LINE, words, LINE), lines(LINE, words, LINE))
-        with pytest.raises((OutcomeUnknown, Refused)):
+        with pytest.raises((OutcomeUnknownError, RefusedError)):
             await all_of_period(client)
-        with pytest.raises((OutcomeUnknown, Refused)):
+        with pytest.raises((OutcomeUnknownError, RefusedError)):
             await all_of_register(client)
 
     async def test_an_error_in_a_list_does_not_repeat_the_keys(
@@ -326,7 +326,7 @@ class TestWhatCannotBeRead:
         words = {"message": "not good: key-of-the-api", "code": "R-1"}
         gateway.will(lines(words), said(words, 400))
         for _ in range(2):
-            with pytest.raises(Refused, match=r"not good: \(not shown\)"):
+            with pytest.raises(RefusedError, match=r"not good: \(not shown\)"):
                 await all_of_period(client)
 
     async def test_an_unknown_status_keeps_its_word(self, client: GatewayClient, gateway: Counterpart) -> None:
@@ -356,11 +356,11 @@ async def test_a_register_that_is_not_ready_may_say_so_on_several_lines(
 async def test_only_200_is_a_list(client: GatewayClient, gateway: Counterpart) -> None:
     gateway.will(Reply(202), Reply(204), said({}, 206))
     for _ in range(3):
-        with pytest.raises(OutcomeUnknown):
+        with pytest.raises(OutcomeUnknownError):
             await period(client)
 
 
-WHOLE = b"".join(wire.dumps(LINE | {"orderId": str(number)}).encode() + b"\n" for number in range(50))
+WHOLE = b"".join(exact_json.dumps(LINE | {"orderId": str(number)}).encode() + b"\n" for number in range(50))
 GZIPPED = gzip.compress(WHOLE, mtime=0)  # else the second is in it, and in the names of tests
 DEFLATED = zlib.compress(WHOLE)
 
@@ -401,17 +401,17 @@ class TestCompressedLists:
         self, client: GatewayClient, gateway: Counterpart, coding: str, content: bytes
     ) -> None:
         gateway.will(*[Reply(headers={"Content-Encoding": coding}, pieces=(content,))] * 2)
-        with pytest.raises(OutcomeUnknown):
+        with pytest.raises(OutcomeUnknownError):
             await period(client)
-        with pytest.raises(OutcomeUnknown):
+        with pytest.raises(OutcomeUnknownError):
             await client.order("order1", timeout=5)
 
     async def test_may_not_fill_the_memory(self, client: GatewayClient, gateway: Counterpart) -> None:
         bomb = gzip.compress(b" " * 64 * 1024 * 1024)
         gateway.will(*[Reply(headers={"Content-Encoding": "gzip"}, pieces=(bomb,))] * 2)
-        with pytest.raises(OutcomeUnknown, match="too long"):
+        with pytest.raises(OutcomeUnknownError, match="too long"):
             await period(client)
-        with pytest.raises(OutcomeUnknown, match="too large"):
+        with pytest.raises(OutcomeUnknownError, match="too large"):
             await client.order("order1", timeout=5)
 
 
@@ -429,7 +429,7 @@ def test_every_detail_has_its_field() -> None:
 
 def test_a_register_covers_31_days_at_most() -> None:
     RegisterRequest(start_date=START, end_date=START + timedelta(days=31))
-    with pytest.raises(InvalidRequest, match="31 days"):
+    with pytest.raises(InvalidRequestError, match="31 days"):
         RegisterRequest(start_date=START, end_date=START + timedelta(days=31, seconds=1))
 
 
@@ -453,7 +453,7 @@ def test_31_days_over_the_end_of_summer_time_are_31_days() -> None:
     first, second = periods(start, end)
     assert first[1] - first[0] == timedelta(days=31)
     assert second == (datetime(2026, 10, 31, 21, tzinfo=UTC), datetime(2026, 10, 31, 22, tzinfo=UTC))
-    with pytest.raises(InvalidRequest, match="31 days"):
+    with pytest.raises(InvalidRequestError, match="31 days"):
         RegisterRequest(start_date=start, end_date=end)
 
 
@@ -461,7 +461,7 @@ def test_the_hour_that_comes_twice_is_an_hour() -> None:
     kyiv = ZoneInfo("Europe/Kyiv")
     first, again = datetime(2026, 10, 25, 3, 30, tzinfo=kyiv), datetime(2026, 10, 25, 3, 10, fold=1, tzinfo=kyiv)
     RegisterRequest(start_date=first, end_date=again)
-    with pytest.raises(InvalidRequest, match="after"):
+    with pytest.raises(InvalidRequestError, match="after"):
         RegisterRequest(start_date=again, end_date=first)
 
 
@@ -491,5 +491,5 @@ def test_a_register_is_asked_for_by_the_time_that_passes(start: datetime, over: 
     asked = RegisterRequest(start_date=start, end_date=exact).to_wire()
     told = [datetime.fromisoformat(asked[name]) for name in ("start_date", "end_date")]
     assert told[1].astimezone(UTC) - told[0].astimezone(UTC) == LONGEST_PERIOD
-    with pytest.raises(InvalidRequest, match="31 days"):
+    with pytest.raises(InvalidRequestError, match="31 days"):
         RegisterRequest(start_date=start, end_date=(exact.astimezone(UTC) + over).astimezone(start.tzinfo))

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.gateway import wire
-from app.gateway.errors import InvalidRequest
+from app.gateway import exact_json
+from app.gateway.errors import InvalidRequestError
 from app.gateway.models import (
     Attribute,
     BrowserFingerprint,
@@ -24,7 +24,7 @@ from app.gateway.models import (
     Taxes,
     Void,
 )
-from app.gateway.models.base import Asked
+from app.gateway.models.base import RequestModel
 from tests.gateway.examples import CARD, SHOP, direct, hosted, payout
 from tests.gateway.strategies import amounts
 
@@ -78,7 +78,7 @@ PAIR = Attribute(key="order", value='Замовлення № 5 "п\'яте"')
     ],
 )
 def test_a_hosted_payment_keeps_the_limits(changes: dict[str, Any], field: str, limit: str) -> None:
-    with pytest.raises(InvalidRequest) as caught:
+    with pytest.raises(InvalidRequestError) as caught:
         hosted(**changes)
     assert caught.value.field == field
     assert limit in caught.value.limit
@@ -89,7 +89,7 @@ def test_a_hosted_payment_keeps_the_limits(changes: dict[str, Any], field: str, 
 def test_what_a_hosted_payment_cannot_do_without(name: str) -> None:
     members = hosted().to_wire()
     del members[name]
-    with pytest.raises(InvalidRequest) as caught:
+    with pytest.raises(InvalidRequestError) as caught:
         HostedPayment.model_validate(members)
     assert (caught.value.field, caught.value.limit, caught.value.given) == (name, "is required", "nothing")
 
@@ -124,8 +124,8 @@ def test_what_sits_exactly_on_a_limit_is_allowed() -> None:
         (Refund, {"currency": "UAH"}, "currency"),
     ],
 )
-def test_secondary_operations_keep_the_limits(model: type[Asked], changes: dict[str, Any], field: str) -> None:
-    with pytest.raises(InvalidRequest) as caught:
+def test_secondary_operations_keep_the_limits(model: type[RequestModel], changes: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
         model.model_validate(ASKED | changes)
     assert caught.value.field == field
 
@@ -139,30 +139,30 @@ def test_amounts_are_sent_as_given_and_zeros_beyond_the_cent_do_not_count(amount
 
 
 def test_people_and_long_texts_are_not_quoted() -> None:
-    with pytest.raises(InvalidRequest) as caught:
+    with pytest.raises(InvalidRequestError) as caught:
         hosted(customer_country="Olena Kovalenko, Lviv")
     assert caught.value.given == "a text of 21 characters"
-    with pytest.raises(InvalidRequest) as caught:
+    with pytest.raises(InvalidRequestError) as caught:
         hosted(comment="secret")
     assert "is no field" in caught.value.limit
-    with pytest.raises(InvalidRequest) as caught:
+    with pytest.raises(InvalidRequestError) as caught:
         hosted(payload="x" * 4001)
     assert caught.value.given == "a text of 4001 characters"
 
 
 def test_what_is_wrong_deep_inside_is_named() -> None:
-    with pytest.raises(InvalidRequest) as caught:
+    with pytest.raises(InvalidRequestError) as caught:
         hosted(attributes="not a list")
     assert caught.value.field == "attributes"
-    with pytest.raises(InvalidRequest) as caught:
+    with pytest.raises(InvalidRequestError) as caught:
         hosted(products=[{"id": "1", "name": "x", "amount": "1", "qty": 0}])
     assert caught.value.field == "qty"
 
 
 def test_a_quote_inside_an_attribute_is_escaped_by_json() -> None:
-    written = wire.dumps(hosted(attributes=[PAIR]).to_wire())
+    written = exact_json.dumps(hosted(attributes=[PAIR]).to_wire())
     assert '\\"' in written
-    assert wire.loads(written)["attributes"] == [{"key": "order", "value": PAIR.value}]
+    assert exact_json.loads(written)["attributes"] == [{"key": "order", "value": PAIR.value}]
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_a_quote_inside_an_attribute_is_escaped_by_json() -> None:
     ],
 )
 def test_attributes_keep_the_limits(key: str, value: str) -> None:
-    with pytest.raises(InvalidRequest) as caught:
+    with pytest.raises(InvalidRequestError) as caught:
         Attribute(key=key, value=value)
     assert "4242" not in str(caught.value)
     assert "5454" not in str(caught.value)
@@ -215,10 +215,10 @@ def test_products_with_and_without_fiscalization() -> None:
     sent = payment.to_wire()["products"]
     assert sent[1]["taxes"] == {"type": "vat", "prc": Decimal(20)}
     assert sent[1]["fiscalReceiptDelivery"] == "viber"
-    again = HostedPayment.model_validate(wire.loads(wire.dumps(payment.to_wire())))
+    again = HostedPayment.model_validate(exact_json.loads(exact_json.dumps(payment.to_wire())))
     assert again.products == (plain, fiscal)
     SplitItem(amount=1, sub_merchant_id=SHOP, products=[plain])
-    with pytest.raises(InvalidRequest, match="unit"):
+    with pytest.raises(InvalidRequestError, match="unit"):
         hosted(products=[{"id": SHOP, "name": "x", "amount": 1, "qty": 1, "taxes": {"type": "vat", "prc": 20}}])
 
 
@@ -230,7 +230,7 @@ def test_the_browsers_fingerprint_has_ten_members_all_strings() -> None:
     ]  # fmt: skip
     sent = BrowserFingerprint.model_validate(dict.fromkeys(names, 24)).to_wire()
     assert sent == dict.fromkeys(names, "24")
-    with pytest.raises(InvalidRequest, match="browserUserAgent"):
+    with pytest.raises(InvalidRequestError, match="browserUserAgent"):
         BrowserFingerprint.model_validate(dict.fromkeys(names[:-1], "24"))
 
 
@@ -241,15 +241,15 @@ def test_the_recipients_properties() -> None:
         "recipient_birth_place", "recipient_country", "recipient_city", "recipient_address", "recipient_postcode",
         "wallet_number", "is_operation_taxable",
     }  # fmt: skip
-    with pytest.raises(InvalidRequest, match="true"):
+    with pytest.raises(InvalidRequestError, match="true"):
         Recipient(is_operation_taxable="yes")
 
 
 @pytest.mark.parametrize(
     "request_", [hosted(), direct(**CARD), payout(cc_token="t")], ids=lambda one: type(one).__name__
 )
-def test_a_request_that_was_written_can_be_read_by_the_other_side(request_: Asked) -> None:
-    again = type(request_).model_validate(wire.loads(wire.dumps(request_.to_wire())))
+def test_a_request_that_was_written_can_be_read_by_the_other_side(request_: RequestModel) -> None:
+    again = type(request_).model_validate(exact_json.loads(exact_json.dumps(request_.to_wire())))
     assert again == request_
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
-from app.gateway.errors import GatewayError, NotSent, OutcomeUnknown
+from app.gateway.errors import GatewayError, NotSentError, OutcomeUnknownError
 from app.gateway.models import Refund
 from tests.gateway.counterpart import PAYMENT, REFUND, Counterpart, Garbage, HangUp, Reply, Silence, said, text
 
@@ -32,7 +32,7 @@ async def test_nobody_listens_so_nothing_was_sent(http: httpx2.AsyncClient, cred
     url = f"http://127.0.0.1:{free_port()}"
     nowhere = replace(credentials, base_url=url, balances_url=url, register_url=url)
     error = await refuse_to_answer(GatewayClient(http, nowhere))
-    assert type(error) is NotSent
+    assert type(error) is NotSentError
     assert (error.method, error.path, error.order_id) == ("POST", "/api/v1/refund", "order1")
 
 
@@ -44,7 +44,7 @@ async def test_no_free_connection_so_nothing_was_sent(credentials: Credentials, 
         first = asyncio.create_task(refuse_to_answer(client, 5))
         await gateway.arrived.wait()
         error = await refuse_to_answer(client, 0.3)
-        assert type(error) is NotSent
+        assert type(error) is NotSentError
         assert len(gateway.heard) == 1
         first.cancel()
         await asyncio.gather(first, return_exceptions=True)
@@ -57,7 +57,7 @@ async def test_a_host_that_never_completes_the_handshake_was_sent_nothing(
     url = f"https://127.0.0.1:{gateway.port}"
     silent = replace(credentials, base_url=url, balances_url=url, register_url=url)
     error = await refuse_to_answer(GatewayClient(http, silent), 0.6)
-    assert type(error) is NotSent
+    assert type(error) is NotSentError
     assert gateway.heard == []
 
 
@@ -72,7 +72,7 @@ async def test_our_own_deadline_before_the_request_is_written_means_not_sent(
 
     async with httpx2.AsyncClient(transport=Dithering()) as http:
         error = await refuse_to_answer(GatewayClient(http, credentials), 0.05)
-    assert type(error) is NotSent
+    assert type(error) is NotSentError
 
 
 async def test_a_transport_that_does_not_tell_how_far_it_got_may_have_sent_it(credentials: Credentials) -> None:
@@ -83,19 +83,19 @@ async def test_a_transport_that_does_not_tell_how_far_it_got_may_have_sent_it(cr
 
     async with httpx2.AsyncClient(transport=Mute()) as http:
         error = await refuse_to_answer(GatewayClient(http, credentials), 0.05)
-    assert type(error) is OutcomeUnknown
+    assert type(error) is OutcomeUnknownError
 
 
 @pytest.mark.parametrize("seconds", [0, -1])
 async def test_without_time_left_nothing_is_sent(client: GatewayClient, gateway: Counterpart, seconds: float) -> None:
-    assert type(await refuse_to_answer(client, seconds)) is NotSent
+    assert type(await refuse_to_answer(client, seconds)) is NotSentError
     assert gateway.heard == []
 
 
 async def test_after_the_process_closed_its_connections_nothing_is_sent(credentials: Credentials) -> None:
     http = httpx2.AsyncClient()
     await http.aclose()
-    assert type(await refuse_to_answer(GatewayClient(http, credentials))) is NotSent
+    assert type(await refuse_to_answer(GatewayClient(http, credentials))) is NotSentError
 
 
 @pytest.mark.parametrize(
@@ -133,14 +133,14 @@ async def test_after_the_process_closed_its_connections_nothing_is_sent(credenti
 async def test_it_may_have_been_done(client: GatewayClient, gateway: Counterpart, behaviour: Reply) -> None:
     gateway.will(behaviour)
     error = await refuse_to_answer(client)
-    assert type(error) is OutcomeUnknown
+    assert type(error) is OutcomeUnknownError
     assert (error.method, error.path, error.order_id) == ("POST", "/api/v1/refund", "order1")
     assert len(gateway.heard) == 1, "never repeated, never redirected"
 
 
 async def test_silence_after_sending_is_unknown_at_the_deadline(client: GatewayClient, gateway: Counterpart) -> None:
     gateway.will(Silence())
-    assert type(await refuse_to_answer(client, 0.2)) is OutcomeUnknown
+    assert type(await refuse_to_answer(client, 0.2)) is OutcomeUnknownError
     assert len(gateway.heard) == 1
 
 
@@ -151,7 +151,7 @@ async def test_an_answer_that_trickles_does_not_outlive_the_deadline(
     gateway.will(Reply(pieces=(b" ",) * 1000, pause=0.02))
     loop = asyncio.get_running_loop()
     began = loop.time()
-    assert type(await refuse_to_answer(client, 0.3)) is OutcomeUnknown
+    assert type(await refuse_to_answer(client, 0.3)) is OutcomeUnknownError
     assert loop.time() - began < 5
 
 

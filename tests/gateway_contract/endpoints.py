@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from vcr.request import Request  # type: ignore[import-untyped]  # vcrpy has no types
 
-from app.gateway import wire
+from app.gateway import exact_json
 from app.gateway.balances import BalanceDesk
 from app.gateway.client import GatewayClient
 from app.gateway.reports import Reports
@@ -43,7 +43,7 @@ class Endpoint:
         address = urlsplit(request.uri)
         if request.method != self.verb or not fullmatch(self.path, address.path):
             return False
-        body = wire.loads(request.body) if request.body else {}
+        body = exact_json.loads(request.body) if request.body else {}
         fits = all(name in body and value in (..., body[name]) for name, value in self.has.items())
         return (
             fits and fullmatch(self.query, address.query) is not None and not any(name in body for name in self.lacks)

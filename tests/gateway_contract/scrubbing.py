@@ -1,9 +1,9 @@
 """What may not be on a cassette, and what stands there instead.
 
-Keys, cards, tokens, people, other merchants and balances are taken out of requests and answers alike; addresses and
-the account's own identifiers are replaced by fixed ones, so that a cassette looks the same wherever it was recorded.
-Numbers keep their digits (``app.gateway.wire``), members keep their order. Doing it twice changes nothing: a request
-that is compared with a cassette goes through the same hands as the one that was recorded.
+Keys, cards, tokens, people, other merchants and balances are taken out of requests and answers alike; addresses and the
+account's own identifiers are replaced by fixed ones, so that a cassette looks the same wherever it was recorded.
+Numbers keep their digits (``app.gateway.exact_json``), members keep their order. Doing it twice changes nothing: a
+request that is compared with a cassette goes through the same hands as the one that was recorded.
 """
 
 import re
@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 
-from app.gateway import wire
+from app.gateway import exact_json
 from app.gateway.errors import quoted
 from app.gateway.models.base import CARD_FIELDS
 from app.gateway.notification import decode, encode
@@ -75,8 +75,8 @@ class Scrubber:
             return content
         for pieces in ([content], content.rstrip(b"\n").split(b"\n")):
             try:
-                text = "\n".join(wire.dumps(self.document(wire.loads(piece))) for piece in pieces)
-            except wire.NotJson:
+                text = "\n".join(exact_json.dumps(self.document(exact_json.loads(piece))) for piece in pieces)
+            except exact_json.NotJsonError:
                 continue
             return text.encode("ascii") + (b"\n" if content.endswith(b"\n") else b"")
         return HIDDEN.encode("ascii")

@@ -17,7 +17,7 @@ import vcr  # type: ignore[import-untyped]  # vcrpy has no types
 from vcr.cassette import Cassette  # type: ignore[import-untyped]  # the same
 from vcr.request import Request  # type: ignore[import-untyped]  # the same
 
-from app.gateway import wire
+from app.gateway import exact_json
 from tests.conftest import REPOSITORY
 from tests.gateway_contract.scrubbing import GATEWAY, WEBHOOKS, Scrubber
 
@@ -81,6 +81,6 @@ def _same_body(one: Request, other: Request) -> None:
 
 def _read(body: bytes | None) -> Any:
     try:
-        return wire.loads(body or b"null")
-    except wire.NotJson:
+        return exact_json.loads(body or b"null")
+    except exact_json.NotJsonError:
         return body

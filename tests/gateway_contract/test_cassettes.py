@@ -11,7 +11,7 @@ import pytest
 from vcr.errors import CannotOverwriteExistingCassetteException  # type: ignore[import-untyped]  # vcrpy has no types
 from vcr.request import Request  # type: ignore[import-untyped]  # the same
 
-from app.gateway import wire
+from app.gateway import exact_json
 from app.gateway.client import GatewayClient
 from app.sandbox.book.cards import luhn_digit
 from tests.gateway.counterpart import counterpart
@@ -117,8 +117,8 @@ def _members(body: bytes) -> Iterator[tuple[str, object]]:
     """All members of the JSON in a body, however deep."""
     for line in body.splitlines():
         try:
-            waiting = [wire.loads(line)]
-        except wire.NotJson:
+            waiting = [exact_json.loads(line)]
+        except exact_json.NotJsonError:
             continue
         while waiting:
             value = waiting.pop()

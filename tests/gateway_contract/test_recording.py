@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from app.gateway import wire
+from app.gateway import exact_json
 from app.gateway.credentials import Credentials
 from app.gateway.notification import encode, read_notification
 from app.sandbox.server import running_sandbox
@@ -39,7 +39,7 @@ def account(**more: str) -> Account:
 
 
 def scrubbed(document: Any) -> Any:
-    return wire.loads(account().scrubber("https://shop.test/hook").body(wire.dumps(document).encode()))
+    return exact_json.loads(account().scrubber("https://shop.test/hook").body(exact_json.dumps(document).encode()))
 
 
 def test_cards_tokens_and_people_are_taken_out_wherever_they_stand() -> None:
@@ -102,9 +102,9 @@ def test_what_is_not_json_is_not_kept_at_all() -> None:
 @given(records)
 def test_scrubbing_twice_is_scrubbing_once_and_leaves_the_money_alone(members: dict[str, Any]) -> None:
     scrubber = account().scrubber()
-    once = scrubber.body(wire.dumps(members).encode())
+    once = scrubber.body(exact_json.dumps(members).encode())
     assert scrubber.body(once) == once
-    assert str(wire.loads(once)["amount"]) == str(members["amount"])
+    assert str(exact_json.loads(once)["amount"]) == str(members["amount"])
 
 
 def test_no_cookies_and_no_keys_among_the_headers() -> None:

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from app.gateway.errors import BadCredentials, DuplicateOrder, NotFound, RateLimited, Refused
+from app.gateway.errors import BadCredentialsError, DuplicateOrderError, NotFoundError, RateLimitedError, RefusedError
 from app.gateway.models import Status, Void
 from app.sandbox.scripting import FaultRule
 from tests.gateway_contract.account import NOBODY
@@ -23,23 +23,23 @@ async def test_wrong_keys(stage: Stage) -> None:
         replace(right, api_key="wrong"),
         replace(right, pos_id=NOBODY),
     ):
-        with pytest.raises(BadCredentials):
+        with pytest.raises(BadCredentialsError):
             await stage.client_of(wrong).check_credentials(timeout=stage.timeout)
-    with pytest.raises(BadCredentials):
+    with pytest.raises(BadCredentialsError):
         await stage.client_of(replace(right, api_secret="wrong")).balances.accounts(timeout=stage.timeout)
 
 
 async def test_an_order_id_is_good_for_one_payment(stage: Stage) -> None:
     await stage.client.create_hosted(a_page(stage, "twice"), timeout=stage.timeout)
-    with pytest.raises(DuplicateOrder) as refused:
+    with pytest.raises(DuplicateOrderError) as refused:
         await stage.client.create_hosted(a_page(stage, "twice"), timeout=stage.timeout)
     assert refused.value.order_id == stage.order_id("twice")
 
 
 async def test_an_amount_beyond_the_terminals_limit(stage: Stage) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RefusedError) as refused:
         await stage.client.create_hosted(a_page(stage, "much", amount=Decimal("99999999.99")), timeout=stage.timeout)
-    assert not isinstance(refused.value, DuplicateOrder | NotFound | BadCredentials | RateLimited)
+    assert not isinstance(refused.value, DuplicateOrderError | NotFoundError | BadCredentialsError | RateLimitedError)
     assert [violation.field for violation in refused.value.violations] == ["amount"]
 
 
@@ -48,12 +48,12 @@ async def test_a_payment_that_is_not_reserved_cannot_be_released(stage: Stage) -
     assert paid.status is Status.SUCCESS
     request = Void(order_id=paid.order_id, order_currency=stage.currency)
     # Gateways answer one way or the other, and either way nothing happened.
-    outcome: Status | type[Refused]
+    outcome: Status | type[RefusedError]
     try:
         outcome = (await stage.client.void(request, timeout=stage.timeout)).status
-    except Refused as refused:
+    except RefusedError as refused:
         outcome = type(refused)
-    assert outcome in {Status.FAILURE, Refused}
+    assert outcome in {Status.FAILURE, RefusedError}
     (only,) = await stage.client.order(paid.order_id, timeout=stage.timeout)
     assert only.payment_id == paid.payment_id
 
@@ -68,9 +68,9 @@ async def test_the_other_way_to_refuse_is_a_record(stage: Stage) -> None:
 
 @pytest.mark.reads_only
 async def test_what_is_not_there(stage: Stage) -> None:
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFoundError):
         await stage.client.balances.account(NOBODY, timeout=stage.timeout)
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFoundError):
         await stage.client.cancel(stage.order_id("never"), timeout=stage.timeout)
 
 
@@ -78,6 +78,6 @@ async def test_what_is_not_there(stage: Stage) -> None:
 async def test_too_many_requests(stage: Stage) -> None:
     for headers, pause in (({"Retry-After": "7"}, 7.0), ({}, None)):
         await stage.hands.spoil(FaultRule(effect="status", status=429, headers=headers))
-        with pytest.raises(RateLimited) as refused:
+        with pytest.raises(RateLimitedError) as refused:
             await stage.client.create_hosted(a_page(stage, "many"), timeout=stage.timeout)
         assert refused.value.pause == pause

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from app.gateway.errors import ReportNotReady
+from app.gateway.errors import ReportNotReadyError
 from app.gateway.models import Method, Status
 from app.gateway.models.reports import Detail, RegisterRequest, UnreadableLine
 from tests.gateway_contract.requests import AMOUNT, a_card
@@ -39,7 +39,7 @@ async def test_a_register_is_started_and_fetched(stage: Stage) -> None:
 async def test_a_register_is_not_ready_at_once(stage: Stage) -> None:
     ticket = await stage.client.reports.start(of_today(stage), timeout=stage.timeout)
     async with aclosing(stage.client.reports.fetch(ticket, patience=0, timeout=stage.timeout)) as lines:
-        with pytest.raises(ReportNotReady) as refused:
+        with pytest.raises(ReportNotReadyError) as refused:
             await anext(lines)
     assert refused.value.code == "report_not_ready"
 

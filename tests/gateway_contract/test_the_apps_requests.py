@@ -9,19 +9,19 @@ from decimal import Decimal
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
+from app.db.tables import MerchantAccount, ProductsForm
 from app.gateway.models import Capture, Checkout, Refund, Status
-from app.ledger.tables import MerchantAccount, ProductsForm
-from app.payments.cards.means import Means
-from app.payments.desk import Addresses
-from app.payments.plan.direct import browser_of, plan_direct
-from app.payments.plan.terms import plan_hosted, terms_of
+from app.payments.cards.payment_instrument import PaymentInstrument
+from app.payments.requests.direct import browser_of, plan_direct
+from app.payments.requests.payment import plan_hosted, terms_of
+from app.payments.services import Addresses
 from app.saleor.events import TransactionInitializeSession
 from tests.gateway.examples import CARD
 from tests.gateway_contract.requests import AMOUNT
 from tests.gateway_contract.stage import Stage
 from tests.payments.baskets import line, taxed
 from tests.payments.cards.seals import BROWSER
-from tests.payments.plan.test_terms import an_account
+from tests.payments.requests.test_payment import an_account
 from tests.payments.shop import SALEOR, session_event, source
 
 # The only address beside the gateway's that a cassette may name.
@@ -90,6 +90,6 @@ async def test_a_page_with_a_fiscal_receipt(stage: Stage) -> None:
 async def test_a_card_typed_into_the_storefront(stage: Stage) -> None:
     event = begins(stage, "typed", browserFingerprint=BROWSER)
     terms = terms_of(event, account_of(stage, products=ProductsForm.PLAIN), ADDRESSES, SALEOR)
-    request = plan_direct(terms, browser_of(terms, None), Means(CARD)).request
+    request = plan_direct(terms, browser_of(terms, None), PaymentInstrument(CARD)).request
     paid = await stage.client.create_direct(request, timeout=stage.timeout)
     assert (paid.status, paid.amount, paid.order_id) == (Status.SUCCESS, AMOUNT, request.order_id)

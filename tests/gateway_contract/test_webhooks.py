@@ -5,7 +5,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import pytest
 
-from app.gateway.errors import ForgedNotification
+from app.gateway.errors import ForgedNotificationError
 from app.gateway.models import Checkout, Method, Refund, Status
 from app.gateway.notification import read_notification
 from tests.gateway_contract.requests import AMOUNT, a_page
@@ -40,7 +40,7 @@ async def test_signed_webhooks_tell_of_a_payment_and_of_a_refund(stage: Stage) -
     for form in forms:
         fields = dict(parse_qsl(form.decode()))
         assert len(fields["signature"]) == 28
-        with pytest.raises(ForgedNotification):
+        with pytest.raises(ForgedNotificationError):
             read_notification(form, ["another secret"])
-        with pytest.raises(ForgedNotification):
+        with pytest.raises(ForgedNotificationError):
             read_notification(urlencode(fields | {"data": fields["data"][:-8] + "AAAA" + "AAAA"}).encode(), secrets)

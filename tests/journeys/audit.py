@@ -8,51 +8,53 @@ from urllib.parse import quote
 
 from sqlmodel import col, select
 
-from app.ledger.sheets import Sheet
-from app.ledger.tables import EventState, Kind, Notification, Operation, Payment, SaleorEvent, State
-from app.main import open_desk
-from app.payments.outcome.balance import balance
+from app.db.aggregates import PaymentAggregate
+from app.db.tables import EventState, Kind, Notification, Operation, Payment, SaleorEvent, State
+from app.main import open_services
+from app.payments.core.balance import balance
 from app.saleor.testing.views import TransactionView
 from app.sandbox.control.views import PaymentView
-from tests.journeys.town import Town, eventually
+from tests.journeys.stack import Stack, eventually
 
 ZERO = Decimal(0)
 _CALLS = {"capture": "/api/v1/capture", "void": "/api/v1/void", "refund": "/api/v1/refund"}
 
 
 @dataclass(frozen=True)
-class Books:
+class FakeSaleor:
     """Everything that the app has written down."""
 
-    sheets: Sequence[Sheet]
+    aggregates: Sequence[PaymentAggregate]
     notifications: Sequence[Notification]
 
     @property
     def operations(self) -> list[Operation]:
         """All operations of all payments."""
-        return [operation for sheet in self.sheets for operation in sheet.operations]
+        return [operation for aggregate in self.aggregates for operation in aggregate.operations]
 
     @property
     def at_rest(self) -> bool:
         """True when the app has nothing left to do by itself: what is open waits for a shopper with a link."""
         open_ones = [each for each in self.operations if not each.state.final]
-        payable = {s.create.id for s in self.sheets if s.payment.checkout_url or s.payment.qr_url}
+        payable = {s.create.id for s in self.aggregates if s.payment.checkout_url or s.payment.qr_url}
         return (
             all(each.kind is Kind.CREATE and each.state is State.INIT and each.id in payable for each in open_ones)
-            and all(event.state is not EventState.WAITING for sheet in self.sheets for event in sheet.events)
+            and all(
+                event.state is not EventState.WAITING for aggregate in self.aggregates for event in aggregate.events
+            )
             and all(each.processed_at is not None for each in self.notifications)
         )
 
 
-async def open_books(town: Town) -> Books:
+async def open_books(stack: Stack) -> FakeSaleor:
     """Read all that the app has written down."""
-    async with open_desk(town.settings) as desk, desk.database.transaction() as session:
+    async with open_services(stack.settings) as services, services.database.transaction() as session:
         payments = (await session.exec(select(Payment).order_by(col(Payment.id)))).all()
         operations = (await session.exec(select(Operation).order_by(col(Operation.id)))).all()
         events = (await session.exec(select(SaleorEvent).order_by(col(SaleorEvent.id)))).all()
-        return Books(
+        return FakeSaleor(
             [
-                Sheet(
+                PaymentAggregate(
                     payment,
                     [each for each in operations if each.payment_id == payment.id],
                     [each for each in events if each.payment_id == payment.id],
@@ -63,33 +65,33 @@ async def open_books(town: Town) -> Books:
         )
 
 
-async def at_rest(town: Town) -> Books:
+async def at_rest(stack: Stack) -> FakeSaleor:
     """Wait until nobody has anything left to do, and return the app's books as they are then."""
 
-    async def resting() -> Books | None:
-        await town.saleor.background_done()
-        await town.gateway.webhooks_idle()
-        books = await open_books(town)
+    async def resting() -> FakeSaleor | None:
+        await stack.saleor.background_done()
+        await stack.gateway.webhooks_idle()
+        books = await open_books(stack)
         return books if books.at_rest else None
 
     return await eventually(resting)
 
 
-async def three_books_agree(town: Town) -> None:
+async def three_books_agree(stack: Stack) -> None:
     """Compare the three, payment by payment; no money moved twice, none is forgotten, nobody was told twice."""
-    books = await at_rest(town)
-    orders = {payment.order_id: payment for payment in await town.gateway.payments()}
-    for sheet in books.sheets:
-        theirs = [orders.pop(name) for name in [sheet.payment.order_id] if name in orders]
-        saleor = await town.saleor.transaction(sheet.payment.transaction_id)
-        _agree(sheet, theirs, saleor)
-        _told_once(sheet, saleor)
+    books = await at_rest(stack)
+    orders = {payment.order_id: payment for payment in await stack.gateway.payments()}
+    for aggregate in books.aggregates:
+        theirs = [orders.pop(name) for name in [aggregate.payment.order_id] if name in orders]
+        saleor = await stack.saleor.transaction(aggregate.payment.transaction_id)
+        _agree(aggregate, theirs, saleor)
+        _told_once(aggregate, saleor)
     assert not orders, f"orders at the gateway that we know nothing of: {list(orders)}"
-    await _done_once(town)
+    await _done_once(stack)
 
 
-def _agree(sheet: Sheet, theirs: Sequence[PaymentView], saleor: TransactionView) -> None:
-    ours = balance(sheet.payment.flow, sheet.operations)
+def _agree(aggregate: PaymentAggregate, theirs: Sequence[PaymentView], saleor: TransactionView) -> None:
+    ours = balance(aggregate.payment.flow, aggregate.operations)
     told = saleor.amounts
     paid = sum((each.amount for each in theirs if each.method == "purchase" and each.status == "success"), ZERO)
     reserved = sum((each.amount for each in theirs if each.method == "auth" and each.status == "success"), ZERO)
@@ -100,7 +102,7 @@ def _agree(sheet: Sheet, theirs: Sequence[PaymentView], saleor: TransactionView)
     assert reserved == ours.authorized
     assert told.authorized == (ZERO if captured or voided else reserved)
     assert told.charge_pending == told.refund_pending == told.cancel_pending == told.authorize_pending == ZERO
-    assert sheet.payment.problem is None
+    assert aggregate.payment.problem is None
 
 
 def _done(payments: Sequence[PaymentView], method: str) -> Decimal:
@@ -108,7 +110,7 @@ def _done(payments: Sequence[PaymentView], method: str) -> Decimal:
     return sum((each.amount for each in done if each.status == "success"), ZERO)
 
 
-def _told_once(sheet: Sheet, saleor: TransactionView) -> None:
+def _told_once(aggregate: PaymentAggregate, saleor: TransactionView) -> None:
     """One event of each kind: of each operation Saleor has one outcome, under the reference that it had from the start.
 
     What Saleor writes down by itself, when it got no answer, does not count.
@@ -119,7 +121,9 @@ def _told_once(sheet: Sheet, saleor: TransactionView) -> None:
         if event.counts and event.type.value.endswith(("_SUCCESS", "_FAILURE"))
     )
     assert all(times == 1 for times in outcomes.values()), outcomes
-    ours = {(each.type, each.psp_reference) for each in sheet.events if each.type.endswith(("_SUCCESS", "_FAILURE"))}
+    ours = {
+        (each.type, each.psp_reference) for each in aggregate.events if each.type.endswith(("_SUCCESS", "_FAILURE"))
+    }
     refused = {answer for answer in outcomes if answer not in ours}
     assert not refused, f"Saleor heard of {refused}, and we have not written it down"
     requested = {event.psp_reference for event in saleor.events if event.type.value.endswith("_REQUEST")}
@@ -127,10 +131,12 @@ def _told_once(sheet: Sheet, saleor: TransactionView) -> None:
     assert requested <= concluded, f"requests that never came to an end: {requested - concluded}"
 
 
-async def _done_once(town: Town) -> None:
+async def _done_once(stack: Stack) -> None:
     """Nothing that moves money was asked of the gateway more often than it was done."""
-    calls = Counter((each.path, each.order_id, each.amount) for each in await town.gateway.calls() if _moves(each.path))
-    for payment in await town.gateway.payments():
+    calls = Counter(
+        (each.path, each.order_id, each.amount) for each in await stack.gateway.calls() if _moves(each.path)
+    )
+    for payment in await stack.gateway.payments():
         assert calls.pop(("/api/v1/payment", payment.order_id, payment.amount)) == 1
         for operation in payment.operations:
             amount = None if operation.method == "void" else operation.amount

@@ -7,13 +7,13 @@ from typing import Any
 from sqlalchemy import make_url, text
 from sqlmodel import SQLModel
 
-from app.ledger.database import is_sqlite
-from app.main import open_desk
+from app.db.database import is_sqlite
+from app.main import open_services
 from app.saleor.testing.views import SessionView
 from app.saleor.testing.vocabulary import Flow
 from app.sandbox.book.cards import coded_card
+from tests.journeys.stack import Stack
 from tests.journeys.stories import BACK
-from tests.journeys.town import Town
 from tests.payments.cards.seals import BROWSER, seal
 from tests.secrets.hunt import CardNumber, Secret, SecurityCode, finds
 
@@ -28,14 +28,14 @@ def typed(number: str = GOOD) -> dict[str, Any]:
     return {"number": number, "expMonth": "12", "expYear": "2040", "cvv": CVV}
 
 
-async def allow_cards(shop: Town, **columns: Any) -> None:
+async def allow_cards(shop: Stack, **columns: Any) -> None:
     """The store owner confirms that the store may take cards."""
-    async with open_desk(shop.settings) as desk:
-        [account] = await desk.accounts.all()
-        await desk.accounts.change(account.id, pci_dss_confirmed_at=desk.now(), **columns)
+    async with open_services(shop.settings) as services:
+        [account] = await services.accounts.all()
+        await services.accounts.change(account.id, pci_dss_confirmed_at=services.now(), **columns)
 
 
-async def offered_card(shop: Town, checkout_id: str) -> dict[str, Any]:
+async def offered_card(shop: Stack, checkout_id: str) -> dict[str, Any]:
     """Ask as a storefront does how to pay with a card: the key, and the algorithms."""
     offer = await shop.saleor.gateway_initialize(checkout_id)
     assert offer.data["modes"] == ["hosted", "direct"]
@@ -43,7 +43,7 @@ async def offered_card(shop: Town, checkout_id: str) -> dict[str, Any]:
     return card
 
 
-async def sealed_card(shop: Town, means: Mapping[str, Any], checkout_id: str) -> dict[str, Any]:
+async def sealed_card(shop: Stack, means: Mapping[str, Any], checkout_id: str) -> dict[str, Any]:
     """Return what a storefront passes in ``data``: the means to pay, sealed for this checkout, and the browser."""
     card = await offered_card(shop, checkout_id)
     sealed = seal({**means, "for": checkout_id}, card["jwk"])
@@ -51,7 +51,7 @@ async def sealed_card(shop: Town, means: Mapping[str, Any], checkout_id: str) ->
 
 
 async def pay(
-    shop: Town, means: Mapping[str, Any], action: Flow = Flow.CHARGE, checkout_id: str | None = None
+    shop: Stack, means: Mapping[str, Any], action: Flow = Flow.CHARGE, checkout_id: str | None = None
 ) -> tuple[str, SessionView]:
     """Fill a basket (or take that checkout) and pay with a card; return it and what the storefront is told."""
     if checkout_id is None:
@@ -62,7 +62,7 @@ async def pay(
     return checkout_id, session
 
 
-async def nothing_of_the_card_is_left(shop: Town, number: str = GOOD, token: str | None = None) -> None:
+async def nothing_of_the_card_is_left(shop: Stack, number: str = GOOD, token: str | None = None) -> None:
     """Search what the app wrote to disk and log, and what Saleor was sent and told, for the card."""
     secrets: list[Any] = [CardNumber("card", number), SecurityCode(CVV)]
     secrets += [Secret("token", token)] if token else []
@@ -74,7 +74,7 @@ async def nothing_of_the_card_is_left(shop: Town, number: str = GOOD, token: str
     assert not found, found
 
 
-def _files(shop: Town) -> dict[str, bytes]:
+def _files(shop: Stack) -> dict[str, bytes]:
     """Return the log, and of SQLite the files as they are, with what was deleted from them."""
     files = [Path(shop.app.log.name)]
     if is_sqlite(shop.settings.database):
@@ -83,9 +83,9 @@ def _files(shop: Town) -> dict[str, bytes]:
     return {each.name: each.read_bytes() for each in files}
 
 
-async def _rows(shop: Town) -> dict[str, bytes]:
+async def _rows(shop: Stack) -> dict[str, bytes]:
     found = {}
-    async with open_desk(shop.settings) as desk, desk.database.transaction() as session:
+    async with open_services(shop.settings) as services, services.database.transaction() as session:
         connection = await session.connection()
         for table in SQLModel.metadata.sorted_tables:
             rows = (await connection.execute(text(f"SELECT * FROM {table.name}"))).all()  # noqa: S608 - names of our own

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.journeys.nursery import Mortal, Nursery, a_nursery
-from tests.journeys.town import Town, a_town, the_neighbours
+from tests.journeys.processes import AppLauncher, Mortal, an_app_launcher
+from tests.journeys.stack import Stack, a_stack, the_neighbours
 
 
 @pytest.fixture(scope="session")
@@ -18,24 +18,26 @@ def neighbours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, 
 
 
 @pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery]:
+def launcher() -> Iterator[AppLauncher]:
     """What starts the apps of this test process quickly. That a terminal starts one too, tests/commands show."""
-    with a_nursery() as nursery:
-        yield nursery
+    with an_app_launcher() as launcher:
+        yield launcher
 
 
 @pytest.fixture
-async def town(database_url: str, tmp_path: Path, neighbours: tuple[str, str], nursery: Nursery) -> AsyncIterator[Town]:
+async def stack(
+    database_url: str, tmp_path: Path, neighbours: tuple[str, str], launcher: AppLauncher
+) -> AsyncIterator[Stack]:
     """The three processes; nothing is installed yet."""
-    resident = partial(Mortal, nursery=nursery)
-    async with a_town(database_url, tmp_path, neighbours, resident=resident) as town:
-        yield town
+    resident = partial(Mortal, launcher=launcher)
+    async with a_stack(database_url, tmp_path, neighbours, resident=resident) as stack:
+        yield stack
 
 
 @pytest.fixture
-async def shop(town: Town) -> Town:
+async def shop(stack: Stack) -> Stack:
     """The town after the store owner has installed the app and connected a merchant account."""
-    installed = await town.saleor.install(f"{town.app.url}/api/manifest")
+    installed = await stack.saleor.install(f"{stack.app.url}/api/manifest")
     assert installed.status == "INSTALLED", installed.message
-    await town.open_account()
-    return town
+    await stack.open_account()
+    return stack

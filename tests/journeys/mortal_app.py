@@ -27,8 +27,8 @@ from sqlalchemy.orm.attributes import get_history
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.commands.serve import serve
-from app.ledger.migrate import migrate
-from app.ledger.tables import EventState, Notification, Operation, SaleorEvent, State
+from app.db.migrate import migrate
+from app.db.tables import EventState, Notification, Operation, SaleorEvent, State
 from app.main import create_app, new_connections
 from app.settings import Settings, read_settings
 from app.worker import loop
@@ -199,7 +199,7 @@ def _fork(environment: dict[str, str], log: str) -> int:
 async def _live_once() -> None:
     """Open and close an app that nobody sees: what it has imported, compiled and read, all descendants have too."""
     with folder_in_memory() as folder:
-        settings = Settings(data_dir=folder, database_url=f"sqlite:///{folder / 'ledger.sqlite'}", worker=False)
+        settings = Settings(data_dir=folder, database_url=f"sqlite:///{folder / 'payments.sqlite'}", worker=False)
         await migrate(settings.database)
         app = create_app(settings)
         async with app.router.lifespan_context(app):

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from app.saleor.testing.views import NewCheckout, SessionView, TransactionView
 from app.saleor.testing.vocabulary import Flow
 from app.sandbox.control.views import PaymentView
-from tests.journeys.town import STOREFRONT, Town, eventually
+from tests.journeys.stack import STOREFRONT, Stack, eventually
 
 TOTAL = Decimal("569.50")
 ZERO = Decimal(0)
@@ -26,7 +26,7 @@ def order_id_of(session: SessionView) -> str:
 
 
 async def begin(
-    shop: Town, action: Flow = Flow.CHARGE, *, data: Any = BACK, checkout_id: str | None = None
+    shop: Stack, action: Flow = Flow.CHARGE, *, data: Any = BACK, checkout_id: str | None = None
 ) -> tuple[str, SessionView]:
     """Fill a basket (or take that checkout) and begin to pay; return the checkout and what the storefront was told."""
     if checkout_id is None:
@@ -36,7 +36,7 @@ async def begin(
     return checkout_id, session
 
 
-async def told(shop: Town, transaction_id: str, event: str) -> TransactionView:
+async def told(shop: Stack, transaction_id: str, event: str) -> TransactionView:
     """Wait until Saleor has heard of an event; return the transaction as it is then."""
 
     async def heard() -> TransactionView | None:
@@ -46,7 +46,7 @@ async def told(shop: Town, transaction_id: str, event: str) -> TransactionView:
     return await eventually(heard)
 
 
-async def quiet(shop: Town, transaction_id: str) -> TransactionView:
+async def quiet(shop: Stack, transaction_id: str) -> TransactionView:
     """Wait until nobody has anything left to say: no webhook under way, no event waiting in the outbox."""
     await shop.saleor.background_done()
     await shop.gateway.webhooks_idle()
@@ -58,14 +58,14 @@ async def quiet(shop: Town, transaction_id: str) -> TransactionView:
     return await shop.saleor.transaction(transaction_id)
 
 
-async def paid_order(shop: Town, checkout_id: str) -> None:
+async def paid_order(shop: Stack, checkout_id: str) -> None:
     """Place the order: it must be paid in full."""
     completion = await shop.saleor.complete(checkout_id)
     assert completion.order is not None, completion.errors
     assert completion.order.charge_status == "FULL"
 
 
-async def both_books_agree(shop: Town, transaction_id: str) -> None:
+async def both_books_agree(shop: Stack, transaction_id: str) -> None:
     """Compare what Saleor believes of a transaction with what the gateway did."""
     saleor = (await quiet(shop, transaction_id)).amounts
     gateway = await shop.gateway.payment(order_of(await shop.saleor.transaction(transaction_id)))

@@ -7,13 +7,13 @@ from uuid import UUID
 import pytest
 from sqlmodel import col, select
 
-from app.ledger.tables import Kind, Operation, SplitShare, State
-from app.main import open_desk
+from app.db.tables import Kind, Operation, SplitShare, State
+from app.main import open_services
 from app.saleor.testing.views import GrantedLine, NewCheckout, NewLine, TransactionView
 from app.saleor.testing.vocabulary import Flow
 from app.sandbox.scripting import FaultRule
+from tests.journeys.stack import Stack, eventually
 from tests.journeys.stories import begin, both_books_agree, order_id_of, order_of, quiet, told
-from tests.journeys.town import Town, eventually
 from tests.payments.split.people import MARKET, POTTER, SMITH, WEAVER, rules
 
 MUGS = NewLine(
@@ -31,7 +31,7 @@ CLOTH = NewLine(
 
 
 @pytest.fixture
-async def market(shop: Town) -> Town:
+async def market(shop: Stack) -> Stack:
     """The town's shop, after its owner has let payments be split."""
     await shop.open_account(name="Market", options={"split_rules": rules().model_dump(mode="json")})
     return shop
@@ -45,7 +45,7 @@ class Sale:
     order_id: str
 
 
-async def sold(market: Town, *lines: NewLine, flow: Flow = Flow.CHARGE) -> Sale:
+async def sold(market: Stack, *lines: NewLine, flow: Flow = Flow.CHARGE) -> Sale:
     """A shopper pays, and an order comes of it."""
     basket = await market.saleor.new_checkout(NewCheckout(lines=list(lines)))
     _, session = await begin(market, flow, checkout_id=basket.id)
@@ -57,7 +57,7 @@ async def sold(market: Town, *lines: NewLine, flow: Flow = Flow.CHARGE) -> Sale:
     return Sale(transaction, order.id)
 
 
-async def grant(market: Town, sale: Sale, amount: str, *, pieces: tuple[str, int], shipping: bool = False) -> None:
+async def grant(market: Stack, sale: Sale, amount: str, *, pieces: tuple[str, int], shipping: bool = False) -> None:
     """Staff grant a refund of pieces of a line, and let it be paid out."""
     name, number = pieces
     order = await market.saleor.order(sale.order_id)
@@ -74,26 +74,26 @@ async def grant(market: Town, sale: Sale, amount: str, *, pieces: tuple[str, int
     await market.saleor.background_done()
 
 
-async def refund(market: Town, sale: Sale, amount: str) -> None:
+async def refund(market: Stack, sale: Sale, amount: str) -> None:
     """Staff refund a sum."""
     await market.saleor.refund(sale.transaction.id, Decimal(amount))
     await market.saleor.background_done()
 
 
-async def at_the_gateway(market: Town) -> dict[str, Decimal]:
+async def at_the_gateway(market: Stack) -> dict[str, Decimal]:
     """Return what each sub-merchant has at the gateway; those that have nothing are left out."""
     found = await market.gateway.sub_merchants()
     return {str(who): each.balance for who, each in found.items() if each.balance}
 
 
-async def in_our_books(market: Town) -> dict[str, Decimal]:
+async def in_our_books(market: Stack) -> dict[str, Decimal]:
     """Return what each has by the shares that the app has written down."""
     query = (
         select(Operation, SplitShare)
         .join(SplitShare, col(SplitShare.operation_id) == col(Operation.id))
         .where(Operation.state == State.SUCCESS)
     )
-    async with open_desk(market.settings) as desk, desk.database.transaction() as session:
+    async with open_services(market.settings) as services, services.database.transaction() as session:
         rows = (await session.exec(query)).all()
     captured = any(operation.kind is Kind.CAPTURE for operation, _ in rows)
     sums: dict[str, Decimal] = {}
@@ -105,7 +105,7 @@ async def in_our_books(market: Town) -> dict[str, Decimal]:
     return {who: amount for who, amount in sums.items() if amount}
 
 
-async def everybody_has(market: Town, sale: Sale, **amounts: str) -> None:
+async def everybody_has(market: Stack, sale: Sale, **amounts: str) -> None:
     """All books agree, and each sub-merchant has that much; ``us`` is the market itself."""
     await both_books_agree(market, sale.transaction.id)
     who = {"us": MARKET, "potter": POTTER, "smith": SMITH, "weaver": WEAVER}
@@ -114,7 +114,7 @@ async def everybody_has(market: Town, sale: Sale, **amounts: str) -> None:
     assert await in_our_books(market) == expected
 
 
-async def test_one_seller_and_shipping(market: Town) -> None:
+async def test_one_seller_and_shipping(market: Stack) -> None:
     sale = await sold(market, LAMP)
     await everybody_has(market, sale, us="70.00", smith="200.00")
     await refund(market, sale, "27.00")
@@ -123,7 +123,7 @@ async def test_one_seller_and_shipping(market: Town) -> None:
     await everybody_has(market, sale)
 
 
-async def test_three_sellers_of_whom_one_takes_a_mug_back(market: Town) -> None:
+async def test_three_sellers_of_whom_one_takes_a_mug_back(market: Stack) -> None:
     """The variant names one seller, the product another, the product type the third."""
     sale = await sold(market, MUGS, LAMP, CLOTH)
     everybody = {"us": "70.00", "potter": "99.99", "smith": "200.00", "weaver": "100.01"}
@@ -136,7 +136,7 @@ async def test_three_sellers_of_whom_one_takes_a_mug_back(market: Town) -> None:
     await everybody_has(market, sale)
 
 
-async def test_a_part_of_a_reservation_is_charged_and_given_back_in_two_parts(market: Town) -> None:
+async def test_a_part_of_a_reservation_is_charged_and_given_back_in_two_parts(market: Stack) -> None:
     sale = await sold(market, MUGS, LAMP, flow=Flow.AUTHORIZATION)
     assert await at_the_gateway(market) == {}
     await market.saleor.charge(sale.transaction.id, Decimal("184.99"))
@@ -149,7 +149,7 @@ async def test_a_part_of_a_reservation_is_charged_and_given_back_in_two_parts(ma
     await everybody_has(market, sale)
 
 
-async def test_the_answer_to_a_refund_is_lost_while_another_one_waits(market: Town) -> None:
+async def test_the_answer_to_a_refund_is_lost_while_another_one_waits(market: Stack) -> None:
     sale = await sold(market, MUGS, LAMP)
     await market.gateway.fault(
         FaultRule(http_method="POST", path="/api/v1/split/refund", moment="after", effect="drop")
@@ -170,7 +170,7 @@ async def test_the_answer_to_a_refund_is_lost_while_another_one_waits(market: To
     await everybody_has(market, sale)
 
 
-async def test_staff_refund_in_the_merchant_portal_and_then_here(market: Town) -> None:
+async def test_staff_refund_in_the_merchant_portal_and_then_here(market: Stack) -> None:
     """The app assumes whose money it was; what it then asks for still fits what everybody has."""
     sale = await sold(market, MUGS, LAMP)
     portal = {UUID(MARKET): Decimal("7.00"), UUID(POTTER): Decimal("10.00"), UUID(SMITH): Decimal("20.00")}

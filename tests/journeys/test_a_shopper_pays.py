@@ -8,11 +8,11 @@ import httpx2
 from app.saleor.testing.views import NewCheckout, SessionView
 from app.saleor.testing.vocabulary import Flow
 from app.sandbox.scripting import FaultRule, WebhookRule
+from tests.journeys.stack import STOREFRONT, Stack, eventually
 from tests.journeys.stories import BACK, TOTAL, begin, both_books_agree, order_id_of, paid_order, quiet, told
-from tests.journeys.town import STOREFRONT, Town, eventually
 
 
-async def test_a_one_step_payment_makes_a_paid_order(shop: Town) -> None:
+async def test_a_one_step_payment_makes_a_paid_order(shop: Stack) -> None:
     checkout_id, session = await begin(shop)
     assert session.event is not None
     assert session.event.type == "CHARGE_ACTION_REQUIRED"
@@ -31,7 +31,7 @@ async def test_a_one_step_payment_makes_a_paid_order(shop: Town) -> None:
     await both_books_agree(shop, transaction.id)
 
 
-async def test_staff_can_cancel_while_the_shopper_has_not_paid(shop: Town) -> None:
+async def test_staff_can_cancel_while_the_shopper_has_not_paid(shop: Stack) -> None:
     _, session = await begin(shop)
     transaction = await told(shop, session.paid_for.id, "INFO")
     assert transaction.actions == ["CANCEL"]
@@ -46,7 +46,7 @@ async def test_staff_can_cancel_while_the_shopper_has_not_paid(shop: Town) -> No
     await both_books_agree(shop, transaction.id)
 
 
-async def test_the_notification_comes_before_the_answer(shop: Town) -> None:
+async def test_the_notification_comes_before_the_answer(shop: Stack) -> None:
     await shop.gateway.fault(
         FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="latency", seconds=1.0)
     )
@@ -70,7 +70,7 @@ async def test_the_notification_comes_before_the_answer(shop: Town) -> None:
     await both_books_agree(shop, transaction.id)
 
 
-async def test_every_notification_comes_three_times(shop: Town) -> None:
+async def test_every_notification_comes_three_times(shop: Stack) -> None:
     await shop.gateway.webhook_rule(WebhookRule(effect="duplicate", copies=2))
     checkout_id, session = await begin(shop)
     await shop.gateway.pay(order_id_of(session))
@@ -81,7 +81,7 @@ async def test_every_notification_comes_three_times(shop: Town) -> None:
     await both_books_agree(shop, transaction.id)
 
 
-async def test_the_notification_comes_after_the_shopper_is_back(shop: Town) -> None:
+async def test_the_notification_comes_after_the_shopper_is_back(shop: Stack) -> None:
     await shop.gateway.hold_webhooks()
     checkout_id, session = await begin(shop)
     await shop.gateway.pay(order_id_of(session))
@@ -95,7 +95,7 @@ async def test_the_notification_comes_after_the_shopper_is_back(shop: Town) -> N
     await both_books_agree(shop, transaction.id)
 
 
-async def test_no_notification_ever_comes_and_the_shopper_never_returns(shop: Town) -> None:
+async def test_no_notification_ever_comes_and_the_shopper_never_returns(shop: Stack) -> None:
     await shop.gateway.webhook_rule(WebhookRule(effect="drop"))
     checkout_id, session = await begin(shop)
     await shop.gateway.pay(order_id_of(session))
@@ -104,7 +104,7 @@ async def test_no_notification_ever_comes_and_the_shopper_never_returns(shop: To
     await both_books_agree(shop, session.paid_for.id)
 
 
-async def test_saleor_is_down_when_the_money_comes(shop: Town) -> None:
+async def test_saleor_is_down_when_the_money_comes(shop: Stack) -> None:
     checkout_id, session = await begin(shop)
     await told(shop, session.paid_for.id, "INFO")
     await shop.saleor.go_wrong(graphql_status=503)
@@ -122,7 +122,7 @@ async def test_saleor_is_down_when_the_money_comes(shop: Town) -> None:
     await both_books_agree(shop, transaction.id)
 
 
-async def test_saleor_hears_the_event_but_its_answer_is_lost(shop: Town) -> None:
+async def test_saleor_hears_the_event_but_its_answer_is_lost(shop: Stack) -> None:
     checkout_id, session = await begin(shop)
     await told(shop, session.paid_for.id, "INFO")
     await shop.saleor.go_wrong(graphql_answer_lost=True, graphql_times=2)
@@ -133,7 +133,7 @@ async def test_saleor_hears_the_event_but_its_answer_is_lost(shop: Town) -> None
     await paid_order(shop, checkout_id)
 
 
-async def test_the_app_is_killed_between_the_gateways_answer_and_its_own_commit(shop: Town) -> None:
+async def test_the_app_is_killed_between_the_gateways_answer_and_its_own_commit(shop: Stack) -> None:
     await shop.gateway.fault(
         FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="latency", seconds=5.0)
     )
@@ -171,7 +171,7 @@ async def test_the_app_is_killed_between_the_gateways_answer_and_its_own_commit(
     await both_books_agree(shop, again.paid_for.id)
 
 
-async def test_the_app_is_killed_after_it_took_the_notification(shop: Town) -> None:
+async def test_the_app_is_killed_after_it_took_the_notification(shop: Stack) -> None:
     checkout_id, session = await begin(shop)
     await told(shop, session.paid_for.id, "INFO")
     await shop.saleor.go_wrong(graphql_status=503)
@@ -185,7 +185,7 @@ async def test_the_app_is_killed_after_it_took_the_notification(shop: Town) -> N
     await both_books_agree(shop, session.paid_for.id)
 
 
-async def test_saleor_sends_every_webhook_twice(shop: Town) -> None:
+async def test_saleor_sends_every_webhook_twice(shop: Stack) -> None:
     await shop.saleor.go_wrong(webhooks_twice=True)
     checkout_id, session = await begin(shop)
     assert len(await shop.gateway.payments()) == 1
@@ -196,7 +196,7 @@ async def test_saleor_sends_every_webhook_twice(shop: Town) -> None:
     await both_books_agree(shop, transaction.id)
 
 
-async def test_a_declined_card_fails_and_a_new_attempt_pays(shop: Town) -> None:
+async def test_a_declined_card_fails_and_a_new_attempt_pays(shop: Stack) -> None:
     checkout_id, session = await begin(shop)
     await shop.gateway.decline(order_id_of(session), "4009")
     back = await shop.saleor.process(session.paid_for.id)
@@ -210,7 +210,7 @@ async def test_a_declined_card_fails_and_a_new_attempt_pays(shop: Town) -> None:
     await paid_order(shop, checkout_id)
 
 
-async def test_the_address_of_the_page_gets_lost_and_the_shopper_tries_again_at_once(shop: Town) -> None:
+async def test_the_address_of_the_page_gets_lost_and_the_shopper_tries_again_at_once(shop: Stack) -> None:
     await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="drop"))
     checkout_id, session = await begin(shop)
     assert session.event is not None
@@ -237,7 +237,7 @@ async def test_the_address_of_the_page_gets_lost_and_the_shopper_tries_again_at_
     await both_books_agree(shop, again.paid_for.id)
 
 
-async def test_the_page_appears_at_the_gateway_only_after_it_was_looked_for(shop: Town) -> None:
+async def test_the_page_appears_at_the_gateway_only_after_it_was_looked_for(shop: Stack) -> None:
     """However late it is seen, it is closed."""
     await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="drop"))
     await shop.gateway.fault(FaultRule(http_method="GET", path="*/orders/*", effect="status", status=503))
@@ -252,7 +252,7 @@ async def test_the_page_appears_at_the_gateway_only_after_it_was_looked_for(shop
     assert [each.status_code for each in await shop.gateway.payments()] == ["6007"]
 
 
-async def test_a_new_attempt_closes_the_page_of_the_older_one(shop: Town) -> None:
+async def test_a_new_attempt_closes_the_page_of_the_older_one(shop: Stack) -> None:
     checkout_id, session = await begin(shop)
     _, again = await begin(shop, checkout_id=checkout_id)
     older = await told(shop, session.paid_for.id, "CHARGE_FAILURE")
@@ -265,7 +265,7 @@ async def test_a_new_attempt_closes_the_page_of_the_older_one(shop: Town) -> Non
     await both_books_agree(shop, again.paid_for.id)
 
 
-async def test_the_older_page_is_paid_before_it_could_be_closed(shop: Town) -> None:
+async def test_the_older_page_is_paid_before_it_could_be_closed(shop: Stack) -> None:
     checkout_id, session = await begin(shop)
     await shop.gateway.fault(
         FaultRule(http_method="POST", path="*/cancel", moment="before", effect="latency", seconds=1.0)
@@ -282,7 +282,7 @@ async def test_the_older_page_is_paid_before_it_could_be_closed(shop: Town) -> N
     await paid_order(shop, checkout_id)
 
 
-async def test_both_the_older_page_and_the_newer_are_paid_before_either_could_be_closed(shop: Town) -> None:
+async def test_both_the_older_page_and_the_newer_are_paid_before_either_could_be_closed(shop: Stack) -> None:
     checkout_id, session = await begin(shop)
     await shop.gateway.fault(FaultRule(http_method="POST", path="*/cancel", effect="status", status=503, times=100))
     _, again = await begin(shop, checkout_id=checkout_id)
@@ -305,7 +305,7 @@ async def test_both_the_older_page_and_the_newer_are_paid_before_either_could_be
     await paid_order(shop, checkout_id)
 
 
-async def test_parts_of_one_payment_are_paid_side_by_side(shop: Town) -> None:
+async def test_parts_of_one_payment_are_paid_side_by_side(shop: Stack) -> None:
     checkout = await shop.saleor.new_checkout()
     parts = [Decimal("500.00"), Decimal("69.50")]
     sessions = [await shop.saleor.initialize(checkout.id, amount=part, data=BACK) for part in parts]
@@ -315,7 +315,7 @@ async def test_parts_of_one_payment_are_paid_side_by_side(shop: Town) -> None:
     await paid_order(shop, checkout.id)
 
 
-async def test_a_forged_notification_changes_nothing(shop: Town) -> None:
+async def test_a_forged_notification_changes_nothing(shop: Stack) -> None:
     _, session = await begin(shop)
     order_id = order_id_of(session)
     delivery = await shop.gateway.fire_webhook(order_id, changes={"status": "success"}, secret="somebody else's")
@@ -326,7 +326,7 @@ async def test_a_forged_notification_changes_nothing(shop: Town) -> None:
     assert "CHARGE_SUCCESS" not in transaction.types()
 
 
-async def test_a_notification_about_another_amount_is_not_believed(shop: Town) -> None:
+async def test_a_notification_about_another_amount_is_not_believed(shop: Stack) -> None:
     _, session = await begin(shop)
     order_id = order_id_of(session)
     await shop.gateway.fire_webhook(order_id, changes={"status": "success", "status_code": "1000", "amount": 1})
@@ -341,7 +341,7 @@ async def test_a_notification_about_another_amount_is_not_believed(shop: Town) -
     assert "CHARGE_SUCCESS" not in transaction.types()
 
 
-async def test_the_shopper_sees_the_way_back(shop: Town) -> None:
+async def test_the_shopper_sees_the_way_back(shop: Stack) -> None:
     _, session = await begin(shop)
     order_id = order_id_of(session)
     payment = await shop.gateway.payment(order_id)
@@ -360,7 +360,7 @@ async def test_the_shopper_sees_the_way_back(shop: Town) -> None:
     assert "transactionId=" in page.text
 
 
-async def test_missing_contacts_are_named_and_nothing_is_created(shop: Town) -> None:
+async def test_missing_contacts_are_named_and_nothing_is_created(shop: Stack) -> None:
     checkout = await shop.saleor.new_checkout(NewCheckout(address={"firstName": "Тарас", "lastName": "", "phone": ""}))
     session = await shop.saleor.initialize(checkout.id, data=BACK)
     assert session.data["errors"][0]["field"] == "data.customer.lastName"
@@ -372,14 +372,14 @@ async def test_missing_contacts_are_named_and_nothing_is_created(shop: Town) -> 
     assert whole.data["checkoutUrl"]
 
 
-async def test_a_payment_by_qr_link(shop: Town) -> None:
+async def test_a_payment_by_qr_link(shop: Stack) -> None:
     await shop.gateway.options(hosted_answer="json")
     _, session = await begin(shop, data=BACK | {"qr": True})
     assert session.data["qrUrl"].endswith("/qr")
     assert session.data["checkoutUrl"].endswith("/form")
 
 
-async def test_an_authorization_waits_for_staff(shop: Town) -> None:
+async def test_an_authorization_waits_for_staff(shop: Stack) -> None:
     checkout_id, session = await begin(shop, Flow.AUTHORIZATION)
     await shop.gateway.pay(order_id_of(session))
     transaction = await told(shop, session.paid_for.id, "AUTHORIZATION_SUCCESS")

@@ -21,8 +21,8 @@ from tests.journeys.card_shop import (
     offered_card,
     typed,
 )
+from tests.journeys.stack import Stack
 from tests.journeys.stories import TOTAL, both_books_agree, paid_order
-from tests.journeys.town import Town
 
 pytestmark = pytest.mark.browser
 ONE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # the browser sees no database
@@ -54,7 +54,7 @@ async def page(storefront: str) -> AsyncIterator[Page]:
         yield page
 
 
-async def pay_in(page: Page, shop: Town, storefront: str, content: dict[str, Any]) -> tuple[str, SessionView]:
+async def pay_in(page: Page, shop: Stack, storefront: str, content: dict[str, Any]) -> tuple[str, SessionView]:
     """Seal the card and describe the browser in the page, and pass both to Saleor."""
     checkout = await shop.saleor.new_checkout()
     card = await offered_card(shop, checkout.id)
@@ -70,7 +70,7 @@ async def pay_in(page: Page, shop: Town, storefront: str, content: dict[str, Any
 
 
 @ONE
-async def test_what_the_documented_lines_seal_is_paid(shop: Town, storefront: str, page: Page) -> None:
+async def test_what_the_documented_lines_seal_is_paid(shop: Stack, storefront: str, page: Page) -> None:
     await allow_cards(shop, storefront_origins=[storefront])
     checkout_id, session = await pay_in(page, shop, storefront, typed())
     assert session.event is not None
@@ -83,7 +83,7 @@ async def test_what_the_documented_lines_seal_is_paid(shop: Town, storefront: st
 
 @ONE
 async def test_the_shopper_confirms_at_the_bank_and_is_back_in_the_shop(
-    shop: Town, storefront: str, page: Page
+    shop: Stack, storefront: str, page: Page
 ) -> None:
     await allow_cards(shop, storefront_origins=[storefront])
     checkout_id, session = await pay_in(page, shop, storefront, typed(ASKS_THE_SHOPPER))

@@ -18,17 +18,17 @@ from tests.journeys.card_shop import (
     pay,
     typed,
 )
+from tests.journeys.stack import Stack, eventually
 from tests.journeys.stories import TOTAL, both_books_agree, order_id_of, order_of, paid_order, quiet, told
-from tests.journeys.town import Town, eventually
 
 
 @pytest.fixture
-async def shop(shop: Town) -> Town:
+async def shop(shop: Stack) -> Stack:
     await allow_cards(shop)
     return shop
 
 
-async def test_a_card_pays_at_once(shop: Town) -> None:
+async def test_a_card_pays_at_once(shop: Stack) -> None:
     checkout_id, session = await pay(shop, typed())
     assert session.event is not None
     assert session.event.type == "CHARGE_SUCCESS"
@@ -43,7 +43,7 @@ async def test_a_card_pays_at_once(shop: Town) -> None:
     await nothing_of_the_card_is_left(shop)
 
 
-async def test_a_declined_card_fails_and_another_pays(shop: Town) -> None:
+async def test_a_declined_card_fails_and_another_pays(shop: Stack) -> None:
     checkout_id, session = await pay(shop, typed(NO_MONEY))
     assert session.event is not None
     assert session.event.type == "CHARGE_FAILURE"
@@ -57,7 +57,7 @@ async def test_a_declined_card_fails_and_another_pays(shop: Town) -> None:
     await nothing_of_the_card_is_left(shop, NO_MONEY)
 
 
-async def test_a_shopper_confirms_at_the_bank_and_comes_back(shop: Town) -> None:
+async def test_a_shopper_confirms_at_the_bank_and_comes_back(shop: Stack) -> None:
     checkout_id, session = await pay(shop, typed(ASKS_THE_SHOPPER))
     assert session.event is not None
     assert session.event.type == "CHARGE_ACTION_REQUIRED"
@@ -83,7 +83,7 @@ async def test_a_shopper_confirms_at_the_bank_and_comes_back(shop: Town) -> None
     await nothing_of_the_card_is_left(shop, ASKS_THE_SHOPPER)
 
 
-async def test_a_shopper_does_not_pass_at_the_bank(shop: Town) -> None:
+async def test_a_shopper_does_not_pass_at_the_bank(shop: Stack) -> None:
     _, session = await pay(shop, typed(ASKS_THE_SHOPPER))
     await shop.gateway.challenge(order_id_of(session), passed=False)
     transaction = await told(shop, session.paid_for.id, "CHARGE_FAILURE")
@@ -91,7 +91,7 @@ async def test_a_shopper_does_not_pass_at_the_bank(shop: Town) -> None:
     await both_books_agree(shop, transaction.id)
 
 
-async def test_the_gateways_answer_gets_lost_and_the_payment_is_found(shop: Town) -> None:
+async def test_the_gateways_answer_gets_lost_and_the_payment_is_found(shop: Stack) -> None:
     await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="drop"))
     checkout_id, session = await pay(shop, typed())
     assert session.event is not None
@@ -105,7 +105,7 @@ async def test_the_gateways_answer_gets_lost_and_the_payment_is_found(shop: Town
     await nothing_of_the_card_is_left(shop)
 
 
-async def test_the_call_gets_lost_and_the_payment_has_failed(shop: Town) -> None:
+async def test_the_call_gets_lost_and_the_payment_has_failed(shop: Stack) -> None:
     await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/payment", moment="before", effect="drop"))
     _, session = await pay(shop, typed())
     assert session.event is not None
@@ -116,7 +116,7 @@ async def test_the_call_gets_lost_and_the_payment_has_failed(shop: Town) -> None
     await nothing_of_the_card_is_left(shop)
 
 
-async def test_the_app_is_killed_while_the_card_is_being_charged(shop: Town) -> None:
+async def test_the_app_is_killed_while_the_card_is_being_charged(shop: Stack) -> None:
     await shop.gateway.fault(
         FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="latency", seconds=5.0)
     )
@@ -136,7 +136,7 @@ async def test_the_app_is_killed_while_the_card_is_being_charged(shop: Town) -> 
     await nothing_of_the_card_is_left(shop)
 
 
-async def test_a_token_pays_again(shop: Town) -> None:
+async def test_a_token_pays_again(shop: Stack) -> None:
     _, first = await pay(shop, typed())
     token = (await shop.gateway.payment(order_id_of(first))).cc_token
     assert token is not None
@@ -148,7 +148,7 @@ async def test_a_token_pays_again(shop: Town) -> None:
     await nothing_of_the_card_is_left(shop, token=token)
 
 
-async def test_a_reservation_with_a_card_is_captured_in_part(shop: Town) -> None:
+async def test_a_reservation_with_a_card_is_captured_in_part(shop: Stack) -> None:
     checkout_id, session = await pay(shop, typed(), Flow.AUTHORIZATION)
     assert session.event is not None
     assert session.event.type == "AUTHORIZATION_SUCCESS"
@@ -159,7 +159,7 @@ async def test_a_reservation_with_a_card_is_captured_in_part(shop: Town) -> None
     await both_books_agree(shop, transaction.id)
 
 
-async def test_saleor_sends_every_webhook_twice_and_the_card_pays_once(shop: Town) -> None:
+async def test_saleor_sends_every_webhook_twice_and_the_card_pays_once(shop: Stack) -> None:
     await shop.saleor.go_wrong(webhooks_twice=True)
     _, session = await pay(shop, typed())
     assert len(await shop.gateway.payments()) == 1
@@ -167,7 +167,7 @@ async def test_saleor_sends_every_webhook_twice_and_the_card_pays_once(shop: Tow
     assert transaction.amounts.charged == TOTAL
 
 
-async def test_the_search_finds_what_is_not_encrypted(shop: Town) -> None:
+async def test_the_search_finds_what_is_not_encrypted(shop: Stack) -> None:
     """Else it would prove nothing."""
     await shop.saleor.initialize((await shop.saleor.new_checkout()).id, data={"cardNumber": GOOD, "cvv": CVV})
     with pytest.raises(AssertionError, match="in saleor"):

@@ -6,12 +6,12 @@ from typing import Literal
 import pytest
 
 from app.saleor.testing.views import AskedAction, TransactionView
+from tests.journeys.stack import Stack, eventually
 from tests.journeys.stories import both_books_agree
 from tests.journeys.test_staff_act import paid
-from tests.journeys.town import Town, eventually
 
 
-async def grant(shop: Town, transaction: TransactionView, amount: str) -> tuple[str, str]:
+async def grant(shop: Stack, transaction: TransactionView, amount: str) -> tuple[str, str]:
     """Promise a refund; return the ids of the order and of the grant."""
     order_id = (await shop.saleor.transaction(transaction.id)).order_id
     assert order_id is not None
@@ -20,7 +20,7 @@ async def grant(shop: Town, transaction: TransactionView, amount: str) -> tuple[
     return order_id, granted.id
 
 
-async def done(shop: Town, order_id: str, how_many: int = 1) -> None:
+async def done(shop: Stack, order_id: str, how_many: int = 1) -> None:
     """Wait until all grants of an order are done."""
 
     async def all_done() -> bool:
@@ -31,7 +31,7 @@ async def done(shop: Town, order_id: str, how_many: int = 1) -> None:
 
 
 @pytest.mark.parametrize("lost", ["bad_gateway", "dropped"])
-async def test_an_answer_that_is_lost(shop: Town, lost: Literal["bad_gateway", "dropped"]) -> None:
+async def test_an_answer_that_is_lost(shop: Stack, lost: Literal["bad_gateway", "dropped"]) -> None:
     transaction = await paid(shop)
     order_id, granted = await grant(shop, transaction, "100.00")
     await shop.saleor.go_wrong(webhook_answer_lost=lost, webhook_times=1)
@@ -42,7 +42,7 @@ async def test_an_answer_that_is_lost(shop: Town, lost: Literal["bad_gateway", "
     await both_books_agree(shop, transaction.id)
 
 
-async def test_two_at_the_same_moment(shop: Town) -> None:
+async def test_two_at_the_same_moment(shop: Stack) -> None:
     transaction = await paid(shop)
     order_id, one = await grant(shop, transaction, "75.00")
     _, other = await grant(shop, transaction, "75.00")

@@ -12,8 +12,8 @@ import pytest
 
 from tests.journeys.audit import three_books_agree
 from tests.journeys.crash_points import Point
-from tests.journeys.nursery import Mortal, Nursery
-from tests.journeys.town import Town, a_town, eventually
+from tests.journeys.processes import AppLauncher, Mortal
+from tests.journeys.stack import Stack, a_stack, eventually
 from tests.journeys.wishes import WISHES
 
 # Everything in a hurry; a claim still lasts longer than the job that it is for.
@@ -42,9 +42,9 @@ FINDING_OUT = [Point.LOOK_UP_NOT_POSTED]
 # rest. Everything else meets every point.
 BY_ITSELF = {"refund_that_waits", "closing_of_a_lost_page"}
 CASES = [
-    (wish, point)
-    for wish in WISHES
-    for point in (ASKING if wish in BY_ITSELF else ASKING + ANSWERING + HEARING + TELLING + FINDING_OUT)
+    (staff_request, point)
+    for staff_request in WISHES
+    for point in (ASKING if staff_request in BY_ITSELF else ASKING + ANSWERING + HEARING + TELLING + FINDING_OUT)
 ]
 
 
@@ -54,22 +54,24 @@ def test_every_point_is_met() -> None:
 
 @pytest.fixture
 async def mortal_shop(
-    database_url: str, tmp_path: Path, neighbours: tuple[str, str], nursery: Nursery
-) -> AsyncIterator[Town]:
+    database_url: str, tmp_path: Path, neighbours: tuple[str, str], launcher: AppLauncher
+) -> AsyncIterator[Stack]:
     """A shop that is ready to sell; its app can be made to die at a point."""
-    resident = partial(Mortal, nursery=nursery)
-    async with a_town(database_url, tmp_path, neighbours, patience=HASTE, resident=resident) as town:
-        installed = await town.saleor.install(f"{town.app.url}/api/manifest")
+    resident = partial(Mortal, launcher=launcher)
+    async with a_stack(database_url, tmp_path, neighbours, patience=HASTE, resident=resident) as stack:
+        installed = await stack.saleor.install(f"{stack.app.url}/api/manifest")
         assert installed.status == "INSTALLED", installed.message
-        await town.open_account()
-        yield town
+        await stack.open_account()
+        yield stack
 
 
-@pytest.mark.parametrize(("wish", "point"), CASES, ids=[f"{wish}-{point.name.lower()}" for wish, point in CASES])
-async def test_killed(mortal_shop: Town, wish: str, point: Point) -> None:
+@pytest.mark.parametrize(
+    ("wish", "point"), CASES, ids=[f"{staff_request}-{point.name.lower()}" for staff_request, point in CASES]
+)
+async def test_killed(mortal_shop: Stack, staff_request: str, point: Point) -> None:
     app = mortal_shop.app
     assert isinstance(app, Mortal)
-    wished = WISHES[wish](mortal_shop)
+    wished = WISHES[staff_request](mortal_shop)
     await wished.prepare()
 
     lead = {

@@ -24,15 +24,15 @@ from sqlmodel import SQLModel
 from typer.testing import CliRunner
 
 from app.cli import cli
-from app.ledger.database import is_sqlite
-from app.ledger.vault import read_keys
-from app.main import open_desk
+from app.db.database import is_sqlite
+from app.db.vault import read_keys
+from app.main import open_services
 from app.saleor.testing.views import SessionView
 from app.saleor.testing.vocabulary import Flow
 from app.sandbox.scripting import FaultRule
 from app.sandbox.settings import PointOfSale
+from tests.journeys.stack import PATIENCE, Stack, a_stack, eventually
 from tests.journeys.stories import BACK, TOTAL, begin, both_books_agree, order_id_of, quiet, told
-from tests.journeys.town import PATIENCE, Town, a_town, eventually
 from tests.payments.cards.seals import BROWSER, seal
 from tests.secrets.hunt import CardNumber, Secret, SecurityCode, finds
 
@@ -56,21 +56,21 @@ QUOTING = json.dumps(
 class Run:
     """A run of the town, and everything that people outside the app have got of it."""
 
-    town: Town
+    stack: Stack
     folder: Path
     left: dict[str, bytes] = field(default_factory=dict)
 
     async def ask(self, method: str, path: str, **request: object) -> None:
         """Ask the app for something, as anybody could, and keep the whole answer."""
         async with httpx2.AsyncClient(trust_env=False) as anybody:
-            answer = await anybody.request(method, self.town.app.url + path, **request)  # type: ignore[arg-type]  # the story chooses
+            answer = await anybody.request(method, self.stack.app.url + path, **request)  # type: ignore[arg-type]  # the story chooses
         self.left[f"the answer to {method} {path} ({len(self.left)})"] = (
             f"{answer.status_code} {dict(answer.headers)}".encode() + answer.content
         )
 
     async def command(self, *words: str) -> str:
         """Type a command; keep and return what it said."""
-        settings = self.town.settings
+        settings = self.stack.settings
         environment = {
             "APP_DATABASE_URL": settings.database,
             "APP_DATA_DIR": str(settings.data_dir),
@@ -90,25 +90,25 @@ class Run:
         await self._rename(f"{table}_gone", table)
 
     async def _rename(self, old: str, new: str) -> None:
-        async with open_desk(self.town.settings) as desk, desk.database.transaction() as session:
+        async with open_services(self.stack.settings) as services, services.database.transaction() as session:
             await (await session.connection()).exec_driver_sql(f"ALTER TABLE {old} RENAME TO {new}")
 
     async def collect(self) -> dict[str, bytes]:
         """Return everything that was left behind, by where it is."""
-        town = self.town
-        for delivery in await town.saleor.deliveries():
+        stack = self.stack
+        for delivery in await stack.saleor.deliveries():
             self.left[f"the answer to Saleor's {delivery.event} {delivery.number}"] = (delivery.answer or "").encode()
-        for report in await town.saleor.reports():
+        for report in await stack.saleor.reports():
             self.left[f"report {report.number} to Saleor"] = repr(report.arguments).encode()
-        for transaction in await town.saleor.transactions():
+        for transaction in await stack.saleor.transactions():
             self.left[f"Saleor's transaction {transaction.id}"] = transaction.model_dump_json().encode()
         self.left["the app's output"] = (self.folder / "app.log").read_bytes()
         return self.left | self._database()
 
     def _database(self) -> dict[str, bytes]:
-        address = self.town.settings.database
+        address = self.stack.settings.database
         if is_sqlite(address):
-            files = Path(make_url(address).database or "").parent.glob("ledger.sqlite*")
+            files = Path(make_url(address).database or "").parent.glob("payments.sqlite*")
             return {file.name: file.read_bytes() for file in files}
         plain = make_url(address).set(drivername="postgresql").render_as_string(hide_password=False)
         with psycopg.connect(plain) as connection:
@@ -126,16 +126,16 @@ async def run(database_url: str, tmp_path: Path, neighbours: tuple[str, str]) ->
         "APP_LOG_LEVEL": "debug",
         "APP_LOG_FORMAT": "json" if "sqlite" in database_url else "console",
     }
-    async with a_town(database_url, tmp_path, neighbours, patience=talkative) as town:
-        installed = await town.saleor.install(f"{town.app.url}/api/manifest")
+    async with a_stack(database_url, tmp_path, neighbours, patience=talkative) as stack:
+        installed = await stack.saleor.install(f"{stack.app.url}/api/manifest")
         assert installed.status == "INSTALLED", installed.message
-        await town.open_account()
-        yield Run(town, tmp_path)
+        await stack.open_account()
+        yield Run(stack, tmp_path)
 
 
 async def all_goes_well(run: Run) -> str:
     """A payment and a reservation, a capture, a refund; return the first order."""
-    shop = run.town
+    shop = run.stack
     await shop.saleor.gateway_initialize((await shop.saleor.new_checkout()).id)
     _, session = await begin(shop)
     order_id = order_id_of(session)
@@ -158,9 +158,9 @@ async def all_goes_well(run: Run) -> str:
 
 async def cards_are_typed_in_the_storefront(run: Run) -> None:
     """Taken, refused, quoted by the gateway, lost on the way, sealed wrongly; and a token instead of a card."""
-    shop = run.town
-    async with open_desk(shop.settings) as desk:
-        await desk.accounts.change(await _account_id(shop), pci_dss_confirmed_at=desk.now())
+    shop = run.stack
+    async with open_services(shop.settings) as services:
+        await services.accounts.change(await _account_id(shop), pci_dss_confirmed_at=services.now())
     checkout = await shop.saleor.new_checkout()
 
     async def offered() -> dict[str, Any] | None:
@@ -205,7 +205,7 @@ def _typed(sealed: str) -> dict[str, object]:
 
 async def the_gateway_goes_wrong(run: Run) -> None:
     """It declines, fails, babbles, and repeats what it should not have kept."""
-    shop = run.town
+    shop = run.stack
     _, session = await begin(shop)
     await shop.gateway.decline(order_id_of(session), "4009")
     for effect, more in (("status", {"status": 500}), ("garbage", {}), ("drop", {}), ("status", {"status": 400})):
@@ -221,25 +221,25 @@ async def the_gateway_goes_wrong(run: Run) -> None:
 
 async def the_keys_are_wrong(run: Run) -> None:
     """The operator mistypes the API secret, and puts it right."""
-    shop = run.town
-    async with open_desk(shop.settings) as desk:
-        account = (await desk.accounts.all())[0]
+    shop = run.stack
+    async with open_services(shop.settings) as services:
+        account = (await services.accounts.all())[0]
 
         async def begun_with(outcome: str) -> bool:
             _, session = await begin(shop)
             return session.event is not None and session.event.type == outcome
 
         # The app remembers the account for a moment.
-        await desk.accounts.change_keys(account.id, api_secret=WRONG.value)
+        await services.accounts.change_keys(account.id, api_secret=WRONG.value)
         await eventually(partial(begun_with, "CHARGE_FAILURE"))
         await run.command("accounts", "check")
-        await desk.accounts.change_keys(account.id, api_secret=POINT.api_secret.get_secret_value())
+        await services.accounts.change_keys(account.id, api_secret=POINT.api_secret.get_secret_value())
         await eventually(partial(begun_with, "CHARGE_ACTION_REQUIRED"))
 
 
 async def shoppers_and_strangers_go_wrong(run: Run) -> None:
     """Card data where none belongs, unreadable bodies, tokens of nobody."""
-    shop = run.town
+    shop = run.stack
     checkout = await shop.saleor.new_checkout()
     for data in (CARD_IN_PLAIN, {"cardNumber": TYPED.value, "cvv": CODE.value}, {"card": TYPED.value}, TYPED.value):
         await shop.saleor.initialize(checkout.id, data=data)
@@ -266,7 +266,7 @@ async def shoppers_and_strangers_go_wrong(run: Run) -> None:
 
 async def saleor_goes_wrong(run: Run) -> None:
     """It is down, refuses its own token, signs with nobody's key, and sends the same twice."""
-    shop = run.town
+    shop = run.stack
     for trouble in ({"graphql_status": 503}, {"refuse_token": True}, {"graphql_internal_error": True}):
         await shop.saleor.go_wrong(**trouble)
         _, session = await begin(shop)
@@ -283,7 +283,7 @@ async def saleor_goes_wrong(run: Run) -> None:
 
 async def the_database_goes_wrong(run: Run) -> None:
     """Tables are gone for a while, each when it is needed."""
-    shop = run.town
+    shop = run.stack
     _, session = await begin(shop)
     for table in ("operation", "saleor_event", "installation"):
         await run.without_table(table)
@@ -300,7 +300,7 @@ async def the_database_goes_wrong(run: Run) -> None:
 
 async def the_operator_looks(run: Run, order_id: str) -> None:
     """Everything that the command line shows, for people and for programs."""
-    account = await _account_id(run.town)
+    account = await _account_id(run.stack)
     for words in (
         ["payments", "list"],
         ["payments", "show", order_id],
@@ -316,18 +316,18 @@ async def the_operator_looks(run: Run, order_id: str) -> None:
     assert order_id.encode() in run.left[f"saleor-gateway payments show {order_id} --json"]
 
 
-async def _account_id(shop: Town) -> str:
-    async with open_desk(shop.settings) as desk:
-        return (await desk.accounts.all())[0].id
+async def _account_id(shop: Stack) -> str:
+    async with open_services(shop.settings) as services:
+        return (await services.accounts.all())[0].id
 
 
 async def secrets_of(run: Run) -> list[Secret | SecurityCode]:
     """Return everything of this run that nobody may find."""
-    settings = run.town.settings
-    tokens = [each.token for each in await run.town.saleor.apps()]
-    card_tokens = {each.cc_token for each in await run.town.gateway.payments() if each.cc_token}
-    async with open_desk(settings) as desk:
-        books = [desk.card_keys.of(each.id) for each in await desk.installations.all()]
+    settings = run.stack.settings
+    tokens = [each.token for each in await run.stack.saleor.apps()]
+    card_tokens = {each.cc_token for each in await run.stack.gateway.payments() if each.cc_token}
+    async with open_services(settings) as services:
+        books = [services.card_keys.of(each.id) for each in await services.installations.all()]
         private = [json.loads(book.private_jwk(key)) for book in books for key in await book.all()]
     assert tokens
     assert private

@@ -5,18 +5,18 @@ from urllib.parse import quote
 import pytest
 from playwright.async_api import expect
 
-from app.payments.outcome.references import order_id_of
+from app.payments.core.references import order_id_of
 from tests.browsing import chromium
 from tests.dashboard.framing import Complaints
+from tests.journeys.stack import Stack
 from tests.journeys.stories import both_books_agree, told
-from tests.journeys.town import Town
 from tests.reading_codes import read_code
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # the browser sees no database
-async def test_from_the_order_to_the_phone_and_back(shop: Town) -> None:
+async def test_from_the_order_to_the_phone_and_back(shop: Stack) -> None:
     order = await shop.saleor.new_order()
     complaints = Complaints()
     async with chromium() as browser:

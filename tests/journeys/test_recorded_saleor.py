@@ -13,8 +13,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.ledger.accounts import AccountBook, AccountKeys, NewAccount
-from app.main import create_app, open_desk
+from app.db.accounts import AccountBook, AccountKeys, NewAccount
+from app.main import create_app, open_services
 from app.saleor.testing.rules.answers import PendingAnswer, read_action_answer, read_session_answer
 from app.saleor.testing.vocabulary import Action
 from app.sandbox.server import running_sandbox
@@ -36,8 +36,8 @@ async def shop(database_url: str, folder: Path, clock: Clock) -> AsyncIterator[h
     """The app as the recorded Saleor had installed it, with an account at the sandbox for its only channel."""
     settings = Settings(id=IDENTIFIER, data_dir=folder / "data", database_url=database_url, worker=False)
     point = PointOfSale()
-    async with running_sandbox(SandboxSettings(port=0)) as (gateway, _), open_desk(settings, clock) as desk:
-        await desk.installations.save(
+    async with running_sandbox(SandboxSettings(port=0)) as (gateway, _), open_services(settings, clock) as services:
+        await services.installations.save(
             saleor_api_url=API_URL,
             saleor_domain="127.0.0.1:8000",
             schema_version="3.23",
@@ -45,9 +45,9 @@ async def shop(database_url: str, folder: Path, clock: Clock) -> AsyncIterator[h
             token="token-of-the-recordings",
             jwks=JWKS,
         )
-        installation = await desk.installations.find(API_URL)
+        installation = await services.installations.find(API_URL)
         assert installation is not None
-        await _open_account(desk.accounts, installation.id, point, gateway)
+        await _open_account(services.accounts, installation.id, point, gateway)
         app = create_app(settings, clock)
         transport = httpx2.ASGITransport(app)
         async with (

@@ -3,17 +3,17 @@
 import asyncio
 from decimal import Decimal
 
-from app.ledger.tables import Kind, State
-from app.main import open_desk
-from app.payments.change.by_staff import Wish, ask_for
+from app.db.tables import Kind, State
+from app.main import open_services
+from app.payments.staff.actions import StaffRequest, ask_for
 from app.saleor.testing.views import TransactionView
 from app.saleor.testing.vocabulary import Flow
 from app.sandbox.scripting import FaultRule
+from tests.journeys.stack import Stack, eventually
 from tests.journeys.stories import TOTAL, ZERO, begin, both_books_agree, order_id_of, order_of, quiet, told
-from tests.journeys.town import Town, eventually
 
 
-async def paid(shop: Town) -> TransactionView:
+async def paid(shop: Stack) -> TransactionView:
     checkout_id, session = await begin(shop)
     await shop.gateway.pay(order_id_of(session))
     transaction = await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
@@ -21,7 +21,7 @@ async def paid(shop: Town) -> TransactionView:
     return transaction
 
 
-async def reserved(shop: Town) -> TransactionView:
+async def reserved(shop: Stack) -> TransactionView:
     checkout_id, session = await begin(shop, Flow.AUTHORIZATION)
     await shop.gateway.pay(order_id_of(session))
     transaction = await told(shop, session.paid_for.id, "AUTHORIZATION_SUCCESS")
@@ -29,7 +29,7 @@ async def reserved(shop: Town) -> TransactionView:
     return transaction
 
 
-async def test_a_partial_capture_releases_the_rest(shop: Town) -> None:
+async def test_a_partial_capture_releases_the_rest(shop: Stack) -> None:
     transaction = await reserved(shop)
     await shop.saleor.charge(transaction.id, Decimal("300.00"))
     transaction = await told(shop, transaction.id, "CANCEL_SUCCESS")
@@ -40,7 +40,7 @@ async def test_a_partial_capture_releases_the_rest(shop: Town) -> None:
     await both_books_agree(shop, transaction.id)
 
 
-async def test_a_reservation_is_voided(shop: Town) -> None:
+async def test_a_reservation_is_voided(shop: Stack) -> None:
     transaction = await reserved(shop)
     await shop.saleor.cancel(transaction.id)
     transaction = await told(shop, transaction.id, "CANCEL_SUCCESS")
@@ -50,7 +50,7 @@ async def test_a_reservation_is_voided(shop: Town) -> None:
     await both_books_agree(shop, transaction.id)
 
 
-async def test_two_partial_refunds_and_one_too_many(shop: Town) -> None:
+async def test_two_partial_refunds_and_one_too_many(shop: Stack) -> None:
     transaction = await paid(shop)
     for amount in ("100.00", "100.00"):
         await shop.saleor.refund(transaction.id, Decimal(amount))
@@ -67,7 +67,7 @@ async def test_two_partial_refunds_and_one_too_many(shop: Town) -> None:
     await both_books_agree(shop, transaction.id)
 
 
-async def test_a_capture_whose_answer_is_lost_is_found_and_told_once(shop: Town) -> None:
+async def test_a_capture_whose_answer_is_lost_is_found_and_told_once(shop: Stack) -> None:
     transaction = await reserved(shop)
     await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/capture", moment="after", effect="drop"))
     await shop.saleor.charge(transaction.id, TOTAL)
@@ -79,7 +79,7 @@ async def test_a_capture_whose_answer_is_lost_is_found_and_told_once(shop: Town)
     await both_books_agree(shop, transaction.id)
 
 
-async def test_a_refund_that_never_reached_the_bank_fails_after_a_while(shop: Town) -> None:
+async def test_a_refund_that_never_reached_the_bank_fails_after_a_while(shop: Stack) -> None:
     transaction = await paid(shop)
     await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/refund", moment="before", effect="drop"))
     await shop.saleor.refund(transaction.id, Decimal("50.00"))
@@ -90,7 +90,7 @@ async def test_a_refund_that_never_reached_the_bank_fails_after_a_while(shop: To
     await both_books_agree(shop, transaction.id)
 
 
-async def test_a_second_refund_waits_for_an_unknown_first(shop: Town) -> None:
+async def test_a_second_refund_waits_for_an_unknown_first(shop: Stack) -> None:
     transaction = await paid(shop)
     await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/refund", moment="after", effect="drop"))
     await shop.saleor.refund(transaction.id, Decimal("300.00"))
@@ -105,7 +105,7 @@ async def test_a_second_refund_waits_for_an_unknown_first(shop: Town) -> None:
     await both_books_agree(shop, transaction.id)
 
 
-async def test_the_app_is_killed_in_the_middle_of_a_refund(shop: Town) -> None:
+async def test_the_app_is_killed_in_the_middle_of_a_refund(shop: Stack) -> None:
     transaction = await paid(shop)
     await shop.gateway.fault(
         FaultRule(http_method="POST", path="/api/v1/refund", moment="after", effect="latency", seconds=5.0)
@@ -126,7 +126,7 @@ async def test_the_app_is_killed_in_the_middle_of_a_refund(shop: Town) -> None:
     await both_books_agree(shop, transaction.id)
 
 
-async def test_somebody_refunds_in_the_merchant_portal(shop: Town) -> None:
+async def test_somebody_refunds_in_the_merchant_portal(shop: Stack) -> None:
     transaction = await paid(shop)
     await shop.gateway.portal(order_of(transaction), "refund", Decimal("69.50"))
     transaction = await told(shop, transaction.id, "REFUND_SUCCESS")
@@ -134,7 +134,7 @@ async def test_somebody_refunds_in_the_merchant_portal(shop: Town) -> None:
     await both_books_agree(shop, transaction.id)
 
 
-async def test_staff_refund_in_the_app_while_saleor_asks_for_the_same(shop: Town) -> None:
+async def test_staff_refund_in_the_app_while_saleor_asks_for_the_same(shop: Stack) -> None:
     """Both are done, one after the other, and Saleor counts each once: what it asked for, and what it is told of."""
     transaction = await paid(shop)
     order_id, person = order_of(transaction), "VXNlcjox"
@@ -146,12 +146,12 @@ async def test_staff_refund_in_the_app_while_saleor_asks_for_the_same(shop: Town
     async def begun() -> bool:
         return any(each.method == "refund" for each in (await shop.gateway.payment(order_id)).operations)
 
-    async with open_desk(shop.settings) as desk:
+    async with open_services(shop.settings) as services:
         await shop.saleor.refund(transaction.id, Decimal("100.00"))
         await eventually(begun)
-        wish = Wish(Kind.REFUND, by=person, key="form", amount=Decimal("100.00"))
-        _, ours = await ask_for(desk, order_id, wish)
-        _, again = await ask_for(desk, order_id, wish)
+        staff_request = StaffRequest(Kind.REFUND, by=person, key="form", amount=Decimal("100.00"))
+        _, ours = await ask_for(services, order_id, staff_request)
+        _, again = await ask_for(services, order_id, staff_request)
     assert (ours.state, again.id) == (State.WAITING, ours.id)
     await shop.gateway.release_webhooks()
 
@@ -168,7 +168,7 @@ async def test_staff_refund_in_the_app_while_saleor_asks_for_the_same(shop: Town
     await both_books_agree(shop, transaction.id)
 
 
-async def test_cancelling_a_taken_payment_says_refund_instead(shop: Town) -> None:
+async def test_cancelling_a_taken_payment_says_refund_instead(shop: Stack) -> None:
     transaction = await paid(shop)
     await shop.saleor.cancel(transaction.id)
     transaction = await told(shop, transaction.id, "CANCEL_FAILURE")
@@ -176,7 +176,7 @@ async def test_cancelling_a_taken_payment_says_refund_instead(shop: Town) -> Non
     await both_books_agree(shop, transaction.id)
 
 
-async def test_staff_and_shopper_at_the_same_moment(shop: Town) -> None:
+async def test_staff_and_shopper_at_the_same_moment(shop: Stack) -> None:
     _, session = await begin(shop)
     transaction = await told(shop, session.paid_for.id, "INFO")
     await asyncio.gather(
@@ -190,7 +190,7 @@ async def test_staff_and_shopper_at_the_same_moment(shop: Town) -> None:
         assert "CANCEL_SUCCESS" in transaction.types()
 
 
-async def test_a_reinstalled_app_still_refunds(shop: Town) -> None:
+async def test_a_reinstalled_app_still_refunds(shop: Stack) -> None:
     transaction = await paid(shop)
     await shop.saleor.uninstall()
     installed = await shop.saleor.install(f"{shop.app.url}/api/manifest")

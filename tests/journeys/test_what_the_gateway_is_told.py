@@ -4,10 +4,10 @@ import json
 from decimal import Decimal
 from typing import Any
 
-from app.ledger.tables import ProductsForm
+from app.db.tables import ProductsForm
 from app.saleor.testing.views import GrantedLine, NewCheckout, NewLine
+from tests.journeys.stack import Stack
 from tests.journeys.stories import begin, both_books_agree, order_id_of, told
-from tests.journeys.town import Town
 
 JUICE = NewLine(
     product_name="Juice", variant_name="1 l", unit_price=Decimal("40.00"), quantity=3, sku="J", tax_rate=Decimal("0.2")
@@ -27,7 +27,7 @@ def worth(products: list[dict[str, Any]]) -> dict[str, Decimal]:
     return said
 
 
-async def test_an_order_is_described_when_it_is_paid_and_when_a_part_is_refunded(shop: Town) -> None:
+async def test_an_order_is_described_when_it_is_paid_and_when_a_part_is_refunded(shop: Stack) -> None:
     chosen = {"products": ProductsForm.FISCAL, "receipt_delivery": "email", "description_template": "Shop, {channel}"}
     await shop.open_account(name="Fiscal", options=chosen)
     basket = await shop.saleor.new_checkout(NewCheckout(lines=[JUICE, CAKE], language_code="UK"))

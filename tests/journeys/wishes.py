@@ -10,8 +10,8 @@ from app.saleor.testing.vocabulary import Flow
 from app.sandbox.scripting import FaultRule
 from tests.journeys.audit import at_rest
 from tests.journeys.card_shop import allow_cards, sealed_card, typed
+from tests.journeys.stack import Stack
 from tests.journeys.stories import BACK, TOTAL, begin, order_id_of, paid_order, quiet, told
-from tests.journeys.town import Town
 
 PART = Decimal("100.00")
 REST = Decimal("469.50")
@@ -21,10 +21,10 @@ Arm = Callable[[], None]
 
 
 @dataclass
-class Wish:
+class StaffRequest:
     """Something that a person wants done. ``path`` is where the app asks the gateway for it."""
 
-    shop: Town
+    shop: Stack
     path: str
     transactions: list[str] = field(default_factory=list)
 
@@ -79,7 +79,7 @@ class Wish:
 
 
 @dataclass
-class Pay(Wish):
+class Pay(StaffRequest):
     """A shopper wants to pay a basket, and tries again until it is paid."""
 
     path: str = "/api/v1/payment"
@@ -157,7 +157,7 @@ class PayByCard(Pay):
 
     async def ask_and_be_notified(self, arm: Arm) -> None:
         """Pay; the gateway's answer is lost and look-ups fail: only its notification tells."""
-        await Wish.ask_and_be_notified(self, arm)
+        await StaffRequest.ask_and_be_notified(self, arm)
 
     async def insist(self) -> bool:
         """Look whether it was paid; ask what became of it, and begin anew if that attempt has failed."""
@@ -171,13 +171,13 @@ class PayByCard(Pay):
 
 
 @dataclass
-class Act(Wish):
+class Act(StaffRequest):
     """Staff want something done to a payment: it was made for ``flow``, and is paid unless ``unpaid``."""
 
     done: str = ""
     flow: Flow = Flow.CHARGE
     unpaid: bool = False
-    request: Callable[[Town, str], Awaitable[object]] | None = None
+    request: Callable[[Stack, str], Awaitable[object]] | None = None
 
     async def prepare(self) -> None:
         """Let a shopper pay (or not), and everybody hear of it."""
@@ -237,19 +237,19 @@ class RefundTwice(Act):
         return False
 
 
-async def _charge(shop: Town, transaction_id: str) -> None:
+async def _charge(shop: Stack, transaction_id: str) -> None:
     await shop.saleor.charge(transaction_id, TOTAL)
 
 
-async def _refund(shop: Town, transaction_id: str) -> None:
+async def _refund(shop: Stack, transaction_id: str) -> None:
     await shop.saleor.refund(transaction_id, PART)
 
 
-async def _cancel(shop: Town, transaction_id: str) -> None:
+async def _cancel(shop: Stack, transaction_id: str) -> None:
     await shop.saleor.cancel(transaction_id)
 
 
-WISHES: dict[str, Callable[[Town], Wish]] = {
+WISHES: dict[str, Callable[[Stack], StaffRequest]] = {
     "create": Pay,
     "card_payment": PayByCard,
     "capture": lambda shop: Act(

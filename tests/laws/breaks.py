@@ -32,32 +32,32 @@ BREAKS = [
     Break(
         law=1,
         what="the gateway is called before the intent is committed",
-        where="payments/change/act.py",
-        old="        try:\n            sheet, operation = await desk.payments.update(which, record)\n",
+        where="payments/operations/actions.py",
+        old="        try:\n            aggregate, operation = await services.payments.update(which, record)\n",
         new=(
             "        try:\n"
-            "            known = await desk.payments.find(which)\n"
+            "            known = await services.payments.find(which)\n"
             "            if known is not None:\n"
             "                from app.payments.operations.gateway_call import _call\n"
-            "                asks = _recorded(desk, known, asked, [])\n"
+            "                asks = _recorded(services, known, asked, [])\n"
             "                if asks.state is State.INTENT:\n"
-            "                    await _call(desk, known.payment.account, known, asks, 2.0)\n"
-            "            sheet, operation = await desk.payments.update(which, record)\n"
+            "                    await _call(services, known.payment.account, known, asks, 2.0)\n"
+            "            aggregate, operation = await services.payments.update(which, record)\n"
         ),
     ),
     Break(
         law=1,
         what="an intent that nobody has concluded is not looked up",
-        where="payments/schedule.py",
+        where="payments/core/schedule.py",
         old="return now + self.budget + self.first_settle",
         new="return now + self.settling * 1000",
     ),
     Break(
         law=2,
         what="an outcome that is not known is a failure",
-        where="payments/outcome/errors.py",
-        old="return isinstance(error, DuplicateOrder) or not nothing_was_done",
-        new="return isinstance(error, DuplicateOrder)",
+        where="payments/core/call_errors.py",
+        old="return isinstance(error, DuplicateOrderError) or not nothing_was_done",
+        new="return isinstance(error, DuplicateOrderError)",
     ),
     Break(
         law=2,
@@ -69,79 +69,79 @@ BREAKS = [
     Break(
         law=2,
         what="a page of which nobody has the link is not closed",
-        where="payments/outcome/lost_page.py",
-        old="        sheet.operations.append(closing)\n",
+        where="payments/core/lost_page.py",
+        old="        aggregate.operations.append(closing)\n",
         new="        del closing\n",
     ),
     Break(
         law=3,
         what="a second operation does not wait for the first",
-        where="payments/change/act.py",
+        where="payments/operations/actions.py",
         old="(State.WAITING if waits else State.INTENT)",
         new="State.INTENT",
     ),
     Break(
         law=3,
         what="what nobody has locked decides",
-        where="ledger/repository.py",
+        where="db/repository.py",
         old="    .with_for_update(of=Payment)\n",
         new="",
     ),
     Break(
         law=4,
         what="what staff asked before is asked again",
-        where="payments/change/act.py",
+        where="payments/operations/actions.py",
         old="    if known is not None:\n        return known, False\n",
-        new=('    if known is not None:\n        key = f"{key}-{len(sheet.operations)}"\n'),
+        new=('    if known is not None:\n        key = f"{key}-{len(aggregate.operations)}"\n'),
     ),
     Break(
         law=5,
         what="state is committed without the event that tells of it",
         where="payments/**/*.py",
-        old="session.add_all([*sheet.operations, *sheet.events",
-        new="session.add_all([*sheet.operations",
+        old="session.add_all([*aggregate.operations, *aggregate.events",
+        new="session.add_all([*aggregate.operations",
     ),
     Break(
         law=6,
         what="a notification whose processing failed is given up",
-        where="payments/learn/notify.py",
-        old="desk.inbox.postpone(notification_id, reason=reason, until=until, trouble=why)",
-        new="desk.inbox.settle(notification_id, outcome=reason, now=until, trouble=why)",
+        where="payments/sync/notifications.py",
+        old="services.inbox.postpone(notification_id, reason=reason, until=until, trouble=why)",
+        new="services.inbox.settle(notification_id, outcome=reason, now=until, trouble=why)",
     ),
     Break(
         law=7,
         what="a late word of the gateway takes an operation back",
-        where="payments/outcome/mapper.py",
+        where="payments/core/mapper.py",
         old="if seen.state.rank <= known.state.rank and not known.inferred:",
         new="if seen.state is known.state:",
     ),
     Break(
         law=8,
         what="what the gateway says is not compared with what was asked",
-        where="payments/outcome/mapper.py",
+        where="payments/core/mapper.py",
         old="problem = _mismatch(known, seen)",
         new="problem = None",
     ),
     Break(
         law=9,
         what="each telling takes the reference that is known by then",
-        where="payments/outcome/references.py",
+        where="payments/core/references.py",
         old="if operation.psp_reference is None:",
         new="if operation.psp_reference is None or operation.operation_id:",
     ),
     Break(
         law=10,
         what="what the gateway shows is not bound to what we have in flight",
-        where="payments/outcome/owner.py",
+        where="payments/core/matching.py",
         old="(each.state in {State.INTENT, State.UNKNOWN} or each.inferred)",
         new="each.inferred",
     ),
     Break(
         law=2,
         what="a look-up that does not show the payment is believed",
-        where="payments/learn/settle.py",
-        old="    order_id, cancels = sheet.payment.order_id, operation.kind is Kind.CANCEL\n",
-        new="    order_id, cancels = sheet.payment.order_id, operation.kind is Kind.CANCEL\n    return True\n",
+        where="payments/sync/resolve.py",
+        old="    order_id, cancels = aggregate.payment.order_id, operation.kind is Kind.CANCEL\n",
+        new="    order_id, cancels = aggregate.payment.order_id, operation.kind is Kind.CANCEL\n    return True\n",
     ),
     Break(
         law=10,
@@ -153,7 +153,7 @@ BREAKS = [
     Break(
         law=13,
         what="what somebody has looked at is shown no more, though it is open",
-        where="payments/outcome/problems.py",
+        where="payments/core/problems.py",
         old="if cause in {KEYS, ADDRESS} or _is_open(cause, operations):",
         new="if cause in {KEYS, ADDRESS}:",
     ),
@@ -167,28 +167,28 @@ BREAKS = [
     Break(
         law=12,
         what="a page stays open beside another attempt that is paid",
-        where="payments/begin/attempts.py",
+        where="payments/operations/competing_attempts.py",
         old="covered and each.open and each.amount > to_pay - covered",
         new="False",
     ),
     Break(
         law=12,
         what="whoever learns that an attempt has come further forgets the others",
-        where="payments/outcome/apply.py",
+        where="payments/core/apply.py",
         old="        payment.attempts_due_at = posting.now\n",
         new="        payment.attempts_due_at = None\n",
     ),
     Break(
         law=13,
         what="a page that cannot be closed is no alert",
-        where="payments/learn/settle.py",
+        where="payments/sync/resolve.py",
         old="not operation.state.final and posting.schedule.settled_by_silence(operation.created_at, posting.now)",
         new="False",
     ),
     Break(
         law=14,
         what="what is finer than two decimals is rounded",
-        where="ledger/columns.py",
+        where="db/columns.py",
         old='raise ValueError("an amount has at most two decimals")',
         new="hundredths = hundredths.to_integral_value()",
     ),

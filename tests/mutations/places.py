@@ -4,8 +4,8 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 
-ROOMS = ("app/payments", "app/ledger", "app/worker")
+ROOMS = ("app/payments", "app/db", "app/worker")
 """What moves money."""
 
-TESTS = ("tests/payments", "tests/ledger", "tests/worker", "tests/shopper/test_router.py", "tests/commands")
+TESTS = ("tests/payments", "tests/db", "tests/worker", "tests/shopper/test_router.py", "tests/commands")
 """What is asked: stories of one process. Browsers, several processes and made-up stories would take too long."""

@@ -18,7 +18,7 @@ from cryptography.x509.oid import NameOID
 
 from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
-from app.gateway.errors import NotSent
+from app.gateway.errors import NotSentError
 from app.gateway.hosts import on_private_network, reachable_by_webhook
 from app.main import guard_of_gateways, guard_of_saleors, new_connections
 from app.outbound import CheckedBackend, is_private, is_public
@@ -111,7 +111,7 @@ class TestTheGatewaysClient:
         names.told["gateway.example.com"] = [led_to]
         keys = Credentials(POS_ID, "key", "secret", "endpoints", f"https://gateway.example.com:{neighbour.port}")
         async with new_connections(guarded) as http:
-            with pytest.raises(NotSent):
+            with pytest.raises(NotSentError):
                 await GatewayClient(http, keys).check_credentials(timeout=5)
         assert neighbour.heard == []
 

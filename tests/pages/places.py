@@ -29,6 +29,6 @@ def addresses(route: str, known: Mapping[str, Sequence[str]]) -> list[str]:
     for name in _PARAMETER.findall(route):
         values = known.get(route) or known.get(name)
         if not values:
-            raise LookupError(f"tests/pages/house.py knows nothing that {name} could be in {route}")
+            raise LookupError(f"tests/pages/stack.py knows nothing that {name} could be in {route}")
         filled = [_PARAMETER.sub(value, each, count=1) for each in filled for value in values]
     return filled

@@ -1,5 +1,6 @@
-"""Every page as people see it, in light and dark, in English and Ukrainian, on a desk and on a phone: nothing keeps
-anybody from reading and using it, nothing jumps about, and the browser has nothing to complain of."""
+"""Every page as people see it, in light and dark, in English and Ukrainian, on services and on a phone: nothing keeps
+anybody from reading and using it, nothing jumps about, and the browser has nothing to complain of.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,9 +12,9 @@ import pytest
 from playwright.async_api import Browser, Frame, Page, ViewportSize, expect
 
 from tests.journeys.stories import begin, order_id_of
-from tests.pages.house import House
 from tests.pages.places import addresses, page_routes
 from tests.pages.sight import complaints_of, faults
+from tests.pages.stack import AppUnderTest
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
@@ -31,7 +32,7 @@ class Look:
     viewport: ViewportSize
 
 
-LOOKS = (Look("light", "en", DESK), Look("dark", "uk", PHONE))
+POLLS = (Look("light", "en", DESK), Look("dark", "uk", PHONE))
 
 
 @asynccontextmanager
@@ -58,7 +59,7 @@ async def opened(page: Page, address: str) -> Frame:
 async def all_right(browser: Browser, addresses: list[str], *, framed: bool) -> None:
     """Look at these pages in each way; fail with all that is wrong, each with its page and look."""
     found = []
-    for look in LOOKS:
+    for look in POLLS:
         async with a_page(browser, look) as page:
             for address in addresses:
                 with complaints_of(page) as complaints:
@@ -85,32 +86,32 @@ async def too_wide(frame: Frame) -> list[str]:
     return [f"{wide} pixels too wide"] if wide else []
 
 
-async def pages_of(house: House, *, framed: bool) -> list[str]:
+async def pages_of(house: AppUnderTest, *, framed: bool) -> list[str]:
     """Return the paths of all pages of the app: those that the Dashboard frames, or the others."""
     paths = [path for route in page_routes(house.application) for path in addresses(route, house.known)]
     async with httpx2.AsyncClient(base_url=house.shop.app.url, trust_env=False) as http:
         return [path for path in paths if (IN_FRAME in (await http.get(path)).text) is framed]
 
 
-async def test_the_apps_pages_in_the_dashboard(house: House, browser: Browser) -> None:
+async def test_the_apps_pages_in_the_dashboard(house: AppUnderTest, browser: Browser) -> None:
     paths = await pages_of(house, framed=True)
     assert {"/", "/payments"} <= {*paths}
     await all_right(browser, [await house.frame(house.shop.saleor, path) for path in paths], framed=True)
 
 
-async def test_the_apps_pages_in_a_store_where_nothing_has_happened(house: House, browser: Browser) -> None:
+async def test_the_apps_pages_in_a_store_where_nothing_has_happened(house: AppUnderTest, browser: Browser) -> None:
     of_the_shop = [name for names in house.known.values() for name in names]
     paths = [path for path in await pages_of(house, framed=True) if path.rpartition("/")[2] not in of_the_shop]
     await all_right(browser, [await house.frame(house.new_store, path) for path in paths], framed=True)
 
 
-async def test_pages_that_anybody_may_open(house: House, browser: Browser) -> None:
+async def test_pages_that_anybody_may_open(house: AppUnderTest, browser: Browser) -> None:
     paths = await pages_of(house, framed=False)
     assert {"/support", "/privacy"} <= {*paths}
     await all_right(browser, [house.shop.app.url + path for path in paths], framed=False)
 
 
-async def test_the_gateways_pages(house: House, browser: Browser) -> None:
+async def test_the_gateways_pages(house: AppUnderTest, browser: Browser) -> None:
     gateway = house.shop.gateway
     for card in ("4000000021220001", "4000000021190006"):  # waits for the payer's bank; for the bank
         _, session = await begin(house.shop)
@@ -126,12 +127,12 @@ async def test_the_gateways_pages(house: House, browser: Browser) -> None:
     await all_right(browser, pages, framed=False)
 
 
-async def test_the_dashboards_own_pages_and_what_the_app_shows_there(house: House, browser: Browser) -> None:
+async def test_the_dashboards_own_pages_and_what_the_app_shows_there(house: AppUnderTest, browser: Browser) -> None:
     dashboard = house.shop.saleor.dashboard_url
     orders = [f"{dashboard}orders/{quote(each)}" for each in house.orders]
     await all_right(browser, [dashboard, *orders], framed=False)
     found = []
-    for look in LOOKS:
+    for look in POLLS:
         async with a_page(browser, look) as page:
             for address in orders:
                 await page.goto(address)
@@ -144,7 +145,7 @@ async def test_the_dashboards_own_pages_and_what_the_app_shows_there(house: Hous
 
 
 async def test_a_page_with_faults_is_found_out(browser: Browser) -> None:
-    async with a_page(browser, LOOKS[0]) as page:
+    async with a_page(browser, POLLS[0]) as page:
         with complaints_of(page) as complaints:
             await page.set_content(
                 "<html><input><p style='color: #eee; height: 50vh'>Pale</p><script>console.warn('Hm')</script>"

@@ -3,28 +3,28 @@
 from decimal import Decimal
 from typing import Any
 
-from app.ledger.tables import Kind, State
-from app.payments.attention.items import Item, What, open_items
-from app.payments.change.decide import Decision, settle
-from app.saleor.errors import SaleorRefused, SaleorUnreachable
+from app.db.tables import Kind, State
+from app.payments.alerts.items import AlertKind, Item, open_items
+from app.payments.staff.manual_resolution import Decision, settle
+from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
+from tests.payments.fake_gateway import payment, refused
 from tests.payments.shop import TOTAL, Shop, signed
-from tests.payments.till import payment, refused
 
 
 async def items(shop: Shop) -> list[Item]:
     """Return what needs a person in the shop's store."""
-    installation = await shop.desk.installations.get(shop.installation.id)
-    return await open_items(shop.desk, installation)
+    installation = await shop.services.installations.get(shop.installation.id)
+    return await open_items(shop.services, installation)
 
 
-async def whats(shop: Shop) -> list[tuple[What, int]]:
+async def whats(shop: Shop) -> list[tuple[AlertKind, int]]:
     """Return what needs a person, and how much of it."""
     return [(each.what, each.count) for each in await items(shop)]
 
 
 async def another_amount_is_paid(shop: Shop) -> None:
     """The gateway reports another amount than was asked."""
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     await shop.begin()
     await shop.notify(payment(shop.order_id, amount="569.49"))
     await shop.work()
@@ -33,32 +33,32 @@ async def another_amount_is_paid(shop: Shop) -> None:
 async def somebody_settles_it(shop: Shop, amount: str) -> None:
     """Somebody has looked into the merchant portal, and says how much was paid."""
     decision = Decision(State.SUCCESS, "Ann", "the portal shows it", Decimal(amount))
-    await settle(shop.desk, shop.order_id, (await shop.operation(Kind.CREATE)).id, decision)
+    await settle(shop.services, shop.order_id, (await shop.operation(Kind.CREATE)).id, decision)
 
 
 async def saleor_refuses(shop: Shop) -> None:
     """Somebody has paid, and Saleor does not want to know."""
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     await shop.begin()
     await shop.work()
     await shop.notify(payment(shop.order_id))
-    shop.books.troubles.append(SaleorRefused("INVALID", "amount", "no"))
+    shop.saleor.troubles.append(SaleorRefusedError("INVALID", "amount", "no"))
     await shop.work()
 
 
 async def saleor_is_away(shop: Shop) -> None:
     """Somebody has paid, and Saleor cannot be told."""
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     await shop.begin()
     await shop.work()
-    shop.books.troubles.extend([SaleorUnreachable("nobody answers")] * 1000)
+    shop.saleor.troubles.extend([SaleorUnreachableError("nobody answers")] * 1000)
     await shop.notify(payment(shop.order_id))
     await shop.work()
 
 
 async def keys_are_refused(shop: Shop) -> None:
     """The account's keys have been replaced in the merchant portal."""
-    shop.till.will(refused("Invalid credentials", "S-404", 401))
+    shop.gateway.will(refused("Invalid credentials", "S-404", 401))
     await shop.begin()
     await shop.work()
 

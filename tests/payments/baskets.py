@@ -5,11 +5,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from app.db.tables import ProductsForm
 from app.gateway.models import FiscalProduct, Product
-from app.ledger.tables import ProductsForm
-from app.payments.plan.products import products_of
+from app.payments.split.products import products_of
 from app.saleor.source import Checkout, Order
-from tests.payments.plan.test_terms import an_account
+from tests.payments.requests.test_payment import an_account
 from tests.payments.shop import source
 
 money = st.decimals(min_value="0.01", max_value="9999.99", places=2)

@@ -1,3 +1,3 @@
-from tests.payments.doors import paid, reserved, shop, till
+from tests.payments.doors import gateway, paid, reserved, shop
 
-__all__ = ["paid", "reserved", "shop", "till"]
+__all__ = ["gateway", "paid", "reserved", "shop"]

@@ -4,23 +4,23 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from app.ledger.database import Database
-from app.ledger.vault import Vault
+from app.db.database import Database
+from app.db.vault import Vault
 from tests.conftest import Clock
-from tests.payments.books import amounts
+from tests.payments.fake_gateway import FakeGateway, open_fake_gateway
+from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop, open_shop
-from tests.payments.till import Till, open_till
 
 
 @pytest.fixture
-async def till() -> AsyncIterator[Till]:
-    async with open_till(Till()) as till:
-        yield till
+async def gateway() -> AsyncIterator[FakeGateway]:
+    async with open_fake_gateway(FakeGateway()) as gateway:
+        yield gateway
 
 
 @pytest.fixture
-async def shop(database: Database, vault: Vault, clock: Clock, till: Till) -> AsyncIterator[Shop]:
-    async with open_shop(database, vault, clock, till) as shop:
+async def shop(database: Database, vault: Vault, clock: Clock, gateway: FakeGateway) -> AsyncIterator[Shop]:
+    async with open_shop(database, vault, clock, gateway) as shop:
         yield shop
 
 

@@ -1,4 +1,4 @@
-"""A shop: one Saleor, one gateway over loopback, and the desk between them. What stories are told with."""
+"""A shop: one Saleor, one gateway over loopback, and the services between them. What stories are told with."""
 
 import asyncio
 import ssl
@@ -14,25 +14,25 @@ import httpx2
 from sqlalchemy import func
 from sqlmodel import col, select
 
+from app.db.accounts import AccountBook, AccountKeys, NewAccount
+from app.db.aggregates import PaymentAggregate, load_by_transaction
+from app.db.blind_index import BlindIndex
+from app.db.card_keys import CardKeyBook
+from app.db.database import Database
+from app.db.inbox import Inbox
+from app.db.installations import InstallationBook, OpenInstallation
+from app.db.personal import PersonalData
+from app.db.reported_problems import compare_problems_next
+from app.db.tables import Installation, Kind, MerchantAccount, Notification, Operation, Payment, SaleorEvent
+from app.db.vault import Vault
 from app.gateway import notification
 from app.gateway.signature import sign
-from app.ledger.accounts import AccountBook, AccountKeys, NewAccount
-from app.ledger.card_keys import CardKeyBook
-from app.ledger.database import Database
-from app.ledger.emails import EmailDigests
-from app.ledger.inbox import Inbox
-from app.ledger.installations import InstallationBook, OpenInstallation
-from app.ledger.personal import PersonalData
-from app.ledger.sheets import Sheet, load_by_transaction
-from app.ledger.tables import Installation, Kind, MerchantAccount, Notification, Operation, Payment, SaleorEvent
-from app.ledger.told_problems import compare_problems_next
-from app.ledger.vault import Vault
-from app.payments.begin.initialize import initialize
-from app.payments.begin.process import process
-from app.payments.change.requested import requested
-from app.payments.desk import Addresses, Desk, Gateways
-from app.payments.learn.notify import Receipt, receive
-from app.payments.outcome.references import order_id_of
+from app.payments.core.references import order_id_of
+from app.payments.operations.action_webhooks import requested
+from app.payments.operations.initialize import initialize
+from app.payments.services import Addresses, Gateways, Services
+from app.payments.sync.notifications import Receipt, receive
+from app.payments.sync.process_session import process
 from app.saleor.answers import ActionAnswer, SessionAnswer
 from app.saleor.events import (
     RequestedAction,
@@ -45,8 +45,8 @@ from app.saleor.events import (
 from app.saleor.testing.state import Amounts, Transaction
 from app.worker.loop import Worker
 from tests.conftest import Clock
-from tests.payments.books import Books
-from tests.payments.till import POS_ID, Till, operation, payment
+from tests.payments.fake_gateway import POS_ID, FakeGateway, operation, payment
+from tests.payments.fake_saleor import FakeSaleor
 
 SALEOR = "https://shop.example.com/graphql/"
 SECRET = "the-api-secret"
@@ -131,10 +131,10 @@ def signed(record: dict[str, Any], secret: str = SECRET) -> bytes:
 class Shop:
     """A shop with one transaction. Answers are booked by its Saleor, as the real one would book them."""
 
-    desk: Desk
+    services: Services
     clock: Clock
-    till: Till
-    books: Books
+    gateway: FakeGateway
+    saleor: FakeSaleor
     installation: OpenInstallation
     account: MerchantAccount
     transaction: Transaction
@@ -155,55 +155,55 @@ class Shop:
 
         The connection is made before, so that the time is spent on waiting for the gateway and on nothing else.
         """
-        await self.desk.gateways.client(self.account).order("0", timeout=10)
-        patient = self.desk
-        self.desk = replace(patient, schedule=replace(patient.schedule, budget=timedelta(seconds=budget)))
+        await self.services.gateways.client(self.account).order("0", timeout=10)
+        patient = self.services
+        self.services = replace(patient, schedule=replace(patient.schedule, budget=timedelta(seconds=budget)))
         try:
             yield
         finally:
-            self.desk = patient
+            self.services = patient
 
     async def begin(self, **said: Any) -> SessionAnswer:
         """A shopper begins to pay."""
         event = TransactionInitializeSession.model_validate(session_event(self.transaction.id, **said))
         flow = event.action.action_type.value
-        request = self.books.open(self.transaction, flow, event.action.amount, "key-of-the-session")
-        answer = await initialize(self.desk, event, self.installation)
-        self.books.book_session(self.transaction, request, answer)
+        request = self.saleor.open(self.transaction, flow, event.action.amount, "key-of-the-session")
+        answer = await initialize(self.services, event, self.installation)
+        self.saleor.book_session(self.transaction, request, answer)
         return answer
 
     async def come_back(self, **said: Any) -> SessionAnswer:
         """The shopper comes back, and the storefront asks how it stands."""
         event = TransactionProcessSession.model_validate(session_event(self.transaction.id, **said))
         flow = event.action.action_type.value
-        request = self.books.open(self.transaction, flow, event.action.amount, "")
-        answer = await process(self.desk, event, self.installation)
-        self.books.book_session(self.transaction, request, answer)
+        request = self.saleor.open(self.transaction, flow, event.action.amount, "")
+        answer = await process(self.services, event, self.installation)
+        self.saleor.book_session(self.transaction, request, answer)
         return answer
 
     async def staff(
         self, action: str, amount: object = 0, key: str = "key-1", *, booked: bool = True, **said: Any
     ) -> ActionAnswer:
         """Staff ask to charge, refund or cancel. ``booked`` False: the answer does not reach Saleor."""
-        request = self.books.open(self.transaction, action, Decimal(str(amount)), key)
+        request = self.saleor.open(self.transaction, action, Decimal(str(amount)), key)
         event = action_event(self.transaction.id, action, amount, key, **said)
-        answer = await requested(self.desk, event, self.installation)
+        answer = await requested(self.services, event, self.installation)
         if booked:
-            self.books.book_action(self.transaction, request, action, answer)
+            self.saleor.book_action(self.transaction, request, action, answer)
         return answer
 
     async def notify(self, record: dict[str, Any]) -> Receipt:
         """The gateway notifies us, and its own book says the same from now on."""
-        records = self.till.book.setdefault(record["order_id"], [])
+        records = self.gateway.book.setdefault(record["order_id"], [])
         name = "operation_id" if "operation_id" in record else "payment_id"
         records[:] = [each for each in records if each.get(name) != record[name] or each["method"] != record["method"]]
         records.append(record)
-        return await receive(self.desk, self.account.id, signed(record))
+        return await receive(self.services, self.account.id, signed(record))
 
     async def work(self) -> int:
         """Let a worker do all that is due; return how many jobs that were."""
-        worker, done = Worker(self.books), 0
-        while jobs := await worker.work_once(self.desk):
+        worker, done = Worker(self.saleor), 0
+        while jobs := await worker.work_once(self.services):
             done += jobs
             assert done < 1000, "the worker finds no end"
         return done
@@ -221,15 +221,15 @@ class Shop:
     async def _next_due(self) -> datetime | None:
         """Return when the next thing in the database becomes due."""
         columns = (
-            Operation.next_look_at,
+            Operation.next_poll_at,
             SaleorEvent.next_attempt_at,
             Notification.next_attempt_at,
             Installation.problems_due_at,
             Installation.next_check_at,
-            Payment.next_order_look_at,
+            Payment.next_order_poll_at,
             Payment.attempts_due_at,
         )
-        async with self.desk.database.transaction() as session:
+        async with self.services.database.transaction() as session:
             later = [
                 (await session.exec(select(func.min(column)).where(col(column) > self.clock.now))).one()
                 for column in columns
@@ -238,48 +238,48 @@ class Shop:
 
     async def compares_problems(self) -> None:
         """From now on Saleor is told what needs a person."""
-        async with self.desk.database.transaction() as session:
+        async with self.services.database.transaction() as session:
             await compare_problems_next(session, self.installation.id, self.clock.now)
 
     async def checks_presence(self) -> None:
         """From now on Saleor is asked whether it takes the app's token."""
-        async with self.desk.database.transaction() as session:
+        async with self.services.database.transaction() as session:
             (await session.get_one(Installation, self.installation.id)).next_check_at = self.clock.now
 
     async def paid(self, flow: str = "CHARGE", amount: object = TOTAL, **said: Any) -> None:
         """Bring the transaction to the point where the shopper has paid and Saleor knows it."""
-        self.till.will(self.till.page())
+        self.gateway.will(self.gateway.page())
         await self.begin(flow=flow, amount=amount, **said)
         method = "purchase" if flow == "CHARGE" else "auth"
         await self.notify(payment(self.order_id, amount=amount, method=method))
         await self.work()
-        self.books.reports.clear()
-        self.till.heard.clear()
+        self.saleor.reports.clear()
+        self.gateway.heard.clear()
 
-    async def sheet(self) -> Sheet:
+    async def aggregate(self) -> PaymentAggregate:
         """Return what is recorded of the transaction."""
-        sheet = await self.recorded()
-        assert sheet is not None
-        return sheet
+        aggregate = await self.recorded()
+        assert aggregate is not None
+        return aggregate
 
-    async def recorded(self) -> Sheet | None:
+    async def recorded(self) -> PaymentAggregate | None:
         """Return what is recorded of the transaction, if anything is."""
-        async with self.desk.database.transaction() as session:
+        async with self.services.database.transaction() as session:
             return await load_by_transaction(session, self.installation.id, self.transaction.id)
 
     async def operation(self, kind: Kind, number: int = 0) -> Operation:
         """Return the operation of that kind, the oldest first."""
-        return [each for each in (await self.sheet()).operations if each.kind is kind][number]
+        return [each for each in (await self.aggregate()).operations if each.kind is kind][number]
 
     def refunded(self, amount: object, named: str, status: str = "success") -> dict[str, Any]:
         """Return the gateway's record of a refund, which is in its book from now on."""
         record = operation("refund", self.order_id, amount, status, named=named)
-        self.till.book.setdefault(self.order_id, []).append(record)
+        self.gateway.book.setdefault(self.order_id, []).append(record)
         return record
 
 
 @asynccontextmanager
-async def open_shop(database: Database, vault: Vault, clock: Clock, till: Till) -> AsyncIterator[Shop]:
+async def open_shop(database: Database, vault: Vault, clock: Clock, gateway: FakeGateway) -> AsyncIterator[Shop]:
     """Open a shop whose Saleor has installed us and whose channel leads to one merchant account."""
     installations = InstallationBook(database, vault, clock)
     await installations.save(
@@ -301,7 +301,7 @@ async def open_shop(database: Database, vault: Vault, clock: Clock, till: Till) 
             installation_id=installation.id,
             name="Main",
             pos_id=POS_ID,
-            base_url=till.url,
+            base_url=gateway.url,
             scheme_word="CPAY",
             keys=AccountKeys(api_key="the-api-key", api_secret=SECRET, endpoints_key="the-endpoints-key"),
             currencies=["UAH"],
@@ -309,22 +309,22 @@ async def open_shop(database: Database, vault: Vault, clock: Clock, till: Till) 
         )
     )
     await accounts.map_channel("uah", account.id)
-    books = Books(clock)
+    saleor = FakeSaleor(clock)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # never used on loopback, and quicker to make than the default
     async with httpx2.AsyncClient(verify=tls, trust_env=False) as http:
-        desk = Desk(
+        services = Services(
             database=database,
             installations=installations,
             accounts=accounts,
             inbox=Inbox(database, vault),
             card_keys=CardKeyBook(database, vault),
-            emails=EmailDigests(vault),
+            emails=BlindIndex(vault),
             personal=PersonalData(vault),
             gateways=Gateways(http, accounts),
             addresses=Addresses("https://pay.example.com"),
             now=clock,
         )
-        yield Shop(desk, clock, till, books, installation, account, books.new_transaction())
+        yield Shop(services, clock, gateway, saleor, installation, account, saleor.new_transaction())
 
 
 async def at_once(*jobs: Any) -> list[Any]:

@@ -4,30 +4,30 @@ import pytest
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import SQLModel, select
 
-from app.ledger.accounts import NewAccount
-from app.ledger.installations import OpenInstallation
-from app.ledger.moves import Moved, MoveRefusedError, move
-from app.ledger.search import Wanted, payments_page
-from app.ledger.tables import CardKey, Installation, Payment, PendingToken, SaleorEvent, ToldProblem
-from app.payments.begin.elsewhere import STORE_MOVED
-from app.payments.begin.initialize import initialize
-from app.payments.begin.process import process
-from app.payments.begin.trial import begin_trial
+from app.db.accounts import NewAccount
+from app.db.installations import OpenInstallation
+from app.db.moves import Moved, MoveRefusedError, move
+from app.db.search import Wanted, payments_page
+from app.db.tables import CardKey, Installation, Payment, PendingToken, ReportedProblem, SaleorEvent
 from app.payments.cards.keys import offered_key
-from app.saleor.errors import SaleorUnreachable
+from app.payments.operations.initialize import initialize
+from app.payments.operations.moved_store import STORE_MOVED
+from app.payments.operations.trial_payment import begin_trial
+from app.payments.sync.process_session import process
+from app.saleor.errors import SaleorUnreachableError
 from app.saleor.events import TransactionInitializeSession, TransactionProcessSession
-from tests.payments.begin.test_trial import a_trial
-from tests.payments.books import amounts
+from tests.payments.fake_gateway import operation, payment, said
+from tests.payments.fake_saleor import amounts
+from tests.payments.operations.test_trial_payment import a_trial
 from tests.payments.shop import CUSTOMER, SALEOR, TOTAL, Shop, session_event
 from tests.payments.test_webhooks import answer, defined
-from tests.payments.till import operation, payment, said
 
 NEW = "https://new.example.com/graphql/"
 
 
 async def installed_at(shop: Shop, address: str = NEW) -> OpenInstallation:
     """The app is installed at another address; requests come from there from now on."""
-    await shop.desk.installations.save(
+    await shop.services.installations.save(
         saleor_api_url=address,
         saleor_domain="new.example.com",
         schema_version="3.23",
@@ -35,37 +35,37 @@ async def installed_at(shop: Shop, address: str = NEW) -> OpenInstallation:
         token="another-token",
         jwks={"keys": ["another"]},
     )
-    found = await shop.desk.installations.find(address)
+    found = await shop.services.installations.find(address)
     assert found is not None
     return found
 
 
 async def an_account(shop: Shop, store: OpenInstallation, channel: str = "uah") -> None:
     """Staff set the new address up as they did the old one."""
-    account = await shop.desk.accounts.add(
+    account = await shop.services.accounts.add(
         NewAccount(
             installation_id=store.id,
             name="Anew",
             pos_id=shop.account.pos_id,
             base_url=shop.account.base_url,
             scheme_word="CPAY",
-            keys=shop.desk.accounts.keys(shop.account),
+            keys=shop.services.accounts.keys(shop.account),
             currencies=["UAH"],
             storefront_origins=["https://shop.example.com"],
         )
     )
-    await shop.desk.accounts.map_channel(channel, account.id)
+    await shop.services.accounts.map_channel(channel, account.id)
 
 
 async def moved(shop: Shop, new: OpenInstallation) -> Moved:
-    old = await shop.desk.installations.find(SALEOR)
+    old = await shop.services.installations.find(SALEOR)
     assert old is not None
-    async with shop.desk.database.transaction() as session:
+    async with shop.services.database.transaction() as session:
         done = await move(
-            session, old.id, new.id, emails=shop.desk.emails, personal=shop.desk.personal, now=shop.clock.now
+            session, old.id, new.id, emails=shop.services.emails, personal=shop.services.personal, now=shop.clock.now
         )
-    shop.desk.installations.forget()
-    found = await shop.desk.installations.find(NEW)
+    shop.services.installations.forget()
+    found = await shop.services.installations.find(NEW)
     assert found is not None
     shop.installation = found
     return done
@@ -74,7 +74,7 @@ async def moved(shop: Shop, new: OpenInstallation) -> Moved:
 async def test_what_was_paid_before_is_refunded_after_the_move(paid: Shop) -> None:
     new = await installed_at(paid)
     assert await moved(paid, new) == Moved(payments=1, accounts=1, channels=1)
-    paid.till.will(said(operation("refund", paid.order_id, "100.00")))
+    paid.gateway.will(said(operation("refund", paid.order_id, "100.00")))
     answered = await paid.staff("REFUND", "100.00")
     assert answered.result == "REFUND_SUCCESS", answered.message
     assert answered.external_url is not None
@@ -91,18 +91,18 @@ async def test_the_new_token_and_app_are_in_force_and_the_old_address_is_unknown
         "QXBwOjI=",
         {"keys": ["another"]},
     )
-    assert await paid.desk.installations.find(SALEOR) is None
-    assert len(await paid.desk.installations.all()) == 1
+    assert await paid.services.installations.find(SALEOR) is None
+    assert len(await paid.services.installations.all()) == 1
 
 
 async def test_a_shopper_who_is_on_the_page_meanwhile_is_told_to_wait_and_then_has_paid(shop: Shop) -> None:
     """Saleor would take a failure for final, and the page can be paid; nothing is begun a second time."""
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     await shop.begin()
     new = await installed_at(shop)
     await an_account(shop, new, "eur")
     event = TransactionProcessSession.model_validate(session_event(shop.transaction.id))
-    answered = await process(shop.desk, event, new)
+    answered = await process(shop.services, event, new)
     assert answered.result == "CHARGE_ACTION_REQUIRED"
     assert [each["code"] for each in answered.data["errors"]] == [STORE_MOVED]
     assert "c0ffee" not in str(answered.dump()), "another store's payment is nobody's business"
@@ -110,24 +110,24 @@ async def test_a_shopper_who_is_on_the_page_meanwhile_is_told_to_wait_and_then_h
     again = TransactionInitializeSession.model_validate(session_event(shop.transaction.id))
     answered = await answer(defined(shop)[again.event_type], again, shop)
     assert [each["code"] for each in answered.data["errors"]] == [STORE_MOVED]
-    assert len(shop.till.calls) == 1
+    assert len(shop.gateway.calls) == 1
 
     await moved(shop, new)
-    shop.till.book[shop.order_id] = [payment(shop.order_id)]
-    answered = await process(shop.desk, event, shop.installation)
+    shop.gateway.book[shop.order_id] = [payment(shop.order_id)]
+    answered = await process(shop.services, event, shop.installation)
     assert answered.result == "CHARGE_SUCCESS"
 
 
 async def test_what_waits_for_saleor_is_told_at_the_new_address_at_once(shop: Shop) -> None:
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     await shop.begin()
     await shop.later(minutes=1)
-    shop.books.troubles.extend([SaleorUnreachable("the old address is gone")] * 6)
+    shop.saleor.troubles.extend([SaleorUnreachableError("the old address is gone")] * 6)
     await shop.notify(payment(shop.order_id))
     for _ in range(6):
         await shop.work()
         shop.clock.forward(minutes=6)
-    shop.books.troubles.clear()
+    shop.saleor.troubles.clear()
     await moved(shop, await installed_at(shop))
     await shop.work()
     assert shop.amounts == amounts(charged=TOTAL)
@@ -137,14 +137,14 @@ async def test_payments_of_both_addresses_are_found_by_e_mail(shop: Shop) -> Non
     await shop.paid()
     new = await installed_at(shop)
     await an_account(shop, new, "eur")
-    shop.transaction = shop.books.new_transaction()
-    shop.till.will(shop.till.page("second"))
+    shop.transaction = shop.saleor.new_transaction()
+    shop.gateway.will(shop.gateway.page("second"))
     begun = session_event(shop.transaction.id, data={"customer": CUSTOMER})
     begun["sourceObject"]["channel"] = {"slug": "eur", "currencyCode": "UAH"}
-    await initialize(shop.desk, TransactionInitializeSession.model_validate(begun), new)
+    await initialize(shop.services, TransactionInitializeSession.model_validate(begun), new)
     assert await moved(shop, new) == Moved(payments=1, accounts=1, channels=1)
-    wanted = Wanted(email_digests=shop.desk.emails.sought([shop.installation.id], CUSTOMER["email"]))
-    async with shop.desk.database.transaction() as session:
+    wanted = Wanted(email_digests=shop.services.emails.sought([shop.installation.id], CUSTOMER["email"]))
+    async with shop.services.database.transaction() as session:
         found = await payments_page(session, wanted, most=10)
         events = (await session.exec(select(SaleorEvent.installation_id))).all()
     assert {each.installation_id for each in found} == {shop.installation.id}
@@ -157,13 +157,13 @@ async def test_whatever_is_kept_of_a_store_follows_it(shop: Shop) -> None:
     new = await installed_at(shop)
     await an_account(shop, new, "eur")
     await begin_trial_at(shop, new)
-    await offered_key(shop.desk.card_keys.of(new.id), shop.clock.now)
-    await shop.desk.installations.save_pending(
+    await offered_key(shop.services.card_keys.of(new.id), shop.clock.now)
+    await shop.services.installations.save_pending(
         saleor_api_url=SALEOR, saleor_domain="s", schema_version=None, token="garbage"
     )
-    async with shop.desk.database.transaction() as session:
+    async with shop.services.database.transaction() as session:
         for store, app in ((shop.installation.id, "QXBwOjE="), (new.id, "QXBwOjI=")):
-            session.add(ToldProblem(installation_id=store, key="waiting:x", app_id=app, told_at=shop.clock.now))
+            session.add(ReportedProblem(installation_id=store, key="waiting:x", app_id=app, told_at=shop.clock.now))
     await moved(shop, new)
     of_stores = {
         table.name
@@ -172,19 +172,19 @@ async def test_whatever_is_kept_of_a_store_follows_it(shop: Shop) -> None:
         if any(key.column.table.name == "installation" for key in column.foreign_keys)
     }
     assert of_stores == {
-        "card_key", "channel_route", "merchant_account", "payment", "pending_token", "told_problem",
+        "card_key", "channel_route", "merchant_account", "payment", "pending_token", "reported_problem",
     }  # fmt: skip
-    async with shop.desk.database.transaction() as session:
+    async with shop.services.database.transaction() as session:
         assert [each.saleor_api_url for each in (await session.exec(select(Installation))).all()] == [NEW]
         assert (await session.exec(select(PendingToken))).all() == []
-        assert [each.app_id for each in (await session.exec(select(ToldProblem))).all()] == ["QXBwOjI="]
+        assert [each.app_id for each in (await session.exec(select(ReportedProblem))).all()] == ["QXBwOjI="]
         assert (await session.exec(select(CardKey))).all() == []
 
 
 async def begin_trial_at(shop: Shop, store: OpenInstallation) -> None:
-    [account] = await shop.desk.accounts.all(store.id)
-    shop.till.will(shop.till.page("trial"))
-    await begin_trial(shop.desk, account, a_trial())
+    [account] = await shop.services.accounts.all(store.id)
+    shop.gateway.will(shop.gateway.page("trial"))
+    await begin_trial(shop.services, account, a_trial())
 
 
 async def test_nothing_is_moved_that_would_lose_something(shop: Shop) -> None:
@@ -192,11 +192,11 @@ async def test_nothing_is_moved_that_would_lose_something(shop: Shop) -> None:
     await an_account(shop, new)
     with pytest.raises(MoveRefusedError, match="uah"):
         await moved(shop, new)
-    await shop.desk.accounts.unmap_channel(new.id, "uah")
-    await shop.desk.installations.save_pending(
+    await shop.services.accounts.unmap_channel(new.id, "uah")
+    await shop.services.installations.save_pending(
         saleor_api_url="https://never.example.com/graphql/", saleor_domain="n", schema_version=None, token="garbage"
     )
-    never = await shop.desk.installations.find("https://never.example.com/graphql/")
+    never = await shop.services.installations.find("https://never.example.com/graphql/")
     assert never is not None
     with pytest.raises(MoveRefusedError, match="activate"):
         await moved(shop, never)
@@ -210,14 +210,14 @@ async def test_two_stores_with_the_same_transactions_are_not_one(shop: Shop) -> 
     await an_account(shop, copy, "eur")
     begun = session_event(shop.transaction.id)
     begun["sourceObject"]["channel"] = {"slug": "eur", "currencyCode": "UAH"}
-    shop.till.will(shop.till.page("copy"))
-    await initialize(shop.desk, TransactionInitializeSession.model_validate(begun), copy)
-    async with shop.desk.database.transaction() as session:
+    shop.gateway.will(shop.gateway.page("copy"))
+    await initialize(shop.services, TransactionInitializeSession.model_validate(begun), copy)
+    async with shop.services.database.transaction() as session:
         orders = (await session.exec(select(Payment.order_id))).all()
     assert len(set(orders)) == 2, "the gateway knows an order once only"
     with pytest.raises(MoveRefusedError, match="two stores"):
         await moved(shop, copy)
-    assert await shop.desk.installations.find(SALEOR) is not None
+    assert await shop.services.installations.find(SALEOR) is not None
 
 
 async def test_another_stores_order_id_is_not_the_same_webhook_again(
@@ -225,7 +225,7 @@ async def test_another_stores_order_id_is_not_the_same_webhook_again(
 ) -> None:
     await shop.paid()
     taken = shop.order_id
-    shop.transaction = shop.books.new_transaction()
-    monkeypatch.setattr("app.payments.plan.terms.order_id_of", lambda *_: taken)
+    shop.transaction = shop.saleor.new_transaction()
+    monkeypatch.setattr("app.payments.requests.payment.order_id_of", lambda *_: taken)
     with pytest.raises(IntegrityError):
         await shop.begin()

@@ -8,13 +8,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlmodel import col, select
 
-from app.ledger.inbox import Trouble
-from app.ledger.tables import Kind, Notification, State
-from app.payments.learn.notify import Receipt, receive
-from app.payments.outcome.problems import AND_MORE, open_problems
-from tests.payments.books import amounts
+from app.db.inbox import Trouble
+from app.db.tables import Kind, Notification, State
+from app.payments.core.problems import AND_MORE, open_problems
+from app.payments.sync.notifications import Receipt, receive
+from tests.payments.fake_gateway import operation, payment, said
+from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop, signed
-from tests.payments.till import operation, payment, said
 
 STRANGE = {
     "long": "7" * 300,
@@ -27,7 +27,7 @@ strange = pytest.mark.parametrize("word", STRANGE.values(), ids=STRANGE.keys())
 
 async def inbox(shop: Shop) -> list[Notification]:
     """Return all notifications that were kept."""
-    async with shop.desk.database.transaction() as session:
+    async with shop.services.database.transaction() as session:
         return list((await session.exec(select(Notification).order_by(col(Notification.id)))).all())
 
 
@@ -38,14 +38,14 @@ async def inbox(shop: Shop) -> list[Notification]:
     ["status_code", "payment_id", "transaction_id", "payway"],
 )
 async def test_a_payment_is_known_whatever_else_is_said_of_it(shop: Shop, field: str, word: str) -> None:
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     await shop.begin()
     record = payment(shop.order_id, **{field: word})
     assert await shop.notify(record) is Receipt.KEPT
     await shop.work()
     [kept] = await inbox(shop)
     assert (kept.outcome, kept.trouble, kept.attempts) == ("create success", None, 1)
-    assert (await shop.sheet()).create.state is State.SUCCESS
+    assert (await shop.aggregate()).create.state is State.SUCCESS
     assert shop.amounts == amounts(charged=TOTAL)
     assert await shop.notify(record) is Receipt.REPEATED
 
@@ -54,47 +54,47 @@ async def test_a_payment_is_known_whatever_else_is_said_of_it(shop: Shop, field:
 @pytest.mark.parametrize("field", ["order_id", "pos_id", "currency", "method"])
 async def test_what_is_of_no_payment_of_ours_is_kept_and_seen(shop: Shop, field: str, word: str) -> None:
     """It is not matched, or does not agree; in no case is it lost, an error, or tried without end."""
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     await shop.begin()
     form = signed(payment(shop.order_id) | {field: word})
-    assert await receive(shop.desk, shop.account.id, form) in {Receipt.KEPT, Receipt.UNREADABLE}
+    assert await receive(shop.services, shop.account.id, form) in {Receipt.KEPT, Receipt.UNREADABLE}
     await shop.work()
     [kept] = await inbox(shop)
     assert kept.next_attempt_at is None
     assert kept.attempts <= 1
-    assert (await shop.sheet()).create.state is not State.SUCCESS
+    assert (await shop.aggregate()).create.state is not State.SUCCESS
     if field == "order_id":
         assert kept.trouble == Trouble.UNMATCHED
     if field == "pos_id":
-        assert (await shop.sheet()).payment.problem
+        assert (await shop.aggregate()).payment.problem
 
 
 @pytest.mark.parametrize("field", ["payment_id", "order_id"])
 async def test_a_name_that_is_no_text_is_kept_for_a_person_to_see(shop: Shop, field: str) -> None:
     form = signed(payment(shop.order_id) | {field: HALF_A_PAIR})
-    assert await receive(shop.desk, shop.account.id, form) is Receipt.UNREADABLE
+    assert await receive(shop.services, shop.account.id, form) is Receipt.UNREADABLE
     [kept] = await inbox(shop)
     assert (kept.trouble, kept.next_attempt_at) == (Trouble.UNREADABLE, None)
 
 
 async def test_what_is_no_text_beside_the_names_changes_nothing(shop: Shop) -> None:
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     await shop.begin()
     assert await shop.notify(payment(shop.order_id, status_code=HALF_A_PAIR, payway=HALF_A_PAIR)) is Receipt.KEPT
     await shop.work()
-    assert (await shop.sheet()).create.state is State.SUCCESS
+    assert (await shop.aggregate()).create.state is State.SUCCESS
 
 
 @strange
 async def test_an_operation_is_known_by_its_strange_name(paid: Shop, word: str) -> None:
     """The answer, the notification and the look-up name it alike, and it is one operation."""
     record = operation("refund", paid.order_id, "100.00", named=word)
-    paid.till.will(said(record))
+    paid.gateway.will(said(record))
     await paid.staff("REFUND", "100.00")
     await paid.notify(record)
     await paid.work()
     assert paid.amounts == amounts(charged="469.50", refunded="100.00")
-    assert len([each for each in (await paid.sheet()).operations if each.kind is Kind.REFUND]) == 1
+    assert len([each for each in (await paid.aggregate()).operations if each.kind is Kind.REFUND]) == 1
 
 
 async def test_two_long_names_with_one_beginning_are_two_operations(paid: Shop) -> None:
@@ -112,10 +112,10 @@ async def test_two_long_names_with_one_beginning_are_two_operations(paid: Shop) 
     )
 )
 async def test_any_words_at_all(shop: Shop, said_of_it: dict[str, Any]) -> None:
-    shop.transaction = shop.books.new_transaction()
-    shop.till.will(shop.till.page())
+    shop.transaction = shop.saleor.new_transaction()
+    shop.gateway.will(shop.gateway.page())
     await shop.begin()
-    assert await receive(shop.desk, shop.account.id, signed(payment(shop.order_id) | said_of_it)) in {
+    assert await receive(shop.services, shop.account.id, signed(payment(shop.order_id) | said_of_it)) in {
         Receipt.KEPT,
         Receipt.REPEATED,
         Receipt.UNREADABLE,
@@ -126,12 +126,12 @@ async def test_any_words_at_all(shop: Shop, said_of_it: dict[str, Any]) -> None:
 
 async def test_a_payment_has_no_more_problems_than_anybody_reads(shop: Shop) -> None:
     """Each word that does not agree is a problem of its own, and the gateway may say any number of them."""
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     await shop.begin()
     for number in range(25):
         await shop.notify(payment(shop.order_id, amount=f"{number + 1}.00"))
         await shop.work()
-    row = (await shop.sheet()).payment
+    row = (await shop.aggregate()).payment
     assert len(open_problems(row)) == 21
     assert AND_MORE in open_problems(row).values()
     assert row.problem is not None
@@ -142,13 +142,13 @@ async def test_a_payment_has_no_more_problems_than_anybody_reads(shop: Shop) -> 
 @pytest.mark.parametrize("field", ["amount", "processed_amount"])
 async def test_a_huge_amount_is_no_reason_to_lose_what_is_said(shop: Shop, field: str, amount: str) -> None:
     """It does not agree, and is tried once."""
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     await shop.begin()
     form = signed(payment(shop.order_id) | {field: Decimal(amount)})
-    assert await receive(shop.desk, shop.account.id, form) in {Receipt.KEPT, Receipt.UNREADABLE}
+    assert await receive(shop.services, shop.account.id, form) in {Receipt.KEPT, Receipt.UNREADABLE}
     await shop.work()
     [kept] = await inbox(shop)
     assert kept.next_attempt_at is None
     assert kept.trouble in {None, Trouble.UNREADABLE}
-    assert (await shop.sheet()).create.state is not State.SUCCESS
-    assert kept.trouble or (await shop.sheet()).payment.problem
+    assert (await shop.aggregate()).create.state is not State.SUCCESS
+    assert kept.trouble or (await shop.aggregate()).payment.problem

@@ -16,17 +16,17 @@ import pytest
 from sqlalchemy import text
 from sqlmodel import col, select
 
-from app.ledger.accounts import AccountBook
-from app.ledger.database import Database, create_engine, is_sqlite
-from app.ledger.inbox import Inbox
-from app.ledger.installations import InstallationBook
-from app.ledger.sheets import load_by_transaction
-from app.ledger.tables import Kind, Notification, Operation, Payment, State
-from app.ledger.vault import Vault
+from app.db.accounts import AccountBook
+from app.db.aggregates import load_by_transaction
+from app.db.database import Database, create_engine, is_sqlite
+from app.db.inbox import Inbox
+from app.db.installations import InstallationBook
+from app.db.tables import Kind, Notification, Operation, Payment, State
+from app.db.vault import Vault
 from app.worker.loop import Worker
-from tests.payments.books import amounts
+from tests.payments.fake_gateway import Heard, Mute, operation, payment, refused, said
+from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop
-from tests.payments.till import Heard, Mute, operation, payment, refused, said
 
 ROUNDS = range(3)
 
@@ -35,14 +35,14 @@ ROUNDS = range(3)
 async def next_door(shop: Shop, database_url: str, vault: Vault) -> AsyncIterator[Shop]:
     """The same shop, worked on by another process: with another pool of connections."""
     database = Database(create_engine(database_url))
-    desk = replace(
-        shop.desk,
+    services = replace(
+        shop.services,
         database=database,
         installations=InstallationBook(database, vault, shop.clock),
         accounts=AccountBook(database, vault, shop.clock),
         inbox=Inbox(database, vault),
     )
-    yield replace(shop, desk=desk)
+    yield replace(shop, services=services)
     await database.close()
 
 
@@ -65,7 +65,7 @@ class Door:
 async def held_up(shop: Shop, action: str, job: Coroutine[Any, Any, Any]) -> AsyncIterator[asyncio.Task[Any]]:
     """Begin a job whose call arrives at the gateway, and is answered at the end of the block; then the job is over."""
     door = Door(action)
-    shop.till.on_arrival = door.hold
+    shop.gateway.on_arrival = door.hold
     task = asyncio.create_task(job)
     try:
         async with asyncio.timeout(10):
@@ -74,7 +74,7 @@ async def held_up(shop: Shop, action: str, job: Coroutine[Any, Any, Any]) -> Asy
     finally:
         door.opened.set()
         await asyncio.wait([task])
-        shop.till.on_arrival = None
+        shop.gateway.on_arrival = None
 
 
 async def behind_the_lock(shop: Shop, database_url: str, jobs: Sequence[Coroutine[Any, Any, Any]]) -> list[Any]:
@@ -109,28 +109,28 @@ class TestTwoRefunds:
     async def test_of_two_that_are_too_much_together_one_wins(
         self, paid: Shop, next_door: Shop, database_url: str, *, here_first: bool
     ) -> None:
-        paid.till.will(said(operation("refund", paid.order_id, "400.00")))
+        paid.gateway.will(said(operation("refund", paid.order_id, "400.00")))
         first, second = (paid, next_door) if here_first else (next_door, paid)
         answers = await behind_the_lock(
             paid, database_url, [first.staff("REFUND", "400.00", "one"), second.staff("REFUND", "400.00", "two")]
         )
         assert Counter(answer.result for answer in answers) == {"REFUND_SUCCESS": 1, "REFUND_FAILURE": 1}
-        assert paid.till.calls == ["refund"]
+        assert paid.gateway.calls == ["refund"]
         await paid.later(minutes=1)
         assert paid.amounts == amounts(charged="169.50", refunded="400.00")
 
     async def test_while_the_first_is_at_the_gateway_the_second_is_counted_against_what_is_left(
         self, paid: Shop, next_door: Shop
     ) -> None:
-        paid.till.will(said(operation("refund", paid.order_id, "400.00")))
+        paid.gateway.will(said(operation("refund", paid.order_id, "400.00")))
         async with held_up(paid, "refund", paid.staff("REFUND", "400.00", "one")) as first:
             too_much = await next_door.staff("REFUND", "169.51", "two")
             waits = await next_door.staff("REFUND", "169.50", "three")
-            assert await Worker(next_door.books).work_once(next_door.desk) == 0  # it is not its turn
+            assert await Worker(next_door.saleor).work_once(next_door.services) == 0  # it is not its turn
         assert (first.result().result, too_much.result, waits.result) == ("REFUND_SUCCESS", "REFUND_FAILURE", None)
-        paid.till.will(said(operation("refund", paid.order_id, "169.50")))
+        paid.gateway.will(said(operation("refund", paid.order_id, "169.50")))
         await next_door.later(minutes=1)
-        assert paid.till.calls == ["refund", "refund"]
+        assert paid.gateway.calls == ["refund", "refund"]
         assert paid.amounts == amounts(refunded=TOTAL)
 
     @pytest.mark.law(3)
@@ -139,7 +139,7 @@ class TestTwoRefunds:
         self, paid: Shop, next_door: Shop, database_url: str, share: int
     ) -> None:
         """Six of 100.00 want 569.50; which of them, and in which order they go, is not for us to choose."""
-        paid.till.will(*(said(operation("refund", paid.order_id, "100.00")) for _ in range(5)))
+        paid.gateway.will(*(said(operation("refund", paid.order_id, "100.00")) for _ in range(5)))
         sides = [paid, next_door] * 3
         turned = sides[share % 2 :] + sides[: share % 2]
         await behind_the_lock(
@@ -148,18 +148,18 @@ class TestTwoRefunds:
             [side.staff("REFUND", "100.00", f"key-{number}") for number, side in enumerate(turned)],
         )
         await paid.later(minutes=5)
-        assert paid.till.calls == ["refund"] * 5
+        assert paid.gateway.calls == ["refund"] * 5
         assert paid.amounts == amounts(charged="69.50", refunded="500.00")
 
     async def test_the_same_one_delivered_twice_at_once_is_one(
         self, paid: Shop, next_door: Shop, database_url: str
     ) -> None:
-        paid.till.will(said(operation("refund", paid.order_id, "100.00", named="refund-1")))
+        paid.gateway.will(said(operation("refund", paid.order_id, "100.00", named="refund-1")))
         both = [side.staff("REFUND", "100.00", "one", booked=False) for side in (paid, next_door)]
         await behind_the_lock(paid, database_url, both)
-        assert paid.till.calls == ["refund"]
+        assert paid.gateway.calls == ["refund"]
         await paid.later(minutes=1)
-        assert len([each for each in (await paid.sheet()).operations if each.kind is Kind.REFUND]) == 1
+        assert len([each for each in (await paid.aggregate()).operations if each.kind is Kind.REFUND]) == 1
 
 
 class TestARefundAndTheNotificationOfTheCapture:
@@ -168,7 +168,7 @@ class TestARefundAndTheNotificationOfTheCapture:
     ) -> None:
         """It has ended then, whatever its answer is doing: the refund goes at once, and the answer changes nothing."""
         captured = operation("capture", reserved.order_id, TOTAL, named="capture-1")
-        reserved.till.will(said(operation("refund", reserved.order_id, "100.00")), said(captured))
+        reserved.gateway.will(said(operation("refund", reserved.order_id, "100.00")), said(captured))
         async with held_up(reserved, "capture", reserved.staff("CHARGE", TOTAL, "take")) as taking:
             early = await next_door.staff("REFUND", "100.00", "too early")
             await next_door.notify(captured)
@@ -178,7 +178,7 @@ class TestARefundAndTheNotificationOfTheCapture:
         assert (taking.result().result, taking.result().psp_reference) == ("CHARGE_SUCCESS", "capture-1")
         await reserved.later(minutes=1)
         assert reserved.amounts == amounts(charged="469.50", refunded="100.00")
-        assert reserved.till.calls == ["capture", "refund"]
+        assert reserved.gateway.calls == ["capture", "refund"]
 
     @pytest.mark.parametrize("refund_first", [True, False])
     async def test_both_want_the_payment_at_once(
@@ -186,16 +186,16 @@ class TestARefundAndTheNotificationOfTheCapture:
     ) -> None:
         """Somebody has captured in the portal: whoever comes first, what was not captured yet is not refunded."""
         await next_door.notify(operation("capture", reserved.order_id, TOTAL, named="portal"))
-        reserved.till.will(said(operation("refund", reserved.order_id, "100.00")))
+        reserved.gateway.will(said(operation("refund", reserved.order_id, "100.00")))
         refund = reserved.staff("REFUND", "100.00", "one")
-        work = Worker(next_door.books).work_once(next_door.desk)
+        work = Worker(next_door.saleor).work_once(next_door.services)
         if not refund_first:
             await work
             await refund
         else:
             await behind_the_lock(reserved, database_url, [refund, work])
         await reserved.later(minutes=1)
-        refunded = Decimal("100.00") * len(reserved.till.calls)
+        refunded = Decimal("100.00") * len(reserved.gateway.calls)
         assert reserved.amounts == amounts(charged=str(Decimal(TOTAL) - refunded), refunded=str(refunded))
         if not is_sqlite(database_url):
             assert bool(refunded) is not refund_first
@@ -205,17 +205,17 @@ class TestInitialize:
     async def test_the_notification_comes_to_another_process_before_the_answer(
         self, shop: Shop, next_door: Shop
     ) -> None:
-        shop.till.will(shop.till.page())
+        shop.gateway.will(shop.gateway.page())
         async with held_up(shop, "payment", shop.begin()) as beginning:
             await next_door.notify(payment(shop.order_id))
             await next_door.work()
         assert beginning.result().result == "CHARGE_SUCCESS"
         await shop.later(minutes=1)
         assert shop.amounts == amounts(charged=TOTAL)
-        assert shop.books.told.count("CHARGE_SUCCESS") == 1
+        assert shop.saleor.told.count("CHARGE_SUCCESS") == 1
 
     async def test_the_same_webhook_comes_to_two_processes_at_once(self, shop: Shop, next_door: Shop) -> None:
-        shop.till.will(shop.till.page())
+        shop.gateway.will(shop.gateway.page())
         async with held_up(shop, "payment", shop.begin()) as beginning:
             second = await next_door.begin()
             assert second.data["errors"][0]["code"] == "CREATION_UNKNOWN"
@@ -223,17 +223,17 @@ class TestInitialize:
         assert beginning.result().psp_reference == shop.order_id
         assert "checkoutUrl" in beginning.result().data
         assert await next_door.begin() == beginning.result()
-        assert shop.till.calls == ["payment"]
+        assert shop.gateway.calls == ["payment"]
 
     @pytest.mark.parametrize("number", ROUNDS)
     async def test_whoever_is_first_there_is_one_payment(self, shop: Shop, next_door: Shop, number: int) -> None:
         """Neither has found it when it looked; the database lets only one write it down."""
-        shop.till.will(shop.till.page())
+        shop.gateway.will(shop.gateway.page())
         answers = await asyncio.gather(*(side.begin() for side in [shop, next_door] * (number + 1)))
         told = {(answer.psp_reference, "checkoutUrl" in answer.data) for answer in answers}
         assert told | {(shop.order_id, False)} == {(shop.order_id, True), (shop.order_id, False)}
-        assert shop.till.calls == ["payment"]
-        async with shop.desk.database.transaction() as session:
+        assert shop.gateway.calls == ["payment"]
+        async with shop.services.database.transaction() as session:
             assert len((await session.exec(select(Payment))).all()) == 1
 
 
@@ -241,39 +241,39 @@ async def test_two_workers_do_each_job_once(paid: Shop, next_door: Shop) -> None
     """Look-ups, notifications and events, all due in the same moment."""
     payments = [paid.transaction.id]
     for number in range(6):
-        paid.transaction = next_door.transaction = paid.books.new_transaction()
-        paid.till.will(paid.till.page())
+        paid.transaction = next_door.transaction = paid.saleor.new_transaction()
+        paid.gateway.will(paid.gateway.page())
         await paid.begin()
         payments.append(paid.transaction.id)
         await paid.notify(payment(paid.order_id, "pending" if number % 2 else "success"))
     paid.clock.forward(minutes=2)
-    paid.till.heard.clear()
-    workers = [(Worker(side.books), side.desk) for side in (paid, next_door)]
-    while any(await asyncio.gather(*(worker.work_once(desk) for worker, desk in workers))):
+    paid.gateway.heard.clear()
+    workers = [(Worker(side.saleor), side.services) for side in (paid, next_door)]
+    while any(await asyncio.gather(*(worker.work_once(services) for worker, services in workers))):
         pass
-    async with paid.desk.database.transaction() as session:
+    async with paid.services.database.transaction() as session:
         notifications = (await session.exec(select(Notification))).all()
-        looked_at = (await session.exec(select(Operation).where(col(Operation.looks) > 0))).all()
+        polled_at = (await session.exec(select(Operation).where(col(Operation.polls) > 0))).all()
     assert {(each.attempts, each.next_attempt_at) for each in notifications} == {(1, None)}
-    assert {each.looks for each in looked_at} == {1}
-    assert paid.till.looks == len(looked_at)
-    told = Counter((each.transaction_id, each.type.value, each.psp_reference) for each in paid.books.reports)
+    assert {each.polls for each in polled_at} == {1}
+    assert paid.gateway.polls == len(polled_at)
+    told = Counter((each.transaction_id, each.type.value, each.psp_reference) for each in paid.saleor.reports)
     assert set(told.values()) == {1}
     assert sum(kind == "CHARGE_SUCCESS" for _, kind, _ in told) == 3
 
 
 async def test_a_look_up_and_a_notification_of_the_same(paid: Shop, next_door: Shop) -> None:
     """What the look-up was told before the notification came changes nothing after it."""
-    paid.till.will(Mute.HANGS_UP)
+    paid.gateway.will(Mute.HANGS_UP)
     answer = await paid.staff("REFUND", "100.00")
     paid.clock.forward(seconds=5)
-    async with held_up(paid, "look", Worker(paid.books).work_once(paid.desk)):
+    async with held_up(paid, "look", Worker(paid.saleor).work_once(paid.services)):
         await next_door.notify(operation("refund", paid.order_id, "100.00", named="refund-1"))
         await next_door.work()
         assert (await paid.operation(Kind.REFUND)).state is State.SUCCESS
     await paid.later(minutes=30)
-    assert paid.books.told == ["REFUND_SUCCESS"]
-    assert paid.books.reports[0].psp_reference == answer.psp_reference
+    assert paid.saleor.told == ["REFUND_SUCCESS"]
+    assert paid.saleor.reports[0].psp_reference == answer.psp_reference
     assert paid.amounts == amounts(charged="469.50", refunded="100.00")
 
 
@@ -281,29 +281,29 @@ class TestCancelAndPayment:
     @pytest.fixture
     async def waiting(self, shop: Shop) -> Shop:
         """A shopper is on the payment page."""
-        shop.till.will(shop.till.page())
+        shop.gateway.will(shop.gateway.page())
         await shop.begin()
         await shop.work()
-        shop.books.reports.clear()
+        shop.saleor.reports.clear()
         return shop
 
     async def test_the_shopper_is_faster(self, waiting: Shop, next_door: Shop) -> None:
-        waiting.till.will(refused("Only an unpaid payment can be cancelled", "P-4150"))
+        waiting.gateway.will(refused("Only an unpaid payment can be cancelled", "P-4150"))
         async with held_up(waiting, "cancel", waiting.staff("CANCEL")) as cancelling:
             await next_door.notify(payment(waiting.order_id))
             await next_door.work()
         assert cancelling.result().result == "CANCEL_FAILURE"
         await waiting.later(minutes=1)
         assert waiting.amounts == amounts(charged=TOTAL)
-        assert sorted(waiting.books.told) == ["CANCEL_FAILURE", "CHARGE_SUCCESS"]
+        assert sorted(waiting.saleor.told) == ["CANCEL_FAILURE", "CHARGE_SUCCESS"]
 
     async def test_staff_are_faster(self, waiting: Shop, next_door: Shop) -> None:
         cancelled = payment(waiting.order_id, "failure", status_code="6007")
-        waiting.till.will(said([cancelled]))
+        waiting.gateway.will(said([cancelled]))
         async with held_up(waiting, "cancel", waiting.staff("CANCEL")) as cancelling:
             await next_door.notify(cancelled)
             await next_door.work()
         assert cancelling.result().result == "CANCEL_SUCCESS"
         await waiting.later(minutes=1)
         assert waiting.amounts == amounts()
-        assert sorted(waiting.books.told) == ["CANCEL_SUCCESS", "CHARGE_FAILURE"]
+        assert sorted(waiting.saleor.told) == ["CANCEL_SUCCESS", "CHARGE_FAILURE"]

@@ -10,16 +10,16 @@ from sqlalchemy.exc import OperationalError
 from sqlmodel import SQLModel, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.ledger.database import Database, create_engine, is_sqlite
-from app.ledger.errors import CommitUnknownError
-from app.ledger.sheets import load_by_transaction
-from app.ledger.tables import Kind, Operation, Payment, SaleorEvent, State
-from app.payments.begin.initialize import initialize
+from app.db.aggregates import load_by_transaction
+from app.db.database import Database, create_engine, is_sqlite
+from app.db.errors import CommitUnknownError
+from app.db.tables import Kind, Operation, Payment, SaleorEvent, State
+from app.payments.operations.initialize import initialize
 from app.saleor.events import TransactionInitializeSession
-from tests.payments.books import amounts
+from tests.payments.fake_gateway import operation, said
+from tests.payments.fake_saleor import amounts
 from tests.payments.shop import Shop, session_event, source
 from tests.payments.test_at_once import held_up, next_door, queue_for_the_lock
-from tests.payments.till import operation, said
 
 __all__ = ["next_door"]
 
@@ -48,8 +48,8 @@ def breaks(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
                     breaking = not broken and is_it(session)
                     if breaking and not written:
                         broken.append("undone")
-                        raise _Undone  # noqa: TRY301 - so that the block is undone
-            except _Undone:
+                        raise _UndoneError  # noqa: TRY301 - so that the block is undone
+            except _UndoneError:
                 breaking = True
             if breaking:
                 broken.append("broken")
@@ -61,7 +61,7 @@ def breaks(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
     return break_it
 
 
-class _Undone(Exception):  # noqa: N818 - it is what a test does, and no error
+class _UndoneError(Exception):
     pass
 
 
@@ -72,84 +72,84 @@ class TestACommitOfWhichNobodyKnows:
     ) -> None:
         """It is there or it is not: in both cases the gateway is asked, once, and the shopper has a page."""
         broken = breaks(Payment, written=written)
-        shop.till.will(shop.till.page())
+        shop.gateway.will(shop.gateway.page())
         answer = await shop.begin()
         assert broken
-        assert shop.till.calls == ["payment"]
+        assert shop.gateway.calls == ["payment"]
         assert "checkoutUrl" in answer.data
         assert await shop.begin() == answer
 
     async def test_of_what_came_of_it(self, shop: Shop, breaks: Callable[..., list[str]], *, written: bool) -> None:
         broken = breaks(Operation, State.INIT, written=written)
-        shop.till.will(shop.till.page())
+        shop.gateway.will(shop.gateway.page())
         answer = await shop.begin()
         assert broken
         assert "checkoutUrl" in answer.data
-        async with shop.desk.database.transaction() as session:
+        async with shop.services.database.transaction() as session:
             assert len((await session.exec(select(SaleorEvent))).all()) == 1
 
     async def test_of_the_intent_of_a_refund(
         self, paid: Shop, breaks: Callable[..., list[str]], *, written: bool
     ) -> None:
         broken = breaks(Operation, State.INTENT, written=written)
-        paid.till.will(said(operation("refund", paid.order_id, "100.00", named="refund-1")))
+        paid.gateway.will(said(operation("refund", paid.order_id, "100.00", named="refund-1")))
         answer = await paid.staff("REFUND", "100.00")
         assert broken
         assert (answer.result, answer.psp_reference) == ("REFUND_SUCCESS", "refund-1")
-        assert paid.till.calls == ["refund"]
+        assert paid.gateway.calls == ["refund"]
         await paid.later(minutes=30)
         assert paid.amounts == amounts(charged="469.50", refunded="100.00")
 
     async def test_of_what_came_of_a_refund(
         self, paid: Shop, breaks: Callable[..., list[str]], *, written: bool
     ) -> None:
-        paid.till.will(said(operation("refund", paid.order_id, "100.00", named="refund-1")))
-        original = paid.till.on_arrival
+        paid.gateway.will(said(operation("refund", paid.order_id, "100.00", named="refund-1")))
+        original = paid.gateway.on_arrival
         broken: list[list[str]] = []
 
         async def arrives(heard: Any) -> None:
             broken.append(breaks(Operation, State.SUCCESS, written=written))
 
-        paid.till.on_arrival = arrives
+        paid.gateway.on_arrival = arrives
         answer = await paid.staff("REFUND", "100.00")
-        paid.till.on_arrival = original
+        paid.gateway.on_arrival = original
         assert broken[0]
         assert (answer.result, answer.psp_reference) == ("REFUND_SUCCESS", "refund-1")
         await paid.later(minutes=30)
         assert paid.amounts == amounts(charged="469.50", refunded="100.00")
-        assert len([each for each in (await paid.sheet()).operations if each.kind is Kind.REFUND]) == 1
+        assert len([each for each in (await paid.aggregate()).operations if each.kind is Kind.REFUND]) == 1
 
 
 async def test_another_delivery_of_the_same_webhook_is_not_taken_for_this_one(
     shop: Shop, next_door: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its commit was not made, and the other's was, and is at the gateway: the page is asked for once."""
-    together = shop.desk.database.together
+    group_commit = shop.services.database.group_commit
     broken: list[object] = []
 
     async def breaks(write: Any, job: Any) -> Any:
         if not broken:
             broken.append(job.payment())  # as it was about to be written
             raise CommitUnknownError("COMMIT")
-        return await together(write, job)
+        return await group_commit(write, job)
 
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     async with held_up(next_door, "payment", next_door.begin()) as beginning:
         shop.clock.forward(seconds=1)
-        monkeypatch.setattr(shop.desk.database, "together", breaks)
+        monkeypatch.setattr(shop.services.database, "group_commit", breaks)
         async with asyncio.timeout(8):
             answer = await shop.begin()
         assert "checkoutUrl" not in (answer.data or {})
-        assert shop.till.calls == ["payment"]
+        assert shop.gateway.calls == ["payment"]
     assert "checkoutUrl" in beginning.result().data
-    assert shop.till.calls == ["payment"]
+    assert shop.gateway.calls == ["payment"]
 
 
 async def test_one_locked_payment_does_not_hold_up_others(shop: Shop, database_url: str) -> None:
     """Outcomes are committed together, and one of them waits for a lock that another process has."""
     if is_sqlite(database_url):
         pytest.skip("SQLite has one connection")
-    shop.till.will(shop.till.page("one"), shop.till.page("two"))
+    shop.gateway.will(shop.gateway.page("one"), shop.gateway.page("two"))
     holder = Database(create_engine(database_url))
     locked = asyncio.Event()
     first = None
@@ -161,15 +161,15 @@ async def test_one_locked_payment_does_not_hold_up_others(shop: Shop, database_u
                     await load_by_transaction(session, shop.installation.id, shop.transaction.id)
                     locked.set()
 
-            shop.till.on_arrival = lock
+            shop.gateway.on_arrival = lock
             first = asyncio.create_task(shop.begin())
             await locked.wait()
             await queue_for_the_lock(holder, 1)
-            other = shop.books.new_transaction()
+            other = shop.saleor.new_transaction()
             event = TransactionInitializeSession.model_validate(
                 session_event(other.id, sourceObject=source(id="Q2hlY2tvdXQ6Mg=="))
             )
-            answer = await initialize(shop.desk, event, shop.installation)
+            answer = await initialize(shop.services, event, shop.installation)
             assert not first.done()
     finally:
         await holder.close()

@@ -15,20 +15,20 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from app.ledger.database import Database
-from app.ledger.sheets import find_by_order
-from app.ledger.tables import Kind, State
-from app.ledger.vault import Vault
-from app.payments.learn.notify import receive
-from app.payments.outcome.balance import balance
-from app.payments.outcome.balance import in_flight as is_in_flight
-from app.saleor.errors import SaleorUnreachable
+from app.db.aggregates import find_by_order
+from app.db.database import Database
+from app.db.tables import Kind, State
+from app.db.vault import Vault
+from app.payments.core.balance import balance
+from app.payments.core.balance import in_flight as is_in_flight
+from app.payments.sync.notifications import receive
+from app.saleor.errors import SaleorUnreachableError
 from app.saleor.testing.rules.booking import final_event
 from tests.conftest import Clock
-from tests.payments.bank import Bank, Mood
-from tests.payments.books import amounts
+from tests.payments.fake_gateway import Heard, open_fake_gateway
+from tests.payments.fake_saleor import amounts
+from tests.payments.records import Mood, RecordKeepingGateway
 from tests.payments.shop import Shop, open_shop, signed, source
-from tests.payments.till import Heard, open_till
 
 Test = TypeVar("Test", bound=Callable[..., Any])
 TOTAL = Decimal("100.00")
@@ -66,7 +66,7 @@ class Day:
     """One payment and all that happens to it."""
 
     shop: Shop
-    bank: Bank
+    bank: RecordKeepingGateway
     flow: str
     asked: list[tuple[str, Decimal, str]]
     order_id: str = ""
@@ -81,20 +81,20 @@ class Day:
         """Law 3, looked at when the call arrives."""
         if heard.action in {"capture", "void", "refund", "cancel"}:
             order_id = heard.path.split("/")[-2] if heard.action == "cancel" else heard.body["order_id"]
-            async with self.shop.desk.database.transaction() as session:
-                sheet = await find_by_order(session, order_id)
-            assert sheet is not None
-            assert len([each for each in sheet.operations if is_in_flight(each)]) == 1
+            async with self.shop.services.database.transaction() as session:
+                aggregate = await find_by_order(session, order_id)
+            assert aggregate is not None
+            assert len([each for each in aggregate.operations if is_in_flight(each)]) == 1
 
     async def begin(self, *moods: Mood) -> None:
         """The shopper begins to pay. ``moods``: how the calls go that it takes."""
         await self._run(moods, self.shop.begin(flow=self.flow, amount=TOTAL, sourceObject=self.checkout))
-        sheet = await self.shop.recorded()
-        self.order_id = self.shop.order_id if sheet is None else sheet.payment.order_id
+        aggregate = await self.shop.recorded()
+        self.order_id = self.shop.order_id if aggregate is None else aggregate.payment.order_id
 
     async def begin_another(self, mood: Mood) -> None:
         """The shopper begins once more to pay the same checkout."""
-        newer = replace(self.shop, transaction=self.shop.books.new_transaction())
+        newer = replace(self.shop, transaction=self.shop.saleor.new_transaction())
         await self._run([mood], newer.begin(flow=self.flow, amount=TOTAL, sourceObject=self.checkout))
 
     async def step(self, step: tuple[Any, ...]) -> None:
@@ -124,7 +124,7 @@ class Day:
             case ("wait", seconds):
                 self.shop.clock.forward(seconds=seconds)
             case ("saleor is down", times):
-                self.shop.books.troubles.extend([SaleorUnreachable("down")] * times)
+                self.shop.saleor.troubles.extend([SaleorUnreachableError("down")] * times)
             case ("another attempt", mood):
                 await self.begin_another(mood)
 
@@ -138,7 +138,7 @@ class Day:
         await self.shop.later(hours=6)
 
     async def _notify(self, record: dict[str, Any]) -> None:
-        await receive(self.shop.desk, self.shop.account.id, signed(record))
+        await receive(self.shop.services, self.shop.account.id, signed(record))
 
     async def _run(self, moods: Sequence[Mood], job: Coroutine[Any, Any, Any]) -> None:
         """Do something that may call the bank in those moods, and may be the end of our process."""
@@ -166,36 +166,36 @@ class Day:
             refunded=str(refunded),
             canceled=str(voided + released),
         )
-        sheet = await self.shop.sheet()
-        ours = balance(sheet.payment.flow, sheet.operations)
+        aggregate = await self.shop.aggregate()
+        ours = balance(aggregate.payment.flow, aggregate.operations)
         assert (ours.authorized, ours.charged, ours.refunded) == (reserved, charged, refunded)
-        assert all(each.state.final for each in sheet.operations)
-        assert all(each.state.value != "waiting" for each in sheet.events)
-        assert sheet.payment.problem is None
+        assert all(each.state.final for each in aggregate.operations)
+        assert all(each.state.value != "waiting" for each in aggregate.events)
+        assert aggregate.payment.problem is None
         assert self.shop.transaction.actions == sorted(action.value for action in ours.actions)
         for kind, action in ((Kind.CAPTURE, "CHARGE"), (Kind.REFUND, "REFUND")):
             called = [
                 heard for heard in bank.heard if heard.action == kind.value and heard.body["order_id"] == order_id
             ]
             assert len(called) <= sum(question[0] == action for question in self.asked)  # nothing was sent twice
-        secondary = [each for each in sheet.operations if each.kind in {Kind.CAPTURE, Kind.VOID, Kind.REFUND}]
+        secondary = [each for each in aggregate.operations if each.kind in {Kind.CAPTURE, Kind.VOID, Kind.REFUND}]
         assert sum(not each.asked_by_saleor for each in secondary) <= len(bank.outside)  # nothing of ours is a stranger
-        named = [each.operation_id for each in sheet.operations if each.operation_id]
+        named = [each.operation_id for each in aggregate.operations if each.operation_id]
         assert len(named) == len(set(named))
         known = {each["operation_id"] for each in bank.book.get(order_id, []) if "operation_id" in each}
-        done = {each.operation_id for each in sheet.operations if each.state is State.SUCCESS}
+        done = {each.operation_id for each in aggregate.operations if each.state is State.SUCCESS}
         assert {each["operation_id"] for each in bank.book.get(order_id, []) if each["status"] == "success"
                 and "operation_id" in each} <= done & known  # fmt: skip
 
 
 @pytest.fixture
-async def bank() -> AsyncIterator[Bank]:
-    async with open_till(Bank()) as bank:
+async def bank() -> AsyncIterator[RecordKeepingGateway]:
+    async with open_fake_gateway(RecordKeepingGateway()) as bank:
         yield bank
 
 
 @pytest.fixture
-async def market(database: Database, vault: Vault, clock: Clock, bank: Bank) -> AsyncIterator[Shop]:
+async def market(database: Database, vault: Vault, clock: Clock, bank: RecordKeepingGateway) -> AsyncIterator[Shop]:
     async with open_shop(database, vault, clock, bank) as shop:
         yield shop
 
@@ -246,10 +246,10 @@ LOST = Mood.DOES_AND_HANGS_UP
 )
 @pytest.mark.timeout(600)  # each day is a story of its own
 async def test_both_ledgers_agree_at_the_end_of_every_day(
-    market: Shop, bank: Bank, *, flow: str, first: list[Mood], story: list[tuple[Any, ...]], last: str
+    market: Shop, bank: RecordKeepingGateway, *, flow: str, first: list[Mood], story: list[tuple[Any, ...]], last: str
 ) -> None:
-    market.transaction = market.books.new_transaction()
-    market.books.troubles.clear()
+    market.transaction = market.saleor.new_transaction()
+    market.saleor.troubles.clear()
     bank.past.clear()
     bank.outside.clear()
     day = Day(market, bank, flow, [])

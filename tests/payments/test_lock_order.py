@@ -7,12 +7,12 @@ import pytest
 from sqlalchemy.exc import OperationalError
 from sqlmodel import select
 
-from app.ledger.database import Database, create_engine, is_sqlite
-from app.ledger.outbox import event_with_payment
-from app.ledger.repository import ById
-from app.ledger.sheets import load_by_operation, load_by_order, load_by_transaction, payment_of, row_id_of
-from app.ledger.tables import SaleorEvent
-from app.payments.outcome.notes import make_way
+from app.db.aggregates import load_by_operation, load_by_order, load_by_transaction, payment_of, row_id_of
+from app.db.database import Database, create_engine, is_sqlite
+from app.db.outbox import event_with_payment
+from app.db.repository import ById
+from app.db.tables import SaleorEvent
+from app.payments.core.info_events import make_way
 from app.worker.deliver import deliver
 from tests.payments.shop import Shop
 from tests.payments.test_at_once import next_door, queue_for_the_lock
@@ -30,21 +30,21 @@ async def test_telling_a_note_and_superseding_it_do_not_wait_for_each_other(
     shop: Shop, next_door: Shop, database_url: str
 ) -> None:
     """Both want the payment and its event: locked in two orders, one of them is undone as a deadlock."""
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     await shop.begin()  # a note is in the outbox
     shop.clock.forward(seconds=30)  # it is due
-    async with shop.desk.database.transaction() as session:
+    async with shop.services.database.transaction() as session:
         note = (await session.exec(select(SaleorEvent))).one()
     assert note.id is not None
     holder = Database(create_engine(database_url))
     telling = None
     try:
         async with holder.transaction() as session:  # a notification is being posted: "paid"
-            sheet = await load_by_transaction(session, shop.installation.id, shop.transaction.id)
-            assert sheet is not None
-            telling = asyncio.create_task(deliver(next_door.desk, next_door.books, note.id))  # claimed meanwhile
+            aggregate = await load_by_transaction(session, shop.installation.id, shop.transaction.id)
+            assert aggregate is not None
+            telling = asyncio.create_task(deliver(next_door.services, next_door.saleor, note.id))  # claimed meanwhile
             await queue_for_the_lock(holder, 1)
-            make_way(sheet.events, shop.clock.now, possible=True)
+            make_way(aggregate.events, shop.clock.now, possible=True)
             await session.flush()
     except OperationalError as error:
         pytest.fail(f"the posting of what was paid is undone: {type(error.orig).__name__}")
@@ -53,22 +53,22 @@ async def test_telling_a_note_and_superseding_it_do_not_wait_for_each_other(
         if telling is not None:
             done = (await asyncio.gather(telling, return_exceptions=True))[0]
     assert not isinstance(done, Exception), f"the delivery is undone: {type(done).__name__}: {done}"
-    assert shop.books.told == []
+    assert shop.saleor.told == []
 
 
 @pytest.mark.parametrize("locker", ["update", "payment_of", "event_with_payment", "load_by_order", "load_by_operation"])
 async def test_whoever_locks_a_payment_waits_for_whoever_has_it(shop: Shop, database_url: str, locker: str) -> None:
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     await shop.begin()
-    sheet = await shop.sheet()
-    payment_id, operation_id = row_id_of(sheet.payment), row_id_of(sheet.create)
-    event_id = sheet.events[0].id or 0
+    aggregate = await shop.aggregate()
+    payment_id, operation_id = row_id_of(aggregate.payment), row_id_of(aggregate.create)
+    event_id = aggregate.events[0].id or 0
     holder = Database(create_engine(database_url))
 
     async def read() -> Any:
         if locker == "update":
-            return await shop.desk.payments.update(ById(payment_id), lambda payment: payment)
-        async with shop.desk.database.transaction() as session:
+            return await shop.services.payments.update(ById(payment_id), lambda payment: payment)
+        async with shop.services.database.transaction() as session:
             match locker:
                 case "payment_of":
                     return await payment_of(session, payment_id)

@@ -33,13 +33,13 @@ def test_nothing_is_left_out_and_nothing_is_said_twice(section: Section) -> None
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @sections
 async def test_what_the_table_says_is_what_follows(shop: Shop, section: Section) -> None:
-    await shop.desk.accounts.change(shop.account.id, pci_dss_confirmed_at=shop.clock.now)
+    await shop.services.accounts.change(shop.account.id, pci_dss_confirmed_at=shop.clock.now)
     wrong = []
     for row in section.rows:
         for name in row.said:
             for flow in section.flows:
                 follows = await section.play(shop, name, flow)
-                if follows != row.consequences or shop.till.script or shop.till.look_ups:
+                if follows != row.consequences or shop.gateway.script or shop.gateway.look_ups:
                     wrong.append((name, flow, follows))
                 await put_to_rest(shop)
     assert wrong == []

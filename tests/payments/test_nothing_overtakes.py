@@ -3,19 +3,19 @@
 import pytest
 from sqlmodel import col, select
 
-from app.ledger.sheets import load_by_transaction
-from app.ledger.tables import EventState, Kind, SaleorEvent, State
-from app.payments.attention.settling import tell_refused_again
-from app.payments.begin.process import process
-from app.payments.learn.retry import tell_again
-from app.payments.outcome.apply import Posting, conclude, raise_problem
-from app.payments.outcome.problems import KEYS
-from app.payments.said import Said
-from app.saleor.errors import SaleorRefused, SaleorUnreachable
+from app.db.aggregates import load_by_transaction
+from app.db.tables import EventState, Kind, SaleorEvent, State
+from app.payments.core.apply import Posting, conclude, raise_problem
+from app.payments.core.messages import LazyMessage
+from app.payments.core.problems import KEYS
+from app.payments.staff.acknowledge import tell_refused_again
+from app.payments.sync.process_session import process
+from app.payments.sync.retry import tell_again
+from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
 from app.saleor.events import TransactionProcessSession
-from tests.payments.books import amounts
+from tests.payments.fake_gateway import Mute, operation, payment, said
+from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop, session_event
-from tests.payments.till import Mute, operation, payment, said
 
 pytestmark = pytest.mark.law(5)
 
@@ -24,35 +24,42 @@ NO = ({"message": "Invalid operation", "args": {"code": "4150"}}, 400)
 
 async def given_up(shop: Shop) -> None:
     """Nobody pays in time, the page cannot be closed, and the app concludes from silence that the payment failed."""
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     await shop.begin()
     await shop.later(minutes=1)
-    shop.till.will(*[said(*NO)] * 5)
+    shop.gateway.will(*[said(*NO)] * 5)
     await shop.later(hours=3)
-    create = (await shop.sheet()).create
+    create = (await shop.aggregate()).create
     assert (create.state, create.inferred) == (State.FAILURE, True)
 
 
 async def events(shop: Shop, kind: str) -> list[SaleorEvent]:
     """Return the events of a type, oldest first."""
-    async with shop.desk.database.transaction() as session:
+    async with shop.services.database.transaction() as session:
         query = select(SaleorEvent).where(SaleorEvent.type == kind).order_by(col(SaleorEvent.id))
         return list((await session.exec(query)).all())
 
 
 async def untold(shop: Shop) -> None:
     """The payment has failed, and nobody has tried to tell Saleor: it waits behind what Saleor does not take."""
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     await shop.begin()
     await shop.later(minutes=1)
-    shop.books.troubles.extend([SaleorUnreachable("down")] * 500)
-    async with shop.desk.database.transaction() as session:
-        sheet = await load_by_transaction(session, shop.installation.id, shop.transaction.id)
-        assert sheet is not None
-        posting = Posting(now=shop.clock.now, schedule=shop.desk.schedule)
-        raise_problem(sheet, Said("Something that is told before"), shop.clock.now, cause=KEYS)
-        conclude(sheet, sheet.create, State.FAILURE, posting, message="The gateway knows of no payment", inferred=True)
-        session.add_all(sheet.events)
+    shop.saleor.troubles.extend([SaleorUnreachableError("down")] * 500)
+    async with shop.services.database.transaction() as session:
+        aggregate = await load_by_transaction(session, shop.installation.id, shop.transaction.id)
+        assert aggregate is not None
+        posting = Posting(now=shop.clock.now, schedule=shop.services.schedule)
+        raise_problem(aggregate, LazyMessage("Something that is told before"), shop.clock.now, cause=KEYS)
+        conclude(
+            aggregate,
+            aggregate.create,
+            State.FAILURE,
+            posting,
+            message="The gateway knows of no payment",
+            inferred=True,
+        )
+        session.add_all(aggregate.events)
     await shop.work()
     [failure] = await events(shop, "CHARGE_FAILURE")
     assert (failure.state, failure.attempts) == (EventState.WAITING, 0)
@@ -60,7 +67,7 @@ async def untold(shop: Shop) -> None:
 
 async def test_an_answer_does_not_overtake_a_failure_that_may_be_on_its_way(shop: Shop) -> None:
     """Told after the success, the failure would take the charge off Saleor's books for good (Saleor contract, A.7)."""
-    shop.books.troubles.extend([SaleorUnreachable("down")] * 500)  # we do not reach Saleor for a while
+    shop.saleor.troubles.extend([SaleorUnreachableError("down")] * 500)  # we do not reach Saleor for a while
     await given_up(shop)
     await shop.notify(payment(shop.order_id))  # it was paid after all
     await shop.work()
@@ -69,10 +76,10 @@ async def test_an_answer_does_not_overtake_a_failure_that_may_be_on_its_way(shop
     assert answer.result == "CHARGE_ACTION_REQUIRED"
     assert answer.data["errors"][0]["code"] == "BEING_CONFIRMED"
     assert "не платіть ще раз" in answer.data["errors"][0]["message"]
-    shop.books.troubles.clear()
+    shop.saleor.troubles.clear()
     await shop.later(hours=3)
-    assert all(each.state is not EventState.WAITING for each in (await shop.sheet()).events)
-    assert shop.amounts == amounts(charged=TOTAL), f"told {shop.books.told}"
+    assert all(each.state is not EventState.WAITING for each in (await shop.aggregate()).events)
+    assert shop.amounts == amounts(charged=TOTAL), f"told {shop.saleor.told}"
     shop.clock.forward(seconds=1)
     assert (await shop.come_back()).result == "CHARGE_SUCCESS"
     assert shop.amounts == amounts(charged=TOTAL)
@@ -87,15 +94,15 @@ async def test_a_failure_that_nobody_has_begun_to_tell_makes_way(shop: Shop) -> 
     assert (failure.state, failure.next_attempt_at) == (EventState.SUPERSEDED, None)
     shop.clock.forward(seconds=1)
     assert (await shop.come_back()).result == "CHARGE_SUCCESS"
-    shop.books.troubles.clear()
+    shop.saleor.troubles.clear()
     await shop.later(hours=1)
-    assert "CHARGE_FAILURE" not in shop.books.told
+    assert "CHARGE_FAILURE" not in shop.saleor.told
     assert shop.amounts == amounts(charged=TOTAL)
 
 
 async def test_a_failure_that_saleor_refused_is_not_told_after_the_success(shop: Shop) -> None:
     """Staff let it be told again: the charge would be gone. Nor is it a problem any more."""
-    shop.books.troubles.extend([None, SaleorRefused("GRAPHQL_ERROR", None, "Saleor is being upgraded")])
+    shop.saleor.troubles.extend([None, SaleorRefusedError("GRAPHQL_ERROR", None, "Saleor is being upgraded")])
     await given_up(shop)
     [failure] = await events(shop, "CHARGE_FAILURE")
     assert failure.state is EventState.REFUSED
@@ -103,23 +110,23 @@ async def test_a_failure_that_saleor_refused_is_not_told_after_the_success(shop:
     await shop.later(minutes=5)
     shop.clock.forward(minutes=1)
     assert shop.amounts == amounts(charged=TOTAL)
-    assert (await shop.sheet()).payment.problem is None
-    assert await tell_refused_again(shop.desk, shop.installation.id) == 0
+    assert (await shop.aggregate()).payment.problem is None
+    assert await tell_refused_again(shop.services, shop.installation.id) == 0
     await shop.later(minutes=5)
-    assert shop.amounts == amounts(charged=TOTAL), f"told {shop.books.told}"
+    assert shop.amounts == amounts(charged=TOTAL), f"told {shop.saleor.told}"
 
 
 async def test_a_failure_that_saleor_refuses_while_the_success_waits_is_no_problem(shop: Shop) -> None:
-    shop.books.troubles.extend([None, *[SaleorUnreachable("down")] * 40])
+    shop.saleor.troubles.extend([None, *[SaleorUnreachableError("down")] * 40])
     await given_up(shop)
-    shop.books.troubles.clear()
-    shop.books.troubles.extend([SaleorRefused("GRAPHQL_ERROR", None, "Saleor is being upgraded")])
+    shop.saleor.troubles.clear()
+    shop.saleor.troubles.extend([SaleorRefusedError("GRAPHQL_ERROR", None, "Saleor is being upgraded")])
     await shop.notify(payment(shop.order_id))
     await shop.later(hours=1)
     [failure] = await events(shop, "CHARGE_FAILURE")
     assert failure.state is EventState.SUPERSEDED
-    assert (await shop.sheet()).payment.problem is None
-    assert await tell_again(shop.desk, [failure.id or 0]) == []
+    assert (await shop.aggregate()).payment.problem is None
+    assert await tell_again(shop.services, [failure.id or 0]) == []
     await shop.later(hours=1)
     assert shop.amounts == amounts(charged=TOTAL)
 
@@ -128,17 +135,17 @@ async def test_a_success_does_not_overtake_a_failure_that_is_being_answered(shop
     """Saleor is about to read "failed" when the gateway says that it was paid after all."""
     await untold(shop)
     event = TransactionProcessSession.model_validate(session_event(shop.transaction.id))
-    request = shop.books.open(shop.transaction, "CHARGE", event.action.amount, "")
-    answer = await process(shop.desk, event, shop.installation)
+    request = shop.saleor.open(shop.transaction, "CHARGE", event.action.amount, "")
+    answer = await process(shop.services, event, shop.installation)
     assert answer.result == "CHARGE_FAILURE"
     await shop.notify(payment(shop.order_id))
     await shop.work()
-    shop.books.troubles.clear()
+    shop.saleor.troubles.clear()
     await shop.later(seconds=17)
-    assert "CHARGE_SUCCESS" not in shop.books.told
-    shop.books.book_session(shop.transaction, request, answer)
+    assert "CHARGE_SUCCESS" not in shop.saleor.told
+    shop.saleor.book_session(shop.transaction, request, answer)
     await shop.later(hours=1)
-    assert shop.amounts == amounts(charged=TOTAL), f"told {shop.books.told}"
+    assert shop.amounts == amounts(charged=TOTAL), f"told {shop.saleor.told}"
 
 
 @pytest.mark.parametrize("action", ["CHARGE", "REFUND"])
@@ -146,18 +153,18 @@ async def test_nor_does_the_answer_to_staff(shop: Shop, action: str) -> None:
     """A refund or capture was given up, the failure may be on its way, and then the gateway shows it."""
     await shop.paid(flow="AUTHORIZATION" if action == "CHARGE" else "CHARGE")
     method = "capture" if action == "CHARGE" else "refund"
-    shop.till.will(Mute.HANGS_UP)
+    shop.gateway.will(Mute.HANGS_UP)
     first = await shop.staff(action, TOTAL)
     await shop.later(seconds=5)
-    shop.books.troubles.extend([SaleorUnreachable("down")] * 500)
+    shop.saleor.troubles.extend([SaleorUnreachableError("down")] * 500)
     await shop.later(minutes=40)
     await shop.notify(operation(method, shop.order_id, TOTAL, named="late"))
     await shop.work()
     again = await shop.staff(action, TOTAL, booked=False)  # the same delivery again
     assert (again.result, again.psp_reference) == (None, first.psp_reference)
-    shop.books.troubles.clear()
+    shop.saleor.troubles.clear()
     await shop.later(hours=1)
-    told = [each for each in shop.books.told if each != "INFO"]
+    told = [each for each in shop.saleor.told if each != "INFO"]
     assert told == [f"{action}_FAILURE", f"{action}_SUCCESS"]
     assert (await shop.staff(action, TOTAL, booked=False)).result == f"{action}_SUCCESS"
     assert (await shop.operation(Kind(method))).state is State.SUCCESS
@@ -166,12 +173,12 @@ async def test_nor_does_the_answer_to_staff(shop: Shop, action: str) -> None:
 async def test_what_is_told_again_does_not_bring_back_what_was_possible_then(paid: Shop) -> None:
     """Saleor refused the first refund; the second took all that was left; then staff let the first be told again."""
     await paid.notify(operation("refund", paid.order_id, "69.50", named="portal-1"))
-    paid.books.troubles.append(SaleorRefused("NOT_FOUND", "id", "no"))
+    paid.saleor.troubles.append(SaleorRefusedError("NOT_FOUND", "id", "no"))
     await paid.work()
     await paid.notify(operation("refund", paid.order_id, "500.00", named="portal-2"))
     await paid.work()
     assert paid.transaction.actions == []
-    assert await tell_refused_again(paid.desk, paid.installation.id) == 1
+    assert await tell_refused_again(paid.services, paid.installation.id) == 1
     await paid.work()
     assert paid.amounts == amounts(refunded=TOTAL)
     assert paid.transaction.actions == []

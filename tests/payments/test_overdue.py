@@ -2,56 +2,56 @@
 
 import pytest
 
-from app.ledger.tables import Kind, State
-from tests.payments.books import amounts
+from app.db.tables import Kind, State
+from tests.payments.fake_gateway import BROKEN, Mute, operation, payment, said
+from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop
-from tests.payments.till import BROKEN, Mute, operation, payment, said
 
 
 @pytest.mark.law(13)
 async def test_a_refund_that_hangs_at_the_bank(paid: Shop) -> None:
     pending = operation("refund", paid.order_id, "30.00", "pending", named="refund-1")
-    paid.till.will(said(pending))
-    paid.till.book[paid.order_id].append(pending)
+    paid.gateway.will(said(pending))
+    paid.gateway.book[paid.order_id].append(pending)
     await paid.staff("REFUND", "30.00")
     await paid.later(hours=23)
-    assert (await paid.sheet()).payment.problem is None
+    assert (await paid.aggregate()).payment.problem is None
     await paid.later(hours=2)
-    problem = (await paid.sheet()).payment.problem
+    problem = (await paid.aggregate()).payment.problem
     assert problem is not None
     assert "what became of the refund of 30.00 UAH" in problem
-    assert paid.books.told.count("INFO") == 1
+    assert paid.saleor.told.count("INFO") == 1
 
-    looks = paid.till.looks
+    polls = paid.gateway.polls
     await paid.later(hours=5)
-    assert looks < paid.till.looks <= looks + 5  # it goes on, slowly
-    assert paid.books.told.count("INFO") == 1  # and is told once
+    assert polls < paid.gateway.polls <= polls + 5  # it goes on, slowly
+    assert paid.saleor.told.count("INFO") == 1  # and is told once
     paid.refunded("30.00", "refund-1")
-    paid.till.book[paid.order_id].remove(pending)
+    paid.gateway.book[paid.order_id].remove(pending)
     await paid.later(hours=2)
     assert paid.amounts == amounts(charged="539.50", refunded="30.00")
-    assert (await paid.sheet()).payment.problem is None
+    assert (await paid.aggregate()).payment.problem is None
 
 
 @pytest.mark.law(13)
 async def test_a_gateway_that_cannot_be_asked_for_a_day(shop: Shop) -> None:
     await shop.paid()
-    shop.till.will(Mute.HANGS_UP)
+    shop.gateway.will(Mute.HANGS_UP)
     await shop.staff("REFUND", TOTAL)
-    shop.till.will_look(*[BROKEN] * 100)
+    shop.gateway.will_look(*[BROKEN] * 100)
     await shop.later(hours=25)
     assert (await shop.operation(Kind.REFUND)).state is State.UNKNOWN
-    assert "what became of the refund of 569.50 UAH" in ((await shop.sheet()).payment.problem or "")
+    assert "what became of the refund of 569.50 UAH" in ((await shop.aggregate()).payment.problem or "")
 
 
 async def test_a_shopper_who_takes_time_is_no_problem(shop: Shop) -> None:
     """The account gives shoppers two days; the page is looked at all the while."""
-    shop.account = await shop.desk.accounts.change(shop.account.id, order_timeout=2 * 86400)
-    shop.till.will(shop.till.page())
+    shop.account = await shop.services.accounts.change(shop.account.id, order_timeout=2 * 86400)
+    shop.gateway.will(shop.gateway.page())
     await shop.begin()
-    shop.till.book[shop.order_id] = [payment(shop.order_id, "init")]
+    shop.gateway.book[shop.order_id] = [payment(shop.order_id, "init")]
     await shop.later(hours=30)
-    assert (await shop.sheet()).payment.problem is None
+    assert (await shop.aggregate()).payment.problem is None
     await shop.notify(payment(shop.order_id))
     await shop.work()
     assert shop.amounts == amounts(charged=TOTAL)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.payments.desk import Addresses
+from app.payments.services import Addresses
 from app.saleor.limits import LINK_LENGTH
+from tests.payments.fake_gateway import Mute, operation, said
 from tests.payments.shop import SALEOR, TOTAL, Shop
-from tests.payments.till import Mute, operation, said
 
 # For what does not depend on the database.
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -17,12 +17,12 @@ def page(shop: Shop) -> str:
 
 
 async def test_every_answer_and_every_report_names_it(shop: Shop) -> None:
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     assert (await shop.begin()).external_url == page(shop)
     assert (await shop.begin()).external_url == page(shop)  # the same question, from what is recorded
     assert (await shop.come_back()).external_url == page(shop)
     await shop.later(seconds=25)
-    assert {each.external_url for each in shop.books.reports} == {page(shop)}
+    assert {each.external_url for each in shop.saleor.reports} == {page(shop)}
 
 
 @one_database
@@ -31,14 +31,14 @@ async def test_staff_are_told_where_to_see_why(paid: Shop) -> None:
     assert (refused.outcome, refused.external_url) == ("FAILURE", page(paid))
     in_euro = await paid.staff("REFUND", "1.00", "in-euro", currency="EUR")
     assert (in_euro.outcome, in_euro.external_url) == ("FAILURE", page(paid))
-    paid.till.will(said(operation("refund", paid.order_id, TOTAL)))
+    paid.gateway.will(said(operation("refund", paid.order_id, TOTAL)))
     done = await paid.staff("REFUND", TOTAL, "all")
     assert (done.outcome, done.external_url) == ("SUCCESS", page(paid))
 
 
 @one_database
 async def test_an_answer_that_is_only_a_reference_stays_that(paid: Shop) -> None:
-    paid.till.will(Mute.HANGS_UP)
+    paid.gateway.will(Mute.HANGS_UP)
     answer = await paid.staff("REFUND", TOTAL)
     assert set(answer.dump()) == {"pspReference"}
 

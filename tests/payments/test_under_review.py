@@ -4,21 +4,21 @@ from decimal import Decimal
 
 import pytest
 
-from app.ledger.tables import Kind, State
-from tests.payments.books import amounts
+from app.db.tables import Kind, State
+from tests.payments.fake_gateway import operation, payment, refused, said
+from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop
-from tests.payments.till import operation, payment, refused, said
 
 
 @pytest.fixture
 async def waiting(shop: Shop) -> Shop:
     """A shop whose shopper has paid another amount than was asked."""
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     await shop.begin()
     await shop.work()
     await shop.notify(payment(shop.order_id, amount="5.69"))
     await shop.work()
-    shop.till.heard.clear()
+    shop.gateway.heard.clear()
     return shop
 
 
@@ -37,15 +37,15 @@ async def test_it_is_not_given_up_when_the_time_to_pay_is_over(waiting: Shop) ->
         await waiting.later(hours=1)
         await waiting.come_back()
     assert (await waiting.operation(Kind.CREATE)).state is State.INIT
-    assert waiting.till.calls == []
-    assert waiting.books.told == ["INFO", "INFO"]
+    assert waiting.gateway.calls == []
+    assert waiting.saleor.told == ["INFO", "INFO"]
 
 
 async def test_it_cannot_be_cancelled_before_the_difference_is_settled(waiting: Shop) -> None:
-    waiting.till.will(refused("Invalid operation", "4150"))
+    waiting.gateway.will(refused("Invalid operation", "4150"))
     answer = await waiting.staff("CANCEL")
     assert answer.result == "CANCEL_FAILURE"
-    waiting.till.will(said([payment(waiting.order_id, amount="5.69")]))
+    waiting.gateway.will(said([payment(waiting.order_id, amount="5.69")]))
     answer = await waiting.staff("CANCEL", key="key-2")
     assert answer.result == "CANCEL_FAILURE"
     assert "look at its problem first" in (answer.message or "")
@@ -53,10 +53,10 @@ async def test_it_cannot_be_cancelled_before_the_difference_is_settled(waiting: 
 
 async def test_an_operation_that_the_gateway_has_named_is_not_given_up_for_silence(paid: Shop) -> None:
     """It answered once, with another amount; that it shows nothing later does not mean that nothing went back."""
-    paid.till.will(said(operation("refund", paid.order_id, "99.99", named="refund-1")))
+    paid.gateway.will(said(operation("refund", paid.order_id, "99.99", named="refund-1")))
     await paid.staff("REFUND", "100.00")
     assert (await paid.operation(Kind.REFUND)).state is State.UNKNOWN
     await paid.later(days=1)
     assert (await paid.operation(Kind.REFUND)).state is State.UNKNOWN
-    assert paid.books.told == ["INFO"]
+    assert paid.saleor.told == ["INFO"]
     assert paid.amounts == amounts(charged=str(Decimal(TOTAL) - 100), refund_pending="100.00")

@@ -9,19 +9,19 @@ from typing import Any, NoReturn
 
 import pytest
 
-from app.ledger.database import Database, create_engine, is_sqlite
-from app.ledger.errors import DatabaseUnavailableError
-from app.ledger.sheets import load_by_transaction
-from app.ledger.tables import Kind, State
+from app.db.aggregates import load_by_transaction
+from app.db.database import Database, create_engine, is_sqlite
+from app.db.errors import DatabaseUnavailableError
+from app.db.tables import Kind, State
 from app.saleor import webhooks
 from app.saleor.app import SaleorApp
 from app.saleor.deadline import Deadline
 from app.saleor.events import TransactionInitializeSession
 from app.saleor.webhook_definition import WebhookContext
-from tests.payments.books import amounts
+from tests.payments.fake_gateway import operation, said
+from tests.payments.fake_saleor import amounts
 from tests.payments.shop import Shop, action_event, session_event
 from tests.payments.test_webhooks import app_of
-from tests.payments.till import operation, said
 
 pytestmark = pytest.mark.law(2, 11)
 
@@ -69,26 +69,26 @@ async def test_what_cannot_be_recorded_in_time_is_refused_and_never_sent(
         answer = await answered(action_event(paid.transaction.id, "REFUND", "100.00", "one"))
     assert answer["result"] == "REFUND_FAILURE"
     await paid.later(minutes=30)
-    assert paid.till.calls == []
-    assert [each.kind for each in (await paid.sheet()).operations] == [Kind.CREATE]
+    assert paid.gateway.calls == []
+    assert [each.kind for each in (await paid.aggregate()).operations] == [Kind.CREATE]
 
 
 async def test_what_was_sent_is_pending_if_its_outcome_cannot_be_recorded_in_time(
     paid: Shop, app: SaleorApp, lock: Callable[[], Any], answered: Callable[[Any], Awaitable[dict[str, Any]]]
 ) -> None:
     held = lock()
-    paid.till.will(said(operation("refund", paid.order_id, "100.00", named="refund-1")))
+    paid.gateway.will(said(operation("refund", paid.order_id, "100.00", named="refund-1")))
 
     async def arrives(_: Any) -> None:
         await held.__aenter__()
 
-    paid.till.on_arrival = arrives
+    paid.gateway.on_arrival = arrives
     answer = await answered(action_event(paid.transaction.id, "REFUND", "100.00", "one"))
-    paid.till.on_arrival = None
+    paid.gateway.on_arrival = None
     assert list(answer) == ["pspReference"], "it may be refunded: it has not failed"
     await held.__aexit__(None, None, None)
     await asyncio.gather(*app._receiver._late)
-    assert paid.till.calls == ["refund"]
+    assert paid.gateway.calls == ["refund"]
     assert str((await paid.operation(Kind.REFUND)).amount) == "100.00"
 
 
@@ -96,7 +96,7 @@ async def test_what_was_sent_is_pending_if_the_database_is_away_when_the_gateway
     paid: Shop, answered: Callable[[Any], Awaitable[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither the outcome can be written nor the intent read: a failure would invite staff to refund once more."""
-    paid.till.will(said(operation("refund", paid.order_id, "100.00", named="refund-1")))
+    paid.gateway.will(said(operation("refund", paid.order_id, "100.00", named="refund-1")))
     here = Database.transaction
 
     async def goes(_: Any) -> None:
@@ -105,28 +105,28 @@ async def test_what_was_sent_is_pending_if_the_database_is_away_when_the_gateway
 
         monkeypatch.setattr(Database, "transaction", away)
 
-    paid.till.on_arrival = goes
+    paid.gateway.on_arrival = goes
     answer = await answered(action_event(paid.transaction.id, "REFUND", "100.00", "one"))
-    paid.till.on_arrival = None
+    paid.gateway.on_arrival = None
     monkeypatch.setattr(Database, "transaction", here)
     assert list(answer) == ["pspReference"], "it was refunded: it has not failed"
     assert (await paid.operation(Kind.REFUND)).state is State.INTENT
     paid.refunded("100.00", "refund-1")
     await paid.later(minutes=1)
     assert (await paid.operation(Kind.REFUND)).state is State.SUCCESS
-    assert paid.till.calls == ["refund"]
+    assert paid.gateway.calls == ["refund"]
 
 
 async def test_a_session_that_waits_for_a_lock_is_not_over(
     shop: Shop, lock: Callable[[], Any], answered: Callable[[Any], Awaitable[dict[str, Any]]]
 ) -> None:
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     await shop.begin()
     async with lock():
         event = TransactionInitializeSession.model_validate(session_event(shop.transaction.id))
         answer = await answered(event)
     assert answer["result"] == "CHARGE_ACTION_REQUIRED"
-    assert shop.till.calls == ["payment"]
+    assert shop.gateway.calls == ["payment"]
     assert shop.amounts == amounts()
 
 
@@ -135,19 +135,19 @@ async def test_a_payment_that_cannot_be_recorded_in_time_is_not_asked_for(
 ) -> None:
     """Saleor is told that it failed, and its shopper begins anew: nothing may be begun behind that."""
     written = asyncio.Event()
-    together, found = shop.desk.database.together, list[Any]()
+    group_commit, found = shop.services.database.group_commit, list[Any]()
 
     async def slow(write: Any, job: Any) -> Any:
         if not written.is_set() and not found:
             found.append(job)
             await written.wait()
-        return await together(write, job)
+        return await group_commit(write, job)
 
-    monkeypatch.setattr(shop.desk.database, "together", slow)
+    monkeypatch.setattr(shop.services.database, "group_commit", slow)
     event = TransactionInitializeSession.model_validate(session_event(shop.transaction.id))
     answer = await answered(event)
     assert answer["result"] == "CHARGE_FAILURE"
     written.set()
     await shop.work()
-    assert shop.till.calls == []
+    assert shop.gateway.calls == []
     assert await shop.recorded() is None

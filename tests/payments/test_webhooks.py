@@ -10,8 +10,8 @@ from app.saleor.app import AppInfo, SaleorApp
 from app.saleor.deadline import Deadline
 from app.saleor.events import TransactionInitializeSession, TransactionProcessSession
 from app.saleor.webhook_definition import WebhookContext, WebhookDefinition
+from tests.payments.fake_gateway import operation, said
 from tests.payments.shop import Shop, action_event, session_event
-from tests.payments.till import operation, said
 
 
 def app_of(shop: Shop) -> SaleorApp:
@@ -22,12 +22,12 @@ def app_of(shop: Shop) -> SaleorApp:
         api_base_url="https://pay.example.com",
         iframe_base_url=None,
         allowed=("https://shop.example.com/graphql/",),
-        store=shop.desk.installations,
-        http=shop.desk.gateways._http,
-        client=shop.books,
+        store=shop.services.installations,
+        http=shop.services.gateways._http,
+        client=shop.saleor,
         now=shop.clock,
     )
-    define_webhooks(saleor, shop.desk)
+    define_webhooks(saleor, shop.services)
     return saleor
 
 
@@ -55,7 +55,7 @@ def broken(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_about: object) -> bool:
         raise RuntimeError("it broke")
 
-    monkeypatch.setattr(shop.desk.gateways, "time_to_compare", fail)
+    monkeypatch.setattr(shop.services.gateways, "time_to_compare", fail)
 
 
 async def test_each_event_has_its_answer(shop: Shop) -> None:
@@ -69,14 +69,14 @@ async def test_each_event_has_its_answer(shop: Shop) -> None:
         "TRANSACTION_REFUND_REQUESTED",
     ]
     begun = TransactionInitializeSession.model_validate(session_event(shop.transaction.id))
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     assert (await answer(webhooks[begun.event_type], begun, shop)).result == "CHARGE_ACTION_REQUIRED"
     back = TransactionProcessSession.model_validate(session_event(shop.transaction.id))
     assert (await answer(webhooks[back.event_type], back, shop)).result == "CHARGE_ACTION_REQUIRED"
     for action in ("CHARGE", "REFUND"):
         event = action_event(shop.transaction.id, action, "1.00", f"key of {action}")
         assert (await answer(webhooks[event.event_type], event, shop)).result == f"{action}_FAILURE"
-    shop.till.will(said([]))
+    shop.gateway.will(said([]))
     cancel = action_event(shop.transaction.id, "CANCEL", "0", "key of the cancelation")
     assert (await answer(webhooks[cancel.event_type], cancel, shop)).result is None
 
@@ -85,7 +85,7 @@ async def test_a_payment_that_was_recorded_has_not_failed_because_we_did(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken(shop, monkeypatch)
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     event = TransactionInitializeSession.model_validate(session_event(shop.transaction.id))
     said = await answer(defined(shop)[event.event_type], event, shop)
     assert said.result == "CHARGE_ACTION_REQUIRED"
@@ -97,7 +97,7 @@ async def test_an_operation_that_was_recorded_has_not_failed_because_we_did(
 ) -> None:
     await shop.paid()
     broken(shop, monkeypatch)
-    shop.till.will(said(operation("refund", shop.order_id, "1.00", named="refund-1")))
+    shop.gateway.will(said(operation("refund", shop.order_id, "1.00", named="refund-1")))
     event = action_event(shop.transaction.id, "REFUND", "1.00", "key-1")
     answered = await answer(defined(shop)[event.event_type], event, shop)
     assert (answered.result, answered.psp_reference) == ("REFUND_SUCCESS", "refund-1")
@@ -112,7 +112,7 @@ async def test_an_operation_that_broke_off_before_its_outcome_is_pending_under_a
     def fail(*_: object) -> None:
         raise RuntimeError("it broke")
 
-    shop.till.will(said(operation("refund", shop.order_id, "1.00", named="refund-1")))
+    shop.gateway.will(said(operation("refund", shop.order_id, "1.00", named="refund-1")))
     event = action_event(shop.transaction.id, "REFUND", "1.00", "key-1")
     with monkeypatch.context() as patched:
         patched.setattr("app.payments.operations.transition.apply", fail)
@@ -120,7 +120,7 @@ async def test_an_operation_that_broke_off_before_its_outcome_is_pending_under_a
     assert answered.result is None
     shop.refunded("1.00", "refund-1")
     await shop.later(minutes=1)
-    assert [(each.type.value, each.psp_reference) for each in shop.books.reports] == [
+    assert [(each.type.value, each.psp_reference) for each in shop.saleor.reports] == [
         ("REFUND_SUCCESS", answered.psp_reference)
     ]
 
@@ -141,7 +141,7 @@ async def test_without_a_record_the_error_is_the_sdks_to_answer(shop: Shop, kind
 async def test_an_installation_that_is_not_the_ledgers_is_a_mistake_of_ours(shop: Shop) -> None:
     event = TransactionProcessSession.model_validate(session_event(shop.transaction.id))
     stranger: Any = object()
-    with pytest.raises(TypeError, match="from the ledger"):
+    with pytest.raises(TypeError, match="from the database"):
         await defined(shop)[event.event_type].handler(
             event, WebhookContext(stranger, shop.clock.now, None, Deadline(12))
         )

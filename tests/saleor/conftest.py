@@ -4,8 +4,8 @@ import httpx2
 import pytest
 
 from tests.conftest import Clock
-from tests.saleor.doorway import Desk, Door, make_app, served
-from tests.saleor.household import API_URL, InstalledApp, Memory, Row, SmallSaleor
+from tests.saleor.fake_saleor import API_URL, InstalledApp, Memory, Row, SmallSaleor
+from tests.saleor.served_app import Desk, Door, make_app, served
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding
 
 from tests.conftest import Clock
-from tests.saleor.household import API_URL, SigningKey, b64, signing_key
+from tests.saleor.fake_saleor import API_URL, SigningKey, b64, signing_key
 
 APP_ID = "QXBwOjE="
 

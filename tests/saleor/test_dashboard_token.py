@@ -6,11 +6,11 @@ import httpx2
 import pytest
 
 from app.saleor.dashboard_token import DashboardTokens
-from app.saleor.errors import NotPermitted, NotVerified
+from app.saleor.errors import NotPermittedError, NotVerifiedError
 from app.saleor.keyring import Keyring
 from tests.conftest import Clock
 from tests.saleor.dashboard_tokens import claims, forgeries, jwt
-from tests.saleor.household import API_URL, Memory, Row, SigningKey, SmallSaleor, signing_key
+from tests.saleor.fake_saleor import API_URL, Memory, Row, SigningKey, SmallSaleor, signing_key
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ async def test_staff_are_known_by_what_saleor_says_of_them(
 
 async def test_what_the_person_may_not_do_is_named(tokens: DashboardTokens, key: SigningKey, clock: Clock) -> None:
     token = jwt(key, claims(clock))
-    with pytest.raises(NotPermitted, match="MANAGE_APPS") as refusal:
+    with pytest.raises(NotPermittedError, match="MANAGE_APPS") as refusal:
         await tokens.check(API_URL, token, "HANDLE_PAYMENTS", "MANAGE_APPS")
     assert (refusal.value.status, refusal.value.code) == (403, "NOT_PERMITTED")
 
@@ -43,7 +43,7 @@ async def test_what_the_app_may_do_is_not_what_the_person_may_do(
     tokens: DashboardTokens, key: SigningKey, clock: Clock
 ) -> None:
     token = jwt(key, claims(clock, permissions=["MANAGE_APPS"], user_permissions=[]))
-    with pytest.raises(NotPermitted):
+    with pytest.raises(NotPermittedError):
         await tokens.check(API_URL, token, "MANAGE_APPS")
 
 
@@ -52,7 +52,7 @@ async def test_a_token_is_over_after_its_time(tokens: DashboardTokens, key: Sign
     clock.forward(seconds=304)
     await tokens.check(API_URL, token)
     clock.forward(seconds=1)
-    with pytest.raises(NotVerified) as refusal:
+    with pytest.raises(NotVerifiedError) as refusal:
         await tokens.check(API_URL, token)
     assert (refusal.value.status, refusal.value.code) == (401, "EXPIRED_TOKEN")
 
@@ -76,7 +76,7 @@ async def test_a_token_is_over_after_its_time(tokens: DashboardTokens, key: Sign
 async def test_saleors_own_signature_is_not_enough(
     tokens: DashboardTokens, key: SigningKey, clock: Clock, changed: dict[str, Any], code: str
 ) -> None:
-    with pytest.raises(NotVerified) as refusal:
+    with pytest.raises(NotVerifiedError) as refusal:
         await tokens.check(API_URL, jwt(key, claims(clock, **changed)))
     assert refusal.value.code == code
 
@@ -85,13 +85,13 @@ async def test_a_token_of_before_the_re_install_is_another_apps(
     tokens: DashboardTokens, key: SigningKey, clock: Clock, store: Memory, installed: Row
 ) -> None:
     store.put(Row(API_URL, app_id="QXBwOjk=", token="new", jwks=installed.jwks, jwks_fetched_at=clock()))
-    with pytest.raises(NotVerified, match="another app"):
+    with pytest.raises(NotVerifiedError, match="another app"):
         await tokens.check(API_URL, jwt(key, claims(clock)))
 
 
 @pytest.mark.parametrize("what", forgeries(signing_key("first"), {}))
 async def test_forged(tokens: DashboardTokens, key: SigningKey, clock: Clock, what: str) -> None:
-    with pytest.raises(NotVerified) as refusal:
+    with pytest.raises(NotVerifiedError) as refusal:
         await tokens.check(API_URL, forgeries(key, claims(clock))[what])
     assert refusal.value.status == 401
     assert refusal.value.code in {"BAD_TOKEN", "MISSING_TOKEN"}
@@ -99,13 +99,13 @@ async def test_forged(tokens: DashboardTokens, key: SigningKey, clock: Clock, wh
 
 async def test_a_saleor_that_has_not_installed_us(tokens: DashboardTokens, key: SigningKey, clock: Clock) -> None:
     elsewhere = "https://other.example.com/graphql/"
-    with pytest.raises(NotVerified) as refusal:
+    with pytest.raises(NotVerifiedError) as refusal:
         await tokens.check(elsewhere, jwt(key, claims(clock, iss=elsewhere)))
     said = (refusal.value.status, refusal.value.code, refusal.value.message)
-    with pytest.raises(NotVerified) as refusal:
+    with pytest.raises(NotVerifiedError) as refusal:
         await tokens.check(API_URL, jwt(signing_key("second"), claims(clock)))
     assert said == (refusal.value.status, refusal.value.code, refusal.value.message), "strangers learn who uses the app"
-    with pytest.raises(NotVerified) as refusal:
+    with pytest.raises(NotVerifiedError) as refusal:
         await tokens.check("", jwt(key, claims(clock)))
     assert refusal.value.code == "MISSING_SALEOR_API_URL"
 

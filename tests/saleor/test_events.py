@@ -6,7 +6,7 @@ import pytest
 
 from app.saleor.events import TransactionInitializeSession, TransactionRefundRequested
 from app.saleor.source import Checkout, Line, Order
-from tests.saleor.household import initialize_body, refund_body
+from tests.saleor.fake_saleor import initialize_body, refund_body
 
 
 def entry(number: int, **changed: Any) -> dict[str, Any]:

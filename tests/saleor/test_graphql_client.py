@@ -22,17 +22,17 @@ from app.saleor.graphql import (
     AppIdentity,
     EventReport,
     SaleorClient,
-    SaleorNotAuthorised,
-    SaleorRefused,
-    SaleorUnreachable,
+    SaleorNotAuthorisedError,
+    SaleorRefusedError,
+    SaleorUnreachableError,
 )
 from app.saleor.payment_methods import CardDetails
 from app.saleor.reports import PlacedOrder, ReportOutcome
 from app.saleor.vocabulary import AvailableAction, EventType
-from tests.saleor.doorway import MANIFEST
-from tests.saleor.household import Row, permission_denied
+from tests.saleor.fake_saleor import Row, permission_denied
 from tests.saleor.loopback import misbehaving, serving
 from tests.saleor.recordings import CASSETTES
+from tests.saleor.served_app import MANIFEST
 
 REPORT = EventReport(
     transaction_id="VHJhbnNhY3Rpb25JdGVtOjE=",
@@ -176,7 +176,7 @@ async def test_refusals_for_good(
     client: SaleorClient, api: Api, here: Row, recorded: dict[str, Any], expected: tuple[str, str | None]
 ) -> None:
     api.says = said(recorded)
-    with pytest.raises(SaleorRefused) as caught:
+    with pytest.raises(SaleorRefusedError) as caught:
         await client.report(here, REPORT)
     assert (caught.value.code, caught.value.field) == expected
     assert caught.value.message
@@ -186,13 +186,13 @@ async def test_refusals_for_good(
 async def test_a_token_that_is_not_good_for_it(client: SaleorClient, api: Api, here: Row, recorded: str) -> None:
     """Saleor says so with HTTP 200 and a top-level error."""
     api.says = said(RECORDED[recorded]["result"])
-    with pytest.raises(SaleorNotAuthorised) as caught:
+    with pytest.raises(SaleorNotAuthorisedError) as caught:
         await client.report(here, REPORT)
     assert "the-token" not in str(caught.value)
 
 
 async def test_without_a_proven_token_nobody_is_asked(client: SaleorClient, api: Api, here: Row) -> None:
-    with pytest.raises(SaleorNotAuthorised):
+    with pytest.raises(SaleorNotAuthorisedError):
         await client.report(replace(here, token="", pending_tokens=("unproven",)), REPORT)
     assert api.bodies == []
 
@@ -225,13 +225,13 @@ SOME_DAY = {
 @pytest.mark.parametrize("says", SOME_DAY.values(), ids=SOME_DAY)
 async def test_another_day_it_may_work(client: SaleorClient, api: Api, here: Row, says: Response) -> None:
     api.says = says
-    with pytest.raises(SaleorUnreachable):
+    with pytest.raises(SaleorUnreachableError):
         await client.report(here, REPORT)
 
 
 async def test_a_token_never_follows_a_redirect(client: SaleorClient, api: Api, here: Row) -> None:
     api.says = RedirectResponse("/graphql/?elsewhere", 307)
-    with pytest.raises(SaleorUnreachable):
+    with pytest.raises(SaleorUnreachableError):
         await client.report(here, REPORT)
     assert len(api.bodies) == 1
 
@@ -239,7 +239,7 @@ async def test_a_token_never_follows_a_redirect(client: SaleorClient, api: Api, 
 async def test_nobody_listens(client: SaleorClient) -> None:
     async with misbehaving(asyncio.sleep) as address:  # type: ignore[arg-type] # nobody will connect
         pass
-    with pytest.raises(SaleorUnreachable, match="ConnectError"):
+    with pytest.raises(SaleorUnreachableError, match="ConnectError"):
         await client.who_am_i(f"{address}/graphql/", "x")
 
 
@@ -248,7 +248,7 @@ async def test_the_connection_drops(client: SaleorClient) -> None:
         await reader.readuntil(b"\r\n\r\n")
 
     async with misbehaving(drop) as address:
-        with pytest.raises(SaleorUnreachable):
+        with pytest.raises(SaleorUnreachableError):
             await client.who_am_i(f"{address}/graphql/", "x")
 
 
@@ -264,7 +264,7 @@ async def test_the_deadline_is_for_the_whole_call(client: SaleorClient) -> None:
             await asyncio.sleep(0.01)
 
     async with misbehaving(drip) as address:
-        with pytest.raises(SaleorUnreachable, match="in time"):
+        with pytest.raises(SaleorUnreachableError, match="in time"):
             await client.who_am_i(f"{address}/graphql/", "x", within=timedelta(milliseconds=100))
 
 
@@ -277,7 +277,7 @@ async def test_one_connection_serves_many_calls(client: SaleorClient, api: Api, 
 
 async def test_it_works_again_after_it_did_not(client: SaleorClient, api: Api, here: Row) -> None:
     good, api.says = api.says, Response(status_code=500)
-    with pytest.raises(SaleorUnreachable):
+    with pytest.raises(SaleorUnreachableError):
         await client.report(here, REPORT)
     api.says = good
     await client.report(here, REPORT)
@@ -287,10 +287,10 @@ async def test_whose_token_it_is(client: SaleorClient, api: Api, here: Row) -> N
     api.says = JSONResponse({"data": {"app": {"id": "QXBwOjE=", "identifier": "gateway.payments.app"}}})
     assert await client.who_am_i(here.saleor_api_url, "the-token") == AppIdentity("QXBwOjE=", "gateway.payments.app")
     api.says = JSONResponse({"data": {"app": None}})
-    with pytest.raises(SaleorRefused, match="not an app"):
+    with pytest.raises(SaleorRefusedError, match="not an app"):
         await client.who_am_i(here.saleor_api_url, "the-token")
     api.says = JSONResponse(permission_denied("app"))
-    with pytest.raises(SaleorNotAuthorised):
+    with pytest.raises(SaleorNotAuthorisedError):
         await client.who_am_i(here.saleor_api_url, "the-token")
 
 
@@ -340,7 +340,7 @@ async def test_the_channels_of_a_store(client: SaleorClient, api: Api, here: Row
     nonsense: Any
     for nonsense in ({"channels": None}, {"channels": [{}]}, {}):
         api.says = said({"data": nonsense})
-        with pytest.raises(SaleorUnreachable):
+        with pytest.raises(SaleorUnreachableError):
             await channels(client, here)
-    with pytest.raises(SaleorNotAuthorised):
+    with pytest.raises(SaleorNotAuthorisedError):
         await channels(client, replace(here, token=""))

@@ -7,8 +7,8 @@ import pytest
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from tests.conftest import Clock
-from tests.saleor.doorway import Door
-from tests.saleor.household import API_URL, Memory, Row, refund_body, signing_key
+from tests.saleor.fake_saleor import API_URL, Memory, Row, refund_body, signing_key
+from tests.saleor.served_app import Door
 
 
 async def test_a_new_key_is_fetched_once_and_kept(door: Door, installed: Row, store: Memory, clock: Clock) -> None:

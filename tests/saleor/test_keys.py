@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from joserfc.jwk import ECKey, RSAKey
 
-from app.saleor.errors import KeysUnusable
+from app.saleor.errors import KeysUnusableError
 from app.saleor.keys import find_key, read_key_set
-from tests.saleor.household import b64, signing_key
+from tests.saleor.fake_saleor import b64, signing_key
 from tests.saleor.recordings import JWKS
 
 KEY = signing_key("first")
@@ -59,5 +59,5 @@ def without(name: str) -> dict[str, Any]:
     ],
 )
 def test_anything_else_is_refused_as_a_whole(document: object) -> None:
-    with pytest.raises(KeysUnusable):
+    with pytest.raises(KeysUnusableError):
         read_key_set(document)

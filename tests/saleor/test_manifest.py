@@ -16,8 +16,8 @@ from app.saleor.events import TransactionChargeRequested, TransactionRefundReque
 from app.saleor.extension import Widget
 from app.saleor.webhook_definition import WebhookContext
 from tests.conftest import Clock
-from tests.saleor.doorway import BASE_URL, MANIFEST, make_app, served
-from tests.saleor.household import Memory
+from tests.saleor.fake_saleor import Memory
+from tests.saleor.served_app import BASE_URL, MANIFEST, make_app, served
 
 EVENTS = {
     "PAYMENT_GATEWAY_INITIALIZE_SESSION",

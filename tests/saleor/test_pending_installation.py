@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from starlette.responses import Response
 
-from tests.saleor.doorway import Door
-from tests.saleor.household import API_URL, IDENTIFIER, InstalledApp, Memory, Row, SmallSaleor, refund_body
+from tests.saleor.fake_saleor import API_URL, IDENTIFIER, InstalledApp, Memory, Row, SmallSaleor, refund_body
+from tests.saleor.served_app import Door
 
 NEW_APP = {"id": "QXBwOjI=", "identifier": IDENTIFIER}
 

@@ -17,9 +17,9 @@ from app.saleor.events import (
 )
 from app.saleor.source import Address, Checkout, Order
 from tests.conftest import Clock
-from tests.saleor.doorway import Desk, make_app, served
-from tests.saleor.household import Memory, Row
+from tests.saleor.fake_saleor import Memory, Row
 from tests.saleor.recordings import API_URL, APP_ID, IDENTIFIER, JWKS, Recorded, webhooks
+from tests.saleor.served_app import Desk, make_app, served
 
 RECORDED = webhooks()
 WITH_BODY = [each for each in RECORDED if each.body]

@@ -11,8 +11,17 @@ from structlog.testing import capture_logs
 
 from app.saleor.registration import MOST_OF_ALL, MOST_OF_ONE_SALEOR
 from tests.conftest import Clock
-from tests.saleor.doorway import Door, make_app, served
-from tests.saleor.household import API_URL, IDENTIFIER, InstalledApp, Memory, Row, SmallSaleor, refund_body, signing_key
+from tests.saleor.fake_saleor import (
+    API_URL,
+    IDENTIFIER,
+    InstalledApp,
+    Memory,
+    Row,
+    SmallSaleor,
+    refund_body,
+    signing_key,
+)
+from tests.saleor.served_app import Door, make_app, served
 
 GOOD_TOKEN = "good-token"
 

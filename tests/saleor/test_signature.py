@@ -7,8 +7,8 @@ import json
 import pytest
 
 from app.saleor.keys import find_key
-from app.saleor.signature import BadSignature, verify
-from tests.saleor.household import b64, signing_key
+from app.saleor.signature import BadSignatureError, verify
+from tests.saleor.fake_saleor import b64, signing_key
 
 BODY = b'{"amount": 569.5}'
 KEY = signing_key("first")
@@ -17,7 +17,7 @@ PUBLIC = find_key({"keys": [KEY.public]}, "first")
 
 def refused(signature: str, body: bytes = BODY) -> str:
     assert PUBLIC is not None
-    with pytest.raises(BadSignature) as caught:
+    with pytest.raises(BadSignatureError) as caught:
         verify(signature, body, PUBLIC)
     return str(caught.value)
 

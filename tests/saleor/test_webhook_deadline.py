@@ -13,11 +13,10 @@ from starlette.responses import Response
 
 from app.saleor import webhooks
 from app.saleor.answers import ActionAnswer, AvailableAction
-from app.saleor.errors import TooLate
+from app.saleor.errors import TooLateError
 from app.saleor.webhooks import BEYOND, BUDGET
 from tests.conftest import Clock
-from tests.saleor.doorway import Desk, Door, make_app, served
-from tests.saleor.household import (
+from tests.saleor.fake_saleor import (
     API_URL,
     IDENTIFIER,
     Memory,
@@ -27,6 +26,7 @@ from tests.saleor.household import (
     refund_body,
     signing_key,
 )
+from tests.saleor.served_app import Desk, Door, make_app, served
 
 pytestmark = pytest.mark.law(11)
 
@@ -86,7 +86,7 @@ async def test_the_definition_says_what_is_answered_then(hasty: Door, installed:
     hasty.desk.otherwise = otherwise
     hasty.desk.free.clear()
     assert (await hasty.knock(refund_body())).json() == {"pspReference": "as-recorded"}
-    assert [type(each) for each in errors] == [TooLate]
+    assert [type(each) for each in errors] == [TooLateError]
     hasty.desk.free.set()
 
 

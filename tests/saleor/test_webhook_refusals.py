@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Clock
-from tests.saleor.doorway import Door
-from tests.saleor.household import (
+from tests.saleor.fake_saleor import (
     API_URL,
     Memory,
     Row,
@@ -15,6 +14,7 @@ from tests.saleor.household import (
     refund_body,
     signing_key,
 )
+from tests.saleor.served_app import Door
 
 
 @pytest.fixture(autouse=True)

@@ -17,8 +17,8 @@ from app.saleor.answers import (
 )
 from app.saleor.events import TransactionInitializeSession, TransactionRefundRequested
 from tests.conftest import Clock
-from tests.saleor.doorway import Desk, Door
-from tests.saleor.household import Memory, Row, initialize_body, refund_body
+from tests.saleor.fake_saleor import Memory, Row, initialize_body, refund_body
+from tests.saleor.served_app import Desk, Door
 
 
 async def test_a_refund_reaches_its_handler_and_is_answered(door: Door, installed: Row, clock: Clock) -> None:

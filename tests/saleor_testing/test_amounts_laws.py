@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.saleor.testing.rules.answers import SaleorCrashed
+from app.saleor.testing.rules.answers import SaleorCrashedError
 from app.saleor.testing.rules.booking import book_action_answer, book_session_answer, open_request
-from app.saleor.testing.rules.reports import Report, ReportRefused, book_report
+from app.saleor.testing.rules.reports import Report, ReportRefusedError, book_report
 from app.saleor.testing.state import Scribe, Transaction
 from app.saleor.testing.vocabulary import Action, EventType
 from tests.saleor_testing.scenes import TOTAL, a_checkout, a_transaction, paid, the_scribe
@@ -47,7 +47,7 @@ answers = json_values | st.fixed_dictionaries(
 def tell(transaction: Transaction, report: Report, scribe: Scribe) -> bool | None:
     try:
         return book_report(transaction, report, [transaction], scribe)[1]
-    except ReportRefused:
+    except ReportRefusedError:
         return None
 
 
@@ -100,7 +100,7 @@ def test_whatever_a_session_is_answered_money_moves_only_by_a_good_answer(answer
 
     try:
         event, _ = book_session_answer(transaction, request, answer, scribe)
-    except SaleorCrashed:
+    except SaleorCrashedError:
         assert transaction.events == [request]
         return
 
@@ -124,7 +124,7 @@ def test_whatever_an_action_is_answered_there_is_an_end_or_a_crash(
 
     try:
         book_action_answer(transaction, request, action, answer, scribe)
-    except SaleorCrashed:
+    except SaleorCrashedError:
         assert transaction.amounts == before
         return
 

@@ -3,11 +3,11 @@
 import pytest
 from pydantic import ValidationError
 
-from app.saleor.errors import SaleorNotAuthorised, SaleorRefused, SaleorUnreachable
+from app.saleor.errors import SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
 from app.saleor.problems import AppProblem, dismiss_problems, knows_problems, report_problem
 from app.saleor.testing import FakeSaleor
-from tests.saleor.household import Row
+from tests.saleor.fake_saleor import Row
 from tests.saleor_testing.test_orders import client, store
 
 __all__ = ["client", "store"]
@@ -32,16 +32,16 @@ async def test_problems_are_shown_until_they_are_dismissed(
 
 
 async def test_what_saleor_does_not_take(client: SaleorClient, store: Row, saleor: FakeSaleor) -> None:
-    with pytest.raises(SaleorRefused, match="INVALID"):
+    with pytest.raises(SaleorRefusedError, match="INVALID"):
         await dismiss_problems(client, store, ["x"] * 101)
-    with pytest.raises(SaleorRefused, match="REQUIRED"):
+    with pytest.raises(SaleorRefusedError, match="REQUIRED"):
         await dismiss_problems(client, store, [])
     await saleor.go_wrong(graphql_internal_error=True)
-    with pytest.raises(SaleorUnreachable):
+    with pytest.raises(SaleorUnreachableError):
         await report_problem(client, store, KEYS)
     await saleor.go_wrong()
     dead = Row(store.saleor_api_url, schema_version="3.23", app_id=store.app_id, token="dead")
-    with pytest.raises(SaleorNotAuthorised):
+    with pytest.raises(SaleorNotAuthorisedError):
         await report_problem(client, dead, KEYS)
 
 

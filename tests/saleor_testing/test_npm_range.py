@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.saleor.testing.npm_range import BadRange, satisfies
+from app.saleor.testing.npm_range import BadRangeError, satisfies
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_range(wanted: str, version: str, lies_in: bool) -> None:
 
 
 def test_garbage_is_no_range() -> None:
-    with pytest.raises(BadRange):
+    with pytest.raises(BadRangeError):
         satisfies("3.23.28", "newest please")
-    with pytest.raises(BadRange):
+    with pytest.raises(BadRangeError):
         satisfies("newest", "*")

@@ -8,14 +8,14 @@ import httpx2
 import pytest
 
 from app.saleor.documents import Documents
-from app.saleor.errors import SaleorNotAuthorised, SaleorRefused, SaleorUnreachable
+from app.saleor.errors import SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
 from app.saleor.orders import Begun, begin_transaction, order_placed, order_to_pay
 from app.saleor.reports import PlacedOrder
 from app.saleor.testing import FakeSaleor, SaleorSettings, serving
 from app.saleor.testing.vocabulary import WebhookEvent
-from tests.saleor.doorway import MANIFEST
-from tests.saleor.household import Row
+from tests.saleor.fake_saleor import Row
+from tests.saleor.served_app import MANIFEST
 from tests.saleor_testing.stub import Stub, Told
 
 INITIALIZE = WebhookEvent.TRANSACTION_INITIALIZE_SESSION
@@ -88,7 +88,7 @@ async def test_a_transaction_is_begun_and_the_same_key_begins_no_other(
 
     assert await begin_transaction(client, store, **asked) == begun  # type: ignore[arg-type]
     assert (await saleor.order(taken.id)).transaction_ids == [begun.transaction_id]
-    with pytest.raises(SaleorRefused, match="UNIQUE"):
+    with pytest.raises(SaleorRefusedError, match="UNIQUE"):
         await begin_transaction(client, store, **asked | {"amount": Decimal(100)})  # type: ignore[arg-type]
 
 
@@ -111,24 +111,24 @@ async def test_what_is_not_there(client: SaleorClient, store: Row, saleor: FakeS
     missing = taken.id.removesuffix(taken.id[-4:]) + "AAAA"
     assert (await order_to_pay(client, store, missing))[0] is None
     for garbage in ("garbage", checkout.id, ""):
-        with pytest.raises(SaleorRefused):
+        with pytest.raises(SaleorRefusedError):
             await order_to_pay(client, store, garbage)
-    with pytest.raises(SaleorRefused, match="NOT_FOUND"):
+    with pytest.raises(SaleorRefusedError, match="NOT_FOUND"):
         await begin_transaction(client, store, order_id=missing, amount=Decimal(1), gateway="x", key="1")
-    with pytest.raises(SaleorRefused, match="paymentGateway"):
+    with pytest.raises(SaleorRefusedError, match="paymentGateway"):
         await begin_transaction(client, store, order_id=taken.id, amount=Decimal(1), gateway="nobody", key="1")
 
 
 async def test_trouble_is_told_as_what_it_is(client: SaleorClient, store: Row, saleor: FakeSaleor) -> None:
     taken = await saleor.new_order()
     await saleor.go_wrong(refuse_token=True)
-    with pytest.raises(SaleorNotAuthorised):
+    with pytest.raises(SaleorNotAuthorisedError):
         await order_to_pay(client, store, taken.id)
     await saleor.go_wrong(graphql_status=503)
-    with pytest.raises(SaleorUnreachable):
+    with pytest.raises(SaleorUnreachableError):
         await order_to_pay(client, store, taken.id)
     await saleor.go_wrong(graphql_internal_error=True)
-    with pytest.raises(SaleorUnreachable):
+    with pytest.raises(SaleorUnreachableError):
         await begin_transaction(client, store, order_id=taken.id, amount=Decimal(1), gateway="x", key="1")
 
 
@@ -136,7 +136,7 @@ async def test_an_app_without_the_permission_sees_no_transactions(client: Saleor
     async with serving(SaleorSettings()) as running:
         done = await running.saleor.install(stub.manifest_url, permissions=())
         store = Row(running.saleor.api_url, schema_version="3.23", app_id=done.app_id, token=done.token or "")
-        with pytest.raises(SaleorNotAuthorised):
+        with pytest.raises(SaleorNotAuthorisedError):
             await order_to_pay(client, store, (await running.saleor.new_order()).id)
 
 

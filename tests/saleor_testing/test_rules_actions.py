@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.saleor.testing.rules.answers import SaleorCrashed
+from app.saleor.testing.rules.answers import SaleorCrashedError
 from app.saleor.testing.rules.booking import book_action_answer, open_request
 from app.saleor.testing.rules.coverage import authorize_status, charge_status, total_authorized, total_charged
 from app.saleor.testing.rules.reports import Report, book_report
@@ -78,7 +78,7 @@ def play(name: str, transaction: Transaction, scribe: Scribe) -> None:
     request = open_request(transaction, action.request, asked["amount"], scribe, idempotency_key=name)
     answer = json_of(answer_as_saleor_reads_it("scenarios/action_answers", name), session=False)
     if name == "json-list":
-        with pytest.raises(SaleorCrashed):
+        with pytest.raises(SaleorCrashedError):
             book_action_answer(transaction, request, action, answer, scribe)
     else:
         book_action_answer(transaction, request, action, answer, scribe)
@@ -109,7 +109,7 @@ def test_reference_of_513_characters_kills_the_task() -> None:
     transaction = paid(an_order(), scribe, "CHARGE_SUCCESS", "ch-1")
     request = open_request(transaction, EventType.REFUND_REQUEST, Decimal(50), scribe, idempotency_key="key")
     for answer in ({"pspReference": "p" * 513}, {"result": "REFUND_SUCCESS", "pspReference": "p" * 513}):
-        with pytest.raises(SaleorCrashed):
+        with pytest.raises(SaleorCrashedError):
             book_action_answer(transaction, request, Action.REFUND, answer, scribe)
     assert transaction.events[-1] is request
     assert not request.counts

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from app.saleor.testing.rules.booking import book_action_answer
-from app.saleor.testing.rules.grants import GrantRefused, settle_granted_refund
-from app.saleor.testing.rules.reports import Report, ReportRefused, book_report
+from app.saleor.testing.rules.grants import GrantRefusedError, settle_granted_refund
+from app.saleor.testing.rules.reports import Report, ReportRefusedError, book_report
 from app.saleor.testing.rules.requests import fail_unheard, request_action, request_granted_refund
 from app.saleor.testing.state import Event, GrantedRefund, Transaction
 from app.saleor.testing.vocabulary import Action, EventType
@@ -69,7 +69,7 @@ def test_report_before_the_answer_is_booked_and_not_tied(scene: Scene) -> None:
     assert (scene.refunded, scene.granted.status) == (TEN, "PENDING")
     assert scene.report("REFUND_SUCCESS", "R1"), "told once more it is a repeat, and ties nothing either"
     assert scene.granted.status == "PENDING"
-    with pytest.raises(GrantRefused) as refused:
+    with pytest.raises(GrantRefusedError) as refused:
         scene.ask()
     assert refused.value.code == "REFUND_IS_PENDING"
 
@@ -156,7 +156,7 @@ def test_failed_granted_refund_may_be_asked_for_again_and_a_refunded_one_not(sce
     scene.answer(scene.ask(), failure("F1"))
     scene.answer(scene.ask(), success("R2"))
 
-    with pytest.raises(GrantRefused) as refused:
+    with pytest.raises(GrantRefusedError) as refused:
         scene.ask()
 
     assert (refused.value.code, scene.refunded) == ("REFUND_ALREADY_PROCESSED", TEN)
@@ -166,7 +166,7 @@ def test_granted_refund_above_what_is_charged_is_not_asked_for(scene: Scene) -> 
     asked = request_action(scene.transaction, Action.REFUND, TOTAL - 5, scene.scribe, idempotency_key="another")
     scene.answer(asked, success("R1"))
 
-    with pytest.raises(GrantRefused) as refused:
+    with pytest.raises(GrantRefusedError) as refused:
         scene.ask()
 
     assert (refused.value.code, scene.granted.status) == ("AMOUNT_GREATER_THAN_AVAILABLE", "NONE")
@@ -175,7 +175,7 @@ def test_granted_refund_above_what_is_charged_is_not_asked_for(scene: Scene) -> 
 def test_conflicting_report_makes_a_granted_refund_a_failure(scene: Scene) -> None:
     scene.answer(scene.ask(), success("R1"))
 
-    with pytest.raises(ReportRefused):
+    with pytest.raises(ReportRefusedError):
         scene.report("REFUND_SUCCESS", "R1", TEN + 1)
 
     assert (scene.granted.status, scene.refunded) == ("FAILURE", TEN)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.saleor.testing.rules.problems import MOST, Problem, ProblemRefused, add_problem, dismiss_problems
+from app.saleor.testing.rules.problems import MOST, Problem, ProblemRefusedError, add_problem, dismiss_problems
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -58,7 +58,7 @@ def test_a_long_message_is_cut() -> None:
 
 @pytest.mark.parametrize("wrong", [{"key": "ab"}, {"key": "k" * 129}, {"message": " a "}])
 def test_what_saleor_refuses(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ProblemRefused) as refused:
+    with pytest.raises(ProblemRefusedError) as refused:
         add([], **wrong)
     assert (refused.value.field, refused.value.code) == (next(iter(wrong)), "INVALID")
 
@@ -72,6 +72,6 @@ def test_what_saleor_refuses(wrong: dict[str, Any]) -> None:
     ],
 )
 def test_dismissals_that_saleor_refuses(which: dict[str, Any], code: str) -> None:
-    with pytest.raises(ProblemRefused) as refused:
+    with pytest.raises(ProblemRefusedError) as refused:
         dismiss_problems([], **which)
     assert refused.value.code == code

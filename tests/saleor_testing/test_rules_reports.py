@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.saleor.testing.rules.reports import Report, ReportRefused, book_report
+from app.saleor.testing.rules.reports import Report, ReportRefusedError, book_report
 from app.saleor.testing.state import Scribe, Transaction
 from app.saleor.testing.vocabulary import EventType
 from tests.saleor_testing.recordings import amounts, recording, shown
@@ -69,7 +69,7 @@ def book(transaction: Transaction, report: Report, scribe: Scribe) -> dict[str, 
     """Return what the mutation would say, in the recording's words."""
     try:
         event, already = book_report(transaction, report, [transaction], scribe)
-    except ReportRefused as refused:
+    except ReportRefusedError as refused:
         error = {"field": refused.field, "code": refused.code, "message": str(refused)}
         return {"alreadyProcessed": None, "transactionEvent": None, "errors": [error]}
     return {
@@ -149,7 +149,7 @@ def test_payment_method_outside_its_limits_is_refused(fields: dict[str, Any]) ->
     transaction = paid(a_checkout(), scribe, "CHARGE_SUCCESS", "p-1")
     report = Report(EventType.INFO, "i", method_details={"card": {"name": "Visa", **fields}})
 
-    with pytest.raises(ReportRefused) as refused:
+    with pytest.raises(ReportRefusedError) as refused:
         book_report(transaction, report, [], scribe)
 
     assert (refused.value.code, refused.value.field) == ("INVALID", next(iter(fields)))

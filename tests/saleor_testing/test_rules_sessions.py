@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.saleor.testing.rules.answers import SaleorCrashed
+from app.saleor.testing.rules.answers import SaleorCrashedError
 from app.saleor.testing.rules.booking import book_session_answer, final_event, open_request
 from app.saleor.testing.rules.coverage import authorize_status, charge_status
 from app.saleor.testing.state import Checkout, Scribe, Transaction
@@ -61,7 +61,7 @@ def test_session_answer_that_brought_saleor_down(case: str) -> None:
     _, transaction, scribe, request = opened()
     answer = json_of(answer_as_saleor_reads_it("scenarios/init_answers", case), session=True)
 
-    with pytest.raises(SaleorCrashed) as crash:
+    with pytest.raises(SaleorCrashedError) as crash:
         book_session_answer(transaction, request, answer, scribe)
 
     assert crash.value.code == CASES[case]["graphql_errors"][0]["extensions"]["exception"]["code"]

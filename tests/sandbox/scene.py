@@ -12,8 +12,8 @@ from urllib.parse import parse_qs
 import httpx2
 from starlette.types import Receive, Scope, Send
 
+from app.gateway.exact_json import dumps, loads
 from app.gateway.signature import verify
-from app.gateway.wire import dumps, loads
 from app.sandbox.control import SandboxControl
 from app.sandbox.sandbox import Sandbox
 from app.sandbox.server import running_sandbox

@@ -17,7 +17,7 @@ from app.sandbox.book.codes import Status
 from app.sandbox.book.creation import card_on_file, open_hosted
 from app.sandbox.book.passing_time import tick
 from app.sandbox.book.records import Payment, Share
-from app.sandbox.book.refusals import Refusal
+from app.sandbox.book.refusals import RefusalError
 
 POS = UUID(int=1)
 SUB_MERCHANTS = [UUID(int=number) for number in (11, 12, 13)]
@@ -136,7 +136,7 @@ class Gateway(RuleBasedStateMachine):
         before = self.book.model_dump_json()
         try:
             act(payments[which % len(payments)])
-        except Refusal:
+        except RefusalError:
             after = self.book.model_dump_json()
             assert _without_cards(after) == _without_cards(before)
 

@@ -100,7 +100,7 @@ async def test_it_tells_every_step_and_ends_well(tmp_path: Path) -> None:
     assert [step.title for step in STEPS if step.title not in said] == []
     assert "✗" not in said
     assert "\x1b" not in said, "no colours where there is no terminal"
-    assert (kept / "data" / "ledger.sqlite").exists()
+    assert (kept / "data" / "payments.sqlite").exists()
     assert (kept / "logs" / "app.log").exists()
     assert left_behind(kept) == []
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from app.sandbox.control import SandboxRefused
+from app.sandbox.control import SandboxRefusedError
 from tests.sandbox.scene import Scene, lines, read
 from tests.sandbox.test_time import REGISTER
 
@@ -44,7 +44,9 @@ async def test_what_is_disputed_is_not_given_back_as_well(scene: Scene) -> None:
     refused = read(await scene.merchant.operate("refund", "mugs", refund_amount=Decimal("60.01")), 400)
     assert refused["args"]["status_code"] == "4139"
     read(await scene.merchant.operate("refund", "mugs", refund_amount=Decimal("60.00")))
-    with pytest.raises(SandboxRefused, match="Only what was paid can be disputed"):  # the store has nothing of it left
+    with pytest.raises(
+        SandboxRefusedError, match="Only what was paid can be disputed"
+    ):  # the store has nothing of it left
         await scene.control.dispute("mugs", Decimal("60.01"))
 
 
@@ -61,7 +63,7 @@ async def test_a_dispute_may_be_open_and_be_won(scene: Scene) -> None:
 
 async def test_nobody_disputes_what_was_not_paid(scene: Scene) -> None:
     await scene.merchant.pay_hosted("mugs")
-    with pytest.raises(SandboxRefused, match="Only what was paid"):
+    with pytest.raises(SandboxRefusedError, match="Only what was paid"):
         await scene.control.dispute("mugs")
     # The outcome that was asked for waits for nobody.
     await scene.control.pay("mugs")

@@ -5,7 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from app.sandbox.application import create_sandbox
-from app.sandbox.faults import MOVED_TO, CallDropped
+from app.sandbox.faults import MOVED_TO, CallDroppedError
 from app.sandbox.scripting import FaultRule
 from app.sandbox.settings import SandboxSettings
 from tests.sandbox.scene import Scene, read
@@ -93,7 +93,7 @@ async def test_without_a_server_of_ours_a_dropped_call_ends_all_the_same() -> No
     app = create_sandbox(SandboxSettings())
     app.state.sandbox.rules.faults.append(FaultRule(effect="drop"))
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://sandbox.test") as http:
-        with pytest.raises(CallDropped):
+        with pytest.raises(CallDroppedError):
             await http.get("/api/v1/pos/1/orders/0")
 
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from app.sandbox.control import SandboxRefused
+from app.sandbox.control import SandboxRefusedError
 from tests.sandbox.scene import CHALLENGE, NO_MONEY, POS, SLOW, Scene, read
 
 
@@ -86,14 +86,14 @@ async def test_only_an_unpaid_hosted_payment_is_cancelled(scene: Scene) -> None:
 async def test_a_cancelled_payment_cannot_be_paid_any_more(scene: Scene) -> None:
     await scene.merchant.pay_hosted("unpaid")
     await scene.merchant.cancel("unpaid")
-    with pytest.raises(SandboxRefused):
+    with pytest.raises(SandboxRefusedError):
         await scene.control.pay("unpaid")
 
 
 async def test_a_payment_is_attempted_once(scene: Scene) -> None:
     await scene.merchant.pay_hosted("slow")
     await scene.control.pay("slow", card=SLOW)
-    with pytest.raises(SandboxRefused, match="attempted before") as refused:
+    with pytest.raises(SandboxRefusedError, match="attempted before") as refused:
         await scene.control.pay("slow")
     assert refused.value.http_status == 400
     assert await scene.merchant.records("slow") == [("purchase", "pending", "2119")]

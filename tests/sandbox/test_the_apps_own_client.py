@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
-from app.gateway.errors import OutcomeUnknown, RateLimited
+from app.gateway.errors import OutcomeUnknownError, RateLimitedError
 from app.gateway.models import (
     Checkout,
     Status,
@@ -56,12 +56,12 @@ async def test_a_refusal_as_a_record(scene: Scene, gateway: GatewayClient) -> No
 async def test_what_goes_wrong_on_the_way(scene: Scene, gateway: GatewayClient) -> None:
     for effect in ("drop", "truncate", "garbage", "status"):
         await scene.control.fault(FaultRule.model_validate({"effect": effect, "moment": "after"}))
-        with pytest.raises(OutcomeUnknown):
+        with pytest.raises(OutcomeUnknownError):
             await gateway.create_direct(direct(order_id=effect, **CARD), timeout=T)
         (record,) = await gateway.order(effect, timeout=T)
         assert record.status is Status.SUCCESS
     await scene.control.fault(FaultRule(effect="status", status=429))
-    with pytest.raises(RateLimited):
+    with pytest.raises(RateLimitedError):
         await gateway.create_direct(direct(**CARD), timeout=T)
 
 

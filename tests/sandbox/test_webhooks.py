@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from app.sandbox.book.fields import is_loopback
-from app.sandbox.control import SandboxRefused
+from app.sandbox.control import SandboxRefusedError
 from app.sandbox.deliveries import Postman
 from app.sandbox.scripting import WebhookRule
 from tests.conftest import Clock
@@ -158,7 +158,7 @@ async def test_nothing_is_told_when_no_address_was_given(scene: Scene) -> None:
     await scene.merchant.pay_hosted("silent", server_url=None)
     await scene.control.pay("silent")
     assert await scene.control.webhooks() == []
-    with pytest.raises(SandboxRefused):
+    with pytest.raises(SandboxRefusedError):
         await scene.control.fire_webhook("silent")
 
 

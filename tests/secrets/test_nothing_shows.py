@@ -18,21 +18,21 @@ from hypothesis import strategies as st
 from sqlmodel import select
 
 import app.gateway.models as gateway_models
+from app.db.accounts import AccountKeys, NewAccount
+from app.db.database import Database
+from app.db.inbox import StoredNotification
+from app.db.installations import OpenInstallation
+from app.db.tables import Payment
+from app.db.vault import KEY_BYTES, Vault, VaultError
 from app.gateway.credentials import Credentials
 from app.gateway.models.base import CARD_FIELDS
 from app.gateway.models.base import _Model as GatewayModel
 from app.gateway.notification import Notification as GatewayNotification
 from app.gateway.transport import Answer, Call
-from app.ledger.accounts import AccountKeys, NewAccount
-from app.ledger.database import Database
-from app.ledger.inbox import Kept
-from app.ledger.installations import OpenInstallation
-from app.ledger.tables import Payment
-from app.ledger.vault import KEY_BYTES, Vault, VaultError
 from app.logs import configure_logs, redact
-from app.payments.cards.means import Means
-from app.payments.plan.storefront import read_data
-from app.payments.refusal import Refusal
+from app.payments.cards.payment_instrument import PaymentInstrument
+from app.payments.core.refusal import RefusalError
+from app.payments.requests.storefront import read_data
 from app.sandbox.settings import PointOfSale
 from tests.conftest import REPOSITORY
 from tests.secrets.hunt import CardNumber, Secret, SecurityCode, finds
@@ -57,7 +57,7 @@ HOLDERS: list[Any] = [
     Answer(200, {"X-Api-Key": SECRET.value}, SECRET.value.encode()),
     OpenInstallation(1, "https://shop.example/graphql/", "app", SECRET.value, (SECRET.value,), None, None, None, None),
     Vault([SECRET.value.encode().ljust(KEY_BYTES)]),
-    Means({"cc_number": CARD.value, "card_cvv": CODE.value, "cc_token": SECRET.value}),
+    PaymentInstrument({"cc_number": CARD.value, "card_cvv": CODE.value, "cc_token": SECRET.value}),
     PointOfSale(api_secret=pydantic.SecretStr(SECRET.value), endpoints_key=pydantic.SecretStr(SECRET.value)),
 ]
 
@@ -115,7 +115,7 @@ def test_no_model_of_the_gateway_shows_a_card_or_a_token(model: type[pydantic.Ba
 def test_what_a_storefront_passes_is_not_repeated_to_it(data: object) -> None:
     try:
         shown = repr(read_data(data))
-    except Refusal as refusal:
+    except RefusalError as refusal:
         shown = f"{refusal} {refusal!r} {refusal.message} {refusal.field}"
     assert finds([SECRET, CARD, CODE], {"answer": shown.encode()}) == []
 
@@ -127,7 +127,7 @@ def test_a_vault_that_does_not_open_says_nothing() -> None:
     assert finds([SECRET], {"error": repr(error.value).encode()}) == []
 
 
-@pytest.mark.parametrize("kept", [Kept, GatewayNotification])
+@pytest.mark.parametrize("kept", [StoredNotification, GatewayNotification])
 def test_a_notification_does_not_show_what_it_says(kept: Any) -> None:
     holder = object.__new__(kept)
     for field in dataclasses.fields(kept):

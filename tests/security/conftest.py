@@ -1,6 +1,6 @@
 """A store whose every door is open to strangers: the whole app, its Saleor and its gateway on real ports."""
 
-from tests.dashboard.conftest import counter
-from tests.payments.doors import till
+from tests.dashboard.conftest import stack
+from tests.payments.doors import gateway
 
-__all__ = ["counter", "till"]
+__all__ = ["gateway", "stack"]

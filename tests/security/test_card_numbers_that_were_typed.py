@@ -7,30 +7,30 @@ from sqlalchemy import text
 from sqlmodel import SQLModel
 
 from app.saleor.testing.views import NewCheckout
-from tests.dashboard.counter import Counter
+from tests.dashboard.order_page_stack import OrderPageStack
 
 NUMBER = "4242424242424242"
 NAMES = {"firstName": "Тарас", "lastName": "Шевченко"}
 
 
-async def rows(counter: Counter) -> str:
+async def rows(stack: OrderPageStack) -> str:
     """Return all that the app has written down."""
-    async with counter.desk.database.transaction() as session:
+    async with stack.services.database.transaction() as session:
         connection = await session.connection()
         tables = [table.name for table in SQLModel.metadata.sorted_tables]
         return str([(await connection.execute(text(f"SELECT * FROM {table}"))).all() for table in tables])  # noqa: S608
 
 
-async def refused(counter: Counter, field: str, checkout: NewCheckout | None = None, data: Any = None) -> None:
-    basket = await counter.saleor.new_checkout(checkout)
-    session = await counter.saleor.initialize(basket.id, data=data)
+async def refused(stack: OrderPageStack, field: str, checkout: NewCheckout | None = None, data: Any = None) -> None:
+    basket = await stack.saleor.new_checkout(checkout)
+    session = await stack.saleor.initialize(basket.id, data=data)
     assert session.data is not None
     [error] = session.data["errors"]
     assert (error["code"], error["field"]) == ("CARD_DATA_REFUSED", field)
     assert "4242" not in str(session.data)
     assert "contact details" in error["message"]
-    assert counter.till.heard == []
-    assert "4242" not in await rows(counter)
+    assert stack.gateway.heard == []
+    assert "4242" not in await rows(stack)
 
 
 @pytest.mark.parametrize(
@@ -46,28 +46,30 @@ async def refused(counter: Counter, field: str, checkout: NewCheckout | None = N
         ({"taxId": NUMBER}, "taxId"),
     ],
 )
-async def test_in_what_the_storefront_passes(counter: Counter, customer: dict[str, str], field: str) -> None:
-    await refused(counter, f"data.customer.{field}", data={"customer": NAMES | customer})
+async def test_in_what_the_storefront_passes(stack: OrderPageStack, customer: dict[str, str], field: str) -> None:
+    await refused(stack, f"data.customer.{field}", data={"customer": NAMES | customer})
 
 
 @pytest.mark.parametrize(
     ("address", "field"), [({"firstName": f"Taras {NUMBER}"}, "firstName"), ({"lastName": NUMBER}, "lastName")]
 )
-async def test_in_the_billing_address_of_the_checkout(counter: Counter, address: dict[str, str], field: str) -> None:
+async def test_in_the_billing_address_of_the_checkout(
+    stack: OrderPageStack, address: dict[str, str], field: str
+) -> None:
     billing = NAMES | {"phone": "+380501234567", "country": {"code": "UA"}} | address
-    await refused(counter, f"data.customer.{field}", NewCheckout(address=billing))
+    await refused(stack, f"data.customer.{field}", NewCheckout(address=billing))
 
 
-async def test_a_number_that_happens_to_look_like_one_keeps_nobody_from_paying(counter: Counter) -> None:
+async def test_a_number_that_happens_to_look_like_one_keeps_nobody_from_paying(stack: OrderPageStack) -> None:
     """A tenth of all numbers pass the check: phones and tax ids, and the orders in a storefront's addresses."""
-    account = (await counter.desk.accounts.all())[0]
-    await counter.desk.accounts.change(account.id, storefront_origins=["https://shop.example.com"])
-    counter.till.will(counter.till.page())
-    basket = await counter.saleor.new_checkout(None)
+    account = (await stack.services.accounts.all())[0]
+    await stack.services.accounts.change(account.id, storefront_origins=["https://shop.example.com"])
+    stack.gateway.will(stack.gateway.page())
+    basket = await stack.saleor.new_checkout(None)
     data = {
         "returnUrl": f"https://shop.example.com/orders/{NUMBER}?back=1",
         "customer": {"phone": "+4915112345678", "taxId": "30569309025904"},
     }
-    session = await counter.saleor.initialize(basket.id, data=data)
+    session = await stack.saleor.initialize(basket.id, data=data)
     assert session.event is not None
     assert session.event.type == "CHARGE_ACTION_REQUIRED", session.data

@@ -3,10 +3,10 @@
 from sqlalchemy import text
 from sqlmodel import SQLModel
 
-from app.ledger.tables import Kind
-from app.ledger.vault import VaultError
+from app.db.tables import Kind
+from app.db.vault import VaultError
 from app.saleor.testing.views import NewCheckout
-from tests.dashboard.counter import Counter
+from tests.dashboard.order_page_stack import OrderPageStack
 
 TOLD = {
     "email": "secret.shopper@example.com",
@@ -21,44 +21,44 @@ BACK = "https://shop.example.com/back?basket=5555555555554444"
 PERSONAL = ("secret.shopper", "380509876543", "Мотронька", "Кочубеївна", "Іскра", "1688-07-09", "3141592653", "5555")
 
 
-async def rows(counter: Counter) -> str:
+async def rows(stack: OrderPageStack) -> str:
     """Return all that the app has written down, as anybody with a copy of the database sees it."""
-    async with counter.desk.database.transaction() as session:
+    async with stack.services.database.transaction() as session:
         connection = await session.connection()
         tables = [table.name for table in SQLModel.metadata.sorted_tables]
         everything = [(await connection.execute(text(f"SELECT * FROM {name}"))).all() for name in tables]  # noqa: S608 - names of our own
     return str(everything) + str(everything).encode().decode("unicode_escape", errors="ignore")
 
 
-async def test_rows_hold_nothing_of_the_shopper_and_everything_still_works(counter: Counter) -> None:
-    [account] = await counter.desk.accounts.all()
-    await counter.desk.accounts.change(account.id, storefront_origins=["https://shop.example.com"])
-    counter.till.will(counter.till.page())
-    basket = await counter.saleor.new_checkout(NewCheckout(email="secret.shopper@example.com"))
-    session = await counter.saleor.initialize(basket.id, data={"customer": TOLD, "returnUrl": BACK})
+async def test_rows_hold_nothing_of_the_shopper_and_everything_still_works(stack: OrderPageStack) -> None:
+    [account] = await stack.services.accounts.all()
+    await stack.services.accounts.change(account.id, storefront_origins=["https://shop.example.com"])
+    stack.gateway.will(stack.gateway.page())
+    basket = await stack.saleor.new_checkout(NewCheckout(email="secret.shopper@example.com"))
+    session = await stack.saleor.initialize(basket.id, data={"customer": TOLD, "returnUrl": BACK})
     assert session.event is not None
     assert session.event.type == "CHARGE_ACTION_REQUIRED", session.data
-    [asked] = [each.body for each in counter.till.heard if each.action == "payment"]
+    [asked] = [each.body for each in stack.gateway.heard if each.action == "payment"]
     assert asked["customer_email"] == TOLD["email"]
     assert asked["customer_fname"] == TOLD["firstName"]
 
-    kept = await rows(counter)
+    kept = await rows(stack)
     for personal in PERSONAL:
         assert personal not in kept, personal
 
-    [sheet] = await counter.sheets_of(session.paid_for.id)
-    create = next(each for each in sheet.operations if each.kind is Kind.CREATE)
+    [aggregate] = await stack.aggregates_of(session.paid_for.id)
+    create = next(each for each in aggregate.operations if each.kind is Kind.CREATE)
     # All that the call said is there for whoever has the key (laws of money, 1), and for this payment only.
-    opened = counter.desk.personal.opened(sheet.payment.transaction_id, create)
+    opened = stack.services.personal.opened(aggregate.payment.transaction_id, create)
     assert {name: opened[name] for name in opened} == {name: opened[name] for name in create.request}
     assert (opened["customer_email"], opened["customer_lname"]) == (TOLD["email"], TOLD["lastName"])
     try:
-        counter.desk.personal.opened("another", create)
+        stack.services.personal.opened("another", create)
     except VaultError:
         moved = False
     else:
         moved = True
     assert not moved
-    page = await counter.http.get(f"/pay/return/{sheet.payment.order_id}", headers={"Accept-Language": "en"})
+    page = await stack.http.get(f"/pay/return/{aggregate.payment.order_id}", headers={"Accept-Language": "en"})
     assert page.status_code == 200
     assert "shop.example.com/back?basket=5555555555554444&amp;transactionId=" in page.text

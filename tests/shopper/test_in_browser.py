@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from app.shopper.page import LOOKS
+from app.shopper.page import POLLS
 from app.shopper.view import PaymentState
 from tests.browsing import chromium
 from tests.reading_codes import read_code
@@ -75,7 +75,7 @@ async def test_the_page_stops_looking_and_lets_the_shopper_go(
     payments: Payments, address: str, page: Page, complaints: list[str]
 ) -> None:
     payments.add(payment(PaymentState.WAITING))
-    await page.goto(f"{address}{HERE}?n={LOOKS - 1}")
+    await page.goto(f"{address}{HERE}?n={POLLS - 1}")
     await page.clock.run_for(2_000)
     await expect(page.get_by_role("heading")).to_have_text("No answer yet")
 

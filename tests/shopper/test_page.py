@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.shopper.page import LOOKS, SECONDS_BETWEEN_LOOKS, Onward, return_page, web_address
+from app.shopper.page import POLLS, SECONDS_BETWEEN_LOOKS, Onward, return_page, web_address
 from app.shopper.view import Language, PaymentState, PaymentView
 from app.shopper.words import WORDS, money, preferred_language
 from tests.shopper.views import CHECKOUT, PAID, SHOP, payment, views
 
-looks = st.integers(min_value=0, max_value=999)
+polls = st.integers(min_value=0, max_value=999)
 
 
-@given(view=views, looked=looks)
+@given(view=views, looked=polls)
 def test_only_good_news_forward_to_the_shop(view: PaymentView, looked: int) -> None:
     onward = return_page(view, looked).onward
     if onward is not None and not onward.address.startswith("?"):
@@ -22,7 +22,7 @@ def test_only_good_news_forward_to_the_shop(view: PaymentView, looked: int) -> N
         assert onward.address == view.return_url
 
 
-@given(view=views, looked=looks)
+@given(view=views, looked=polls)
 def test_every_address_on_the_page_is_its_own_or_a_web_address_it_was_given(view: PaymentView, looked: int) -> None:
     page = return_page(view, looked)
     addresses = {link.address for link in page.links} | ({page.onward.address} if page.onward else set())
@@ -36,18 +36,18 @@ def test_a_page_looks_again_while_the_outcome_is_open_but_not_for_ever(view: Pay
     while (onward := return_page(view, looked).onward) and onward.address.startswith("?"):
         looked += 1
         assert onward == Onward(f"?n={looked}", SECONDS_BETWEEN_LOOKS)
-    assert looked == (LOOKS if view.state.is_open else 0)
-    assert LOOKS * SECONDS_BETWEEN_LOOKS == 30
+    assert looked == (POLLS if view.state.is_open else 0)
+    assert POLLS * SECONDS_BETWEEN_LOOKS == 30
 
 
-@given(view=views, looked=looks)
+@given(view=views, looked=polls)
 def test_nobody_is_invited_to_pay_who_may_have_paid_already(view: PaymentView, looked: int) -> None:
     invited = CHECKOUT in {link.address for link in return_page(view, looked).links}
-    assert invited == (view.state is PaymentState.WAITING and looked >= LOOKS and view.checkout_url is not None)
+    assert invited == (view.state is PaymentState.WAITING and looked >= POLLS and view.checkout_url is not None)
 
 
 def test_a_failure_stays_on_the_screen_with_its_reason_and_a_way_back() -> None:
-    page = return_page(payment(PaymentState.FAILED, message="Not enough money on the card. [3005]"), looks=0)
+    page = return_page(payment(PaymentState.FAILED, message="Not enough money on the card. [3005]"), polls=0)
 
     assert page.onward is None
     assert page.says.text == "Not enough money on the card. [3005]"
@@ -55,20 +55,20 @@ def test_a_failure_stays_on_the_screen_with_its_reason_and_a_way_back() -> None:
 
 
 def test_a_reason_is_shown_only_where_there_was_a_failure() -> None:
-    assert return_page(payment(PaymentState.PAID, message="leftover"), looks=0).says.text != "leftover"
+    assert return_page(payment(PaymentState.PAID, message="leftover"), polls=0).says.text != "leftover"
 
 
 def test_without_an_address_of_the_shop_the_page_may_be_closed() -> None:
-    page = return_page(payment(PaymentState.PAID, return_url=None), looks=0)
+    page = return_page(payment(PaymentState.PAID, return_url=None), polls=0)
 
     assert (page.links, page.onward) == ((), None)
     assert page.note == WORDS[Language.ENGLISH].may_close
 
 
 def test_an_unknown_outcome_warns_against_paying_twice() -> None:
-    assert "second time" in return_page(payment(PaymentState.UNKNOWN), looks=0).says.text
-    assert "second time" in return_page(payment(PaymentState.UNKNOWN), looks=LOOKS).says.text
-    ukrainian = return_page(payment(PaymentState.UNKNOWN, language=Language.UKRAINIAN), looks=0)
+    assert "second time" in return_page(payment(PaymentState.UNKNOWN), polls=0).says.text
+    assert "second time" in return_page(payment(PaymentState.UNKNOWN), polls=POLLS).says.text
+    ukrainian = return_page(payment(PaymentState.UNKNOWN, language=Language.UKRAINIAN), polls=0)
     assert "не платіть удруге" in ukrainian.says.text
 
 
@@ -128,7 +128,7 @@ def test_an_amount_reads_back_to_the_cent(view: PaymentView) -> None:
 )
 def test_a_browser_is_not_sent_to_what_is_no_plain_web_address(address: str | None) -> None:
     assert web_address(address) is None
-    assert return_page(payment(PaymentState.PAID, return_url=address), looks=0).onward is None
+    assert return_page(payment(PaymentState.PAID, return_url=address), polls=0).onward is None
 
 
 @pytest.mark.parametrize("address", [SHOP, "http://localhost:3000/", "https://магазин.укр/дякуємо"])
@@ -153,4 +153,4 @@ def test_a_stranger_is_spoken_to_in_the_first_language_we_share(accept_language:
 
 
 def test_the_shopper_sees_amount_and_number() -> None:
-    assert [value for _, _, value in return_page(PAID, looks=0).details] == ["1,234.50\u00a0UAH", "T1a2b3c"]
+    assert [value for _, _, value in return_page(PAID, polls=0).details] == ["1,234.50\u00a0UAH", "T1a2b3c"]

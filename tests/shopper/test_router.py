@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from structlog.testing import capture_logs
 
 from app.shopper.limits import AT_ONCE, MOST_WAITING, OF_ONE_ADDRESS, PageLimits
-from app.shopper.page import LOOKS
+from app.shopper.page import POLLS
 from app.shopper.router import create_shopper_router
 from app.shopper.view import Language, PaymentState, PaymentView
 from tests.conftest import Clock
@@ -59,7 +59,7 @@ async def test_a_waiting_page_refreshes_itself_and_counts(payments: Payments, vi
 
     assert 'content="2;url=?n=1"' in (await visitor.get(HERE)).text
     assert 'content="2;url=?n=8"' in (await visitor.get(HERE, params={"n": "7"})).text
-    last = await visitor.get(HERE, params={"n": str(LOOKS)})
+    last = await visitor.get(HERE, params={"n": str(POLLS)})
     assert "http-equiv" not in last.text
     assert heading(last) == "No answer yet"
 

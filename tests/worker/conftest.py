@@ -1,3 +1,3 @@
-from tests.payments.doors import paid, shop, till
+from tests.payments.doors import gateway, paid, shop
 
-__all__ = ["paid", "shop", "till"]
+__all__ = ["gateway", "paid", "shop"]

@@ -14,9 +14,9 @@ from tests.payments.shop import Shop
 @asynccontextmanager
 async def working(shop: Shop) -> AsyncIterator[Worker]:
     """Let a worker run; at the end it is cancelled."""
-    worker = Worker(shop.books)
-    shop.desk = replace(shop.desk, wake=worker.wake)
-    task = asyncio.create_task(worker.run(shop.desk))
+    worker = Worker(shop.saleor)
+    shop.services = replace(shop.services, wake=worker.wake)
+    task = asyncio.create_task(worker.run(shop.services))
     try:
         yield worker
     finally:
@@ -28,9 +28,9 @@ async def working(shop: Shop) -> AsyncIterator[Worker]:
 async def until(shop: Shop, told: str) -> None:
     """Wait until Saleor was told that."""
     async with asyncio.timeout(10):
-        while told not in shop.books.told:
-            shop.books.news.clear()
-            await shop.books.news.wait()
+        while told not in shop.saleor.told:
+            shop.saleor.news.clear()
+            await shop.saleor.news.wait()
 
 
 @dataclass
@@ -47,8 +47,8 @@ class SlowSaleor:
         self.arrived = asyncio.Event()
         self.let_go = asyncio.Event()
         self.waiting = 0
-        self._report = self.shop.books.report
-        self.shop.books.report = self._slowly  # type: ignore[method-assign] # it stands before the books
+        self._report = self.shop.saleor.report
+        self.shop.saleor.report = self._slowly  # type: ignore[method-assign] # it stands before the books
 
     async def _slowly(self, installed: Installed, event: EventReport) -> ReportOutcome:
         if self.url not in {None, installed.saleor_api_url}:

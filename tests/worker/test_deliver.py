@@ -7,33 +7,33 @@ from decimal import Decimal
 import pytest
 from sqlmodel import col, select
 
-from app.ledger.tables import EventState, SaleorEvent
+from app.db.tables import EventState, SaleorEvent
 from app.saleor.answers import EventType
-from app.saleor.errors import SaleorError, SaleorNotAuthorised, SaleorRefused, SaleorUnreachable
+from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from app.worker.deliver import deliver
-from tests.payments.books import amounts
+from tests.payments.fake_gateway import operation, payment
+from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop, at_once
-from tests.payments.till import operation, payment
 
 
 async def outbox(shop: Shop) -> list[SaleorEvent]:
     """Return all events, oldest first."""
-    async with shop.desk.database.transaction() as session:
+    async with shop.services.database.transaction() as session:
         return list((await session.exec(select(SaleorEvent).order_by(col(SaleorEvent.id)))).all())
 
 
 async def put(shop: Shop, *types: str, actions: list[str] | None = None, **more: object) -> list[int]:
     """Put events of the payment into the outbox."""
-    sheet = await shop.sheet()
-    assert sheet.payment.id is not None
+    aggregate = await shop.aggregate()
+    assert aggregate.payment.id is not None
     ids = []
-    async with shop.desk.database.transaction() as session:
+    async with shop.services.database.transaction() as session:
         for number, kind in enumerate(types):
             row = SaleorEvent(
-                payment_id=sheet.payment.id,
-                installation_id=sheet.payment.installation_id,
+                payment_id=aggregate.payment.id,
+                installation_id=aggregate.payment.installation_id,
                 type=kind,
-                psp_reference=str(more.get("psp_reference", f"reference-{len(sheet.events) + number}")),
+                psp_reference=str(more.get("psp_reference", f"reference-{len(aggregate.events) + number}")),
                 amount=Decimal(str(more.get("amount", "1.00"))),
                 available_actions=actions,
                 next_attempt_at=shop.clock.now,
@@ -49,30 +49,30 @@ async def put(shop: Shop, *types: str, actions: list[str] | None = None, **more:
 @pytest.mark.law(5)
 async def test_an_event_is_written_in_the_commit_that_causes_it(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """A state without its event, or the reverse, can never be seen."""
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     await shop.begin()
     await shop.work()
     seen: list[tuple[str, int]] = []
 
     async def look_between_the_commits(*_: object, **__: object) -> None:
-        async with shop.desk.database.transaction() as session:
+        async with shop.services.database.transaction() as session:
             events = (await session.exec(select(SaleorEvent).where(SaleorEvent.type == "CHARGE_SUCCESS"))).all()
-        seen.append(((await shop.sheet()).create.state.value, len(events)))
+        seen.append(((await shop.aggregate()).create.state.value, len(events)))
 
-    monkeypatch.setattr(type(shop.desk.inbox), "settle", look_between_the_commits)
+    monkeypatch.setattr(type(shop.services.inbox), "settle", look_between_the_commits)
     await shop.notify(payment(shop.order_id))
-    shop.books.troubles.append(SaleorUnreachable("down"))
+    shop.saleor.troubles.append(SaleorUnreachableError("down"))
     await shop.work()
     assert seen == [("success", 1)]
 
 
 @pytest.mark.law(5)
 async def test_saleor_is_down_and_comes_back(shop: Shop) -> None:
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     await shop.begin()
     await shop.work()
     await shop.notify(payment(shop.order_id))
-    shop.books.troubles.extend([SaleorUnreachable("down")] * 12)
+    shop.saleor.troubles.extend([SaleorUnreachableError("down")] * 12)
     await shop.later(minutes=5)
     [event] = [each for each in await outbox(shop) if each.type == "CHARGE_SUCCESS"]
     assert event.state is EventState.WAITING
@@ -90,8 +90,8 @@ async def test_saleor_is_down_and_comes_back(shop: Shop) -> None:
 @pytest.mark.parametrize(
     ("trouble", "first", "longest"),
     [
-        (SaleorUnreachable("down"), timedelta(seconds=1), timedelta(minutes=5)),
-        (SaleorNotAuthorised("gone"), timedelta(minutes=1), timedelta(hours=1)),
+        (SaleorUnreachableError("down"), timedelta(seconds=1), timedelta(minutes=5)),
+        (SaleorNotAuthorisedError("gone"), timedelta(minutes=1), timedelta(hours=1)),
     ],
 )
 async def test_each_attempt_waits_twice_as_long_as_the_one_before(
@@ -101,7 +101,7 @@ async def test_each_attempt_waits_twice_as_long_as_the_one_before(
     await put(paid, "INFO")
     pauses = []
     for _ in range(14):
-        paid.books.troubles = deque([trouble])
+        paid.saleor.troubles = deque([trouble])
         await paid.work()
         event = (await outbox(paid))[-1]
         assert event.next_attempt_at is not None
@@ -111,34 +111,34 @@ async def test_each_attempt_waits_twice_as_long_as_the_one_before(
     assert pauses[-1] == longest
     assert pauses == sorted(pauses)
     await paid.work()
-    assert paid.books.told == ["INFO"]
+    assert paid.saleor.told == ["INFO"]
 
 
 @pytest.mark.law(5)
 @pytest.mark.parametrize("code", ["INCORRECT_DETAILS", "INVALID", "NOT_FOUND"])
 async def test_what_saleor_refuses_for_good_is_a_visible_problem_and_never_asked_again(paid: Shop, code: str) -> None:
     await put(paid, "REFUND_SUCCESS")
-    paid.books.troubles.append(SaleorRefused(code, "pspReference", "no"))
+    paid.saleor.troubles.append(SaleorRefusedError(code, "pspReference", "no"))
     await paid.later(days=1)
     event = (await outbox(paid))[-1]
     assert (event.state, event.next_attempt_at, event.attempts) == (EventState.REFUSED, None, 1)
     assert code in (event.last_error or "")
-    problem = (await paid.sheet()).payment.problem or ""
+    problem = (await paid.aggregate()).payment.problem or ""
     assert "REFUND_SUCCESS of 1.00 UAH" in problem
     assert code in problem
-    assert paid.books.reports == []
+    assert paid.saleor.reports == []
 
 
 async def test_the_problem_is_gone_when_saleor_has_taken_the_event_after_all(paid: Shop) -> None:
     [event_id] = await put(paid, "REFUND_SUCCESS")
-    paid.books.troubles.append(SaleorRefused("NOT_FOUND", "id", "no"))
+    paid.saleor.troubles.append(SaleorRefusedError("NOT_FOUND", "id", "no"))
     await paid.work()
-    assert (await paid.sheet()).payment.problem
-    async with paid.desk.database.transaction() as session:
+    assert (await paid.aggregate()).payment.problem
+    async with paid.services.database.transaction() as session:
         row = await session.get_one(SaleorEvent, event_id)
         row.state, row.next_attempt_at = EventState.WAITING, paid.clock.now
     await paid.work()
-    assert (await paid.sheet()).payment.problem is None
+    assert (await paid.aggregate()).payment.problem is None
 
 
 @pytest.mark.law(5)
@@ -148,21 +148,21 @@ async def test_what_cannot_be_said_is_a_visible_problem_and_blocks_nothing(paid:
     await paid.work()
     states = [each.state for each in await outbox(paid)][-2:]
     assert states == [EventState.REFUSED, EventState.DELIVERED]
-    assert (await paid.sheet()).payment.problem
+    assert (await paid.aggregate()).payment.problem
 
 
 @pytest.mark.law(5)
 async def test_what_saleor_has_already_counts_as_delivered(paid: Shop) -> None:
     """The report arrived, its answer got lost: the same report again changes nothing."""
     reported = await put(paid, "CHARGE_SUCCESS", psp_reference="another", amount="1.00")
-    report = paid.books.report
+    report = paid.saleor.report
 
     async def arrives_but_is_not_answered(*args: object) -> object:
         await report(*args)  # type: ignore[arg-type] # whatever the worker gives
-        paid.books.report = report  # type: ignore[method-assign]
-        raise SaleorUnreachable("the connection was lost")
+        paid.saleor.report = report  # type: ignore[method-assign]
+        raise SaleorUnreachableError("the connection was lost")
 
-    paid.books.report = arrives_but_is_not_answered  # type: ignore[method-assign,assignment]
+    paid.saleor.report = arrives_but_is_not_answered  # type: ignore[method-assign,assignment]
     await paid.later(minutes=1)
     [event] = [each for each in await outbox(paid) if each.id in reported]
     assert (event.state, event.attempts) == (EventState.DELIVERED, 2)
@@ -174,58 +174,58 @@ async def test_events_of_one_payment_are_told_in_the_order_in_which_they_happene
     """Told out of order, "refunded" would be overwritten by "you may refund"."""
     await put(paid, *["INFO"] * 5)
     expected = [each.psp_reference for each in await outbox(paid)][-5:]
-    paid.books.troubles.extend([None, SaleorUnreachable("down"), None, SaleorUnreachable("down")])
+    paid.saleor.troubles.extend([None, SaleorUnreachableError("down"), None, SaleorUnreachableError("down")])
     await paid.later(minutes=1)
-    assert [report.psp_reference for report in paid.books.reports] == expected
+    assert [report.psp_reference for report in paid.saleor.reports] == expected
 
 
 async def test_a_payment_whose_event_waits_does_not_hold_up_another_one(paid: Shop) -> None:
     await put(paid, "INFO")
     first = paid.transaction
-    other = paid.books.new_transaction()
+    other = paid.saleor.new_transaction()
     paid.transaction = other
-    paid.till.will(paid.till.page())
+    paid.gateway.will(paid.gateway.page())
     await paid.begin()
     await paid.notify(payment(paid.order_id))
-    paid.books.troubles.append(SaleorUnreachable("down"))
+    paid.saleor.troubles.append(SaleorUnreachableError("down"))
     await paid.work()
     # That Saleor takes the other's shows that it is back: then the first is told at once.
-    assert [report.transaction_id for report in paid.books.reports] == [other.id, first.id]
+    assert [report.transaction_id for report in paid.saleor.reports] == [other.id, first.id]
 
 
 class TestNotes:
     """A note about what is possible is stale as soon as something newer says what is possible."""
 
     async def test_a_stale_note_is_not_told(self, shop: Shop) -> None:
-        shop.till.will(shop.till.page())
+        shop.gateway.will(shop.gateway.page())
         await shop.begin()
         await shop.notify(payment(shop.order_id))
-        shop.books.troubles.append(SaleorUnreachable("down"))
+        shop.saleor.troubles.append(SaleorUnreachableError("down"))
         await shop.later(minutes=1)
-        assert shop.books.told == ["CHARGE_SUCCESS"]
+        assert shop.saleor.told == ["CHARGE_SUCCESS"]
         states = [(each.type, each.state) for each in await outbox(shop)]
         assert states == [("INFO", EventState.SUPERSEDED), ("CHARGE_SUCCESS", EventState.DELIVERED)]
         assert shop.transaction.actions == ["REFUND"]
 
     async def test_a_problem_says_nothing_about_what_is_possible(self, shop: Shop) -> None:
-        shop.till.will(shop.till.page())
+        shop.gateway.will(shop.gateway.page())
         await shop.begin()
         await shop.notify(payment(shop.order_id, amount="1.00"))
-        shop.books.troubles.append(SaleorUnreachable("down"))
+        shop.saleor.troubles.append(SaleorUnreachableError("down"))
         await shop.later(minutes=1)
-        assert shop.books.told == ["INFO", "INFO"]
+        assert shop.saleor.told == ["INFO", "INFO"]
         assert shop.transaction.actions == ["CANCEL"]
 
     async def test_a_problem_is_never_stale(self, shop: Shop) -> None:
-        shop.till.will(shop.till.page())
+        shop.gateway.will(shop.gateway.page())
         await shop.begin()
         await shop.later(seconds=25)
         await shop.notify(payment(shop.order_id, amount="1.00"))
-        shop.books.troubles.append(SaleorUnreachable("down"))
+        shop.saleor.troubles.append(SaleorUnreachableError("down"))
         await shop.work()
         await shop.notify(payment(shop.order_id))
         await shop.later(minutes=1)
-        assert shop.books.told == ["INFO", "INFO", "CHARGE_SUCCESS"]
+        assert shop.saleor.told == ["INFO", "INFO", "CHARGE_SUCCESS"]
 
 
 @pytest.mark.law(5)
@@ -233,54 +233,54 @@ async def test_a_worker_that_dies_leaves_its_claim_to_another(paid: Shop) -> Non
     """Nobody takes it over before the lease is out, somebody does after."""
     await put(paid, "INFO")
 
-    class Death(BaseException):
+    class DeathError(BaseException):
         pass
 
     async def die(*_: object) -> object:
-        raise Death
+        raise DeathError
 
-    report, paid.books.report = paid.books.report, die  # type: ignore[method-assign,assignment]
-    with pytest.raises(Death):
+    report, paid.saleor.report = paid.saleor.report, die  # type: ignore[method-assign,assignment]
+    with pytest.raises(DeathError):
         await paid.work()
-    paid.books.report = report  # type: ignore[method-assign]
+    paid.saleor.report = report  # type: ignore[method-assign]
     assert await paid.work() == 0
-    assert paid.books.reports == []
+    assert paid.saleor.reports == []
     await paid.later(seconds=59)
-    assert paid.books.reports == []
+    assert paid.saleor.reports == []
     await paid.later(seconds=2)
-    assert paid.books.told == ["INFO"]
+    assert paid.saleor.told == ["INFO"]
 
 
 @pytest.mark.law(5)
 async def test_a_slow_worker_does_not_undo_what_the_next_one_did(paid: Shop) -> None:
     """Its lease ran out while it waited for Saleor; another worker has delivered the event meanwhile."""
     [event_id] = await put(paid, "INFO")
-    report = paid.books.report
+    report = paid.saleor.report
 
     async def slow(*args: object) -> object:
-        paid.books.report = report  # type: ignore[method-assign]
-        await deliver(paid.desk, paid.books, event_id)
-        raise SaleorUnreachable("too late")
+        paid.saleor.report = report  # type: ignore[method-assign]
+        await deliver(paid.services, paid.saleor, event_id)
+        raise SaleorUnreachableError("too late")
 
-    paid.books.report = slow  # type: ignore[method-assign,assignment]
-    await deliver(paid.desk, paid.books, event_id)
+    paid.saleor.report = slow  # type: ignore[method-assign,assignment]
+    await deliver(paid.services, paid.saleor, event_id)
     event = (await outbox(paid))[-1]
     assert (event.state, event.next_attempt_at, event.last_error) == (EventState.DELIVERED, None, None)
-    assert paid.books.told == ["INFO"]
+    assert paid.saleor.told == ["INFO"]
 
 
 async def test_what_was_delivered_is_not_delivered_again(paid: Shop) -> None:
     [event_id] = await put(paid, "INFO")
-    await deliver(paid.desk, paid.books, event_id)
-    await deliver(paid.desk, paid.books, event_id)
-    assert paid.books.told == ["INFO"]
+    await deliver(paid.services, paid.saleor, event_id)
+    await deliver(paid.services, paid.saleor, event_id)
+    assert paid.saleor.told == ["INFO"]
 
 
 async def test_workers_at_the_same_moment_tell_each_event_once(paid: Shop) -> None:
     await put(paid, *["INFO"] * 4)
     await at_once(*(paid.work() for _ in range(3)))
-    assert paid.books.told == ["INFO"] * 4
-    assert [report.psp_reference for report in paid.books.reports] == [
+    assert paid.saleor.told == ["INFO"] * 4
+    assert [report.psp_reference for report in paid.saleor.reports] == [
         each.psp_reference for each in (await outbox(paid))[-4:]
     ]
 
@@ -288,7 +288,7 @@ async def test_workers_at_the_same_moment_tell_each_event_once(paid: Shop) -> No
 async def test_a_report_says_all_that_saleor_must_know(paid: Shop) -> None:
     await paid.notify(operation("refund", paid.order_id, "69.50", named="portal-1"))
     await paid.work()
-    [report] = paid.books.reports
+    [report] = paid.saleor.reports
     assert report.transaction_id == paid.transaction.id
     assert report.type is EventType.REFUND_SUCCESS
     assert report.psp_reference == "portal-1"

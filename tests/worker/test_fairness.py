@@ -8,15 +8,15 @@ from decimal import Decimal
 import pytest
 from sqlmodel import col, select
 
+from app.db.inbox import Inbox
+from app.db.tables import EventState, Flow, Notification, Payment, SaleorEvent
+from app.db.vault import KEY_BYTES, Vault
 from app.gateway.notification import digest as digest_of
 from app.gateway.notification import encode
-from app.ledger.inbox import Inbox
-from app.ledger.tables import EventState, Flow, Notification, Payment, SaleorEvent
-from app.ledger.vault import KEY_BYTES, Vault
-from app.payments.learn.notify import CANNOT_BE_OPENED
-from tests.payments.books import amounts
+from app.payments.sync.notifications import CANNOT_BE_OPENED
+from tests.payments.fake_gateway import payment
+from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop
-from tests.payments.till import payment
 from tests.worker.shift import SlowSaleor, until, working
 
 OTHER = "https://other.example.com/graphql/"
@@ -24,7 +24,7 @@ OTHER = "https://other.example.com/graphql/"
 
 async def another_store(shop: Shop, payments: int) -> None:
     """Another Saleor has installed us, and must be told of that many payments."""
-    await shop.desk.installations.save(
+    await shop.services.installations.save(
         saleor_api_url=OTHER,
         saleor_domain="other.example.com",
         schema_version="3.23",
@@ -32,17 +32,17 @@ async def another_store(shop: Shop, payments: int) -> None:
         token="another-token",
         jwks=None,
     )
-    other = await shop.desk.installations.find(OTHER)
+    other = await shop.services.installations.find(OTHER)
     assert other is not None
     now = shop.clock.now
     for number in range(payments):
-        transaction = shop.books.new_transaction()
+        transaction = shop.saleor.new_transaction()
         row = Payment(
             installation_id=other.id, account_id=shop.account.id, transaction_id=transaction.id,
             order_id=f"other{number}", flow=Flow.CHARGE, amount=Decimal("1.00"), currency="UAH", channel="uah",
             source_id="checkout", created_at=now, updated_at=now,
         )  # fmt: skip
-        async with shop.desk.database.transaction() as session:
+        async with shop.services.database.transaction() as session:
             session.add(row)
             await session.flush()
             assert row.id is not None
@@ -59,44 +59,46 @@ async def test_a_saleor_that_does_not_answer_holds_up_no_other(shop: Shop) -> No
     """It has fifty events to be told, all due before the other store's; it is told a few at a time, and hangs."""
     await another_store(shop, payments=50)
     saleor = SlowSaleor(shop, OTHER)
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     async with working(shop):
         await saleor.arrived.wait()
         await shop.begin()
         await shop.notify(payment(shop.order_id))
         await until(shop, "CHARGE_SUCCESS")
-        assert [each.transaction_id for each in shop.books.reports] == [shop.transaction.id]
+        assert [each.transaction_id for each in shop.saleor.reports] == [shop.transaction.id]
         assert saleor.waiting == 10
 
 
 async def test_what_one_key_does_not_open_stops_nothing_else(shop: Shop, vault: Vault) -> None:
     """It is a problem that staff can see, and it is applied as soon as the key is there."""
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     await shop.begin()
     lost = Vault([b"\x2a" * KEY_BYTES])
     data = encode(payment(shop.order_id))
-    await Inbox(shop.desk.database, lost).keep(
+    await Inbox(shop.services.database, lost).keep(
         account_id=shop.account.id, digest=digest_of(data), data=data, order_id=shop.order_id, now=shop.clock.now
     )
     first = shop.transaction
-    shop.transaction = shop.books.new_transaction()
-    shop.till.will(shop.till.page())
+    shop.transaction = shop.saleor.new_transaction()
+    shop.gateway.will(shop.gateway.page())
     await shop.begin()
     await shop.notify(payment(shop.order_id))
     await shop.work()
     assert shop.amounts == amounts(charged=TOTAL)
 
     shop.transaction = first
-    assert (await shop.sheet()).payment.problem == CANNOT_BE_OPENED
+    assert (await shop.aggregate()).payment.problem == CANNOT_BE_OPENED
     assert shop.amounts == amounts()
-    async with shop.desk.database.transaction() as session:
+    async with shop.services.database.transaction() as session:
         query = select(Notification).where(col(Notification.processed_at).is_(None))
         [kept] = (await session.exec(query)).all()
-    assert kept.outcome == "SealedNotification"
+    assert kept.outcome == "SealedNotificationError"
 
-    shop.desk = replace(shop.desk, inbox=Inbox(shop.desk.database, Vault([b"\x07" * KEY_BYTES, b"\x2a" * KEY_BYTES])))
+    shop.services = replace(
+        shop.services, inbox=Inbox(shop.services.database, Vault([b"\x07" * KEY_BYTES, b"\x2a" * KEY_BYTES]))
+    )
     await shop.later(minutes=1)
-    assert (await shop.sheet()).payment.problem is None
+    assert (await shop.aggregate()).payment.problem is None
     assert shop.amounts == amounts(charged=TOTAL)
 
 
@@ -108,10 +110,10 @@ async def test_a_flood_of_notifications_does_not_starve_deliveries(paid: Shop, m
         stuck.set()
         await asyncio.Event().wait()
 
-    monkeypatch.setattr("app.payments.learn.notify._post", never_ends)
+    monkeypatch.setattr("app.payments.sync.notifications._post", never_ends)
     for number in range(20):
         await paid.notify(payment(paid.order_id, extra=number))
-    async with paid.desk.database.transaction() as session:
+    async with paid.services.database.transaction() as session:
         paid_for = (await session.exec(select(Payment))).one()
         assert paid_for.id is not None
         session.add(

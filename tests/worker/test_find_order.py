@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from app.saleor.testing.state import Order
+from tests.payments.fake_gateway import payment
 from tests.payments.shop import Shop, source
-from tests.payments.till import payment
 
 
 def place(shop: Shop) -> Order:
@@ -19,50 +19,50 @@ def place(shop: Shop) -> Order:
 
 
 async def number(shop: Shop) -> str | None:
-    return (await shop.sheet()).payment.order_number
+    return (await shop.aggregate()).payment.order_number
 
 
 async def test_the_order_is_found_once_it_is_placed(paid: Shop) -> None:
     assert await number(paid) is None
     order = place(paid)
     await paid.later(minutes=2)
-    sheet = await paid.sheet()
-    assert (sheet.payment.order_number, sheet.payment.source_id) == ("1042", order.id)
-    assert sheet.payment.next_order_look_at is None
+    aggregate = await paid.aggregate()
+    assert (aggregate.payment.order_number, aggregate.payment.source_id) == ("1042", order.id)
+    assert aggregate.payment.next_order_poll_at is None
 
 
 async def test_the_answer_to_a_report_names_it_and_nobody_is_asked(shop: Shop) -> None:
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     await shop.begin()
-    shop.books.silent = True  # when it is asked
+    shop.saleor.silent = True  # when it is asked
     order = place(shop)
     await shop.notify(payment(shop.order_id))
     await shop.work()
-    sheet = await shop.sheet()
-    assert (sheet.payment.order_number, sheet.payment.source_id) == ("1042", order.id)
-    assert (sheet.payment.next_order_look_at, sheet.payment.order_looks) == (None, 0)
+    aggregate = await shop.aggregate()
+    assert (aggregate.payment.order_number, aggregate.payment.source_id) == ("1042", order.id)
+    assert (aggregate.payment.next_order_poll_at, aggregate.payment.order_polls) == (None, 0)
 
 
 async def test_nobody_looks_before_saleor_has_the_money(shop: Shop) -> None:
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     await shop.begin()
     await shop.later(minutes=30)
-    kept = (await shop.sheet()).payment
-    assert (kept.next_order_look_at, kept.order_looks) == (None, 0)
+    kept = (await shop.aggregate()).payment
+    assert (kept.next_order_poll_at, kept.order_polls) == (None, 0)
 
 
 async def test_an_order_that_is_never_placed_is_given_up_until_there_is_money_again(paid: Shop) -> None:
     await paid.later(days=3)
-    kept = (await paid.sheet()).payment
-    assert (kept.next_order_look_at, kept.order_looks, kept.order_number) == (None, 6, None)
+    kept = (await paid.aggregate()).payment
+    assert (kept.next_order_poll_at, kept.order_polls, kept.order_number) == (None, 6, None)
 
 
 async def test_saleor_is_silent_and_comes_back(paid: Shop) -> None:
-    paid.books.silent = True
+    paid.saleor.silent = True
     place(paid)
     await paid.later(minutes=5)
     assert await number(paid) is None
-    paid.books.silent = False
+    paid.saleor.silent = False
     await paid.later(minutes=30)
     assert await number(paid) == "1042"
 
@@ -72,7 +72,7 @@ async def test_it_is_asked_as_often_as_it_is_worth(shop: Shop, flow: str) -> Non
     await shop.paid(flow)
     asked = shop.clock.now
     pauses = []
-    while (due := (await shop.sheet()).payment.next_order_look_at) is not None:
+    while (due := (await shop.aggregate()).payment.next_order_poll_at) is not None:
         pauses.append(due - asked)
         asked = due
         await shop.later(seconds=(due - shop.clock.now).total_seconds())
@@ -80,10 +80,14 @@ async def test_it_is_asked_as_often_as_it_is_worth(shop: Shop, flow: str) -> Non
 
 
 async def test_the_payment_of_an_order_has_its_number_and_nobody_is_asked(shop: Shop) -> None:
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     order = source(__typename="Order", id="T3JkZXI6MQ==", number="77", userEmail="taras@example.com")
     await shop.begin(sourceObject=order)
     await shop.notify(payment(shop.order_id))
     await shop.work()
-    sheet = await shop.sheet()
-    assert (sheet.payment.order_number, sheet.payment.next_order_look_at, sheet.payment.order_looks) == ("77", None, 0)
+    aggregate = await shop.aggregate()
+    assert (aggregate.payment.order_number, aggregate.payment.next_order_poll_at, aggregate.payment.order_polls) == (
+        "77",
+        None,
+        0,
+    )

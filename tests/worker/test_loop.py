@@ -10,17 +10,17 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.ledger.claims import Claim
-from app.ledger.tables import Kind, State
+from app.db.job_queue import Claim
+from app.db.tables import Kind, State
 from app.main import MANIFEST
-from app.payments.desk import Desk
+from app.payments.services import Services
 from app.saleor.documents import Documents
 from app.saleor.graphql import SaleorClient
-from app.worker.lane import Lane
+from app.worker.consumer import Consumer
 from app.worker.loop import Worker
-from tests.payments.books import amounts
+from tests.payments.fake_gateway import Mute, operation, payment, said
+from tests.payments.fake_saleor import amounts
 from tests.payments.shop import SALEOR, TOTAL, Shop
-from tests.payments.till import Mute, operation, payment, said
 from tests.worker.shift import until, working
 
 
@@ -33,7 +33,7 @@ def no_tick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("no_tick")
 async def test_whoever_leaves_work_wakes_the_worker(shop: Shop) -> None:
     """From the gateway's notification to Saleor's books nobody waits for a tick."""
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     async with working(shop):
         await shop.begin()
         await shop.notify(payment(shop.order_id))
@@ -43,16 +43,16 @@ async def test_whoever_leaves_work_wakes_the_worker(shop: Shop) -> None:
 
 @pytest.mark.usefixtures("no_tick")
 async def test_a_round_that_fails_is_followed_by_the_next(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    claim, failed = Lane.claim, asyncio.Event()
+    claim, failed = Consumer.claim, asyncio.Event()
 
-    async def broken_once(lane: Lane, desk: Desk) -> list[Claim]:
+    async def broken_once(consumer: Consumer, services: Services) -> list[Claim]:
         if not failed.is_set():
             failed.set()
             raise OSError("the disk is full")
-        return await claim(lane, desk)
+        return await claim(consumer, services)
 
-    monkeypatch.setattr(Lane, "claim", broken_once)
-    shop.till.will(shop.till.page())
+    monkeypatch.setattr(Consumer, "claim", broken_once)
+    shop.gateway.will(shop.gateway.page())
     await shop.begin()
     shop.clock.forward(seconds=25)
     async with working(shop) as worker:
@@ -63,12 +63,12 @@ async def test_a_round_that_fails_is_followed_by_the_next(shop: Shop, monkeypatc
 
 async def test_a_job_that_fails_does_not_take_the_others_along(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """And it keeps its claim, so that it is tried again when that runs out."""
-    shop.till.will(shop.till.page(), Mute.HANGS_UP)
+    shop.gateway.will(shop.gateway.page(), Mute.HANGS_UP)
     await shop.begin()
     first = shop.transaction
-    shop.transaction = shop.books.new_transaction()
+    shop.transaction = shop.saleor.new_transaction()
     await shop.begin()
-    shop.till.book[shop.order_id] = [payment(shop.order_id)]
+    shop.gateway.book[shop.order_id] = [payment(shop.order_id)]
     shop.clock.forward(seconds=25)
 
     async def broken(*_: object, **__: object) -> None:
@@ -77,27 +77,27 @@ async def test_a_job_that_fails_does_not_take_the_others_along(shop: Shop, monke
     with monkeypatch.context() as patched:
         patched.setattr("app.worker.loop.look", broken)
         await shop.work()
-    assert shop.books.told == ["INFO", "CHARGE_FAILURE"]
+    assert shop.saleor.told == ["INFO", "CHARGE_FAILURE"]
     assert first.actions == ["CANCEL"]
     await shop.later(seconds=61)
-    assert shop.books.told == ["INFO", "CHARGE_FAILURE", "CHARGE_SUCCESS"]
+    assert shop.saleor.told == ["INFO", "CHARGE_FAILURE", "CHARGE_SUCCESS"]
 
 
 @pytest.mark.usefixtures("no_tick")
 async def test_a_worker_that_is_stopped_leaves_nothing_half_done(shop: Shop) -> None:
     """It is stopped while the gateway keeps it waiting: the operation is unknown, and found later."""
     await shop.paid()
-    shop.till.will(Mute.HANGS_UP)
+    shop.gateway.will(Mute.HANGS_UP)
     await shop.staff("REFUND", "1.00", "first")
     await shop.staff("REFUND", "2.00", "second")
     arrived = asyncio.Event()
 
     async def notice(heard: object) -> None:
-        if shop.till.calls == ["refund", "refund"]:
+        if shop.gateway.calls == ["refund", "refund"]:
             arrived.set()
 
-    shop.till.on_arrival = notice
-    shop.till.will(Mute.IS_SILENT)
+    shop.gateway.on_arrival = notice
+    shop.gateway.will(Mute.IS_SILENT)
     shop.refunded("1.00", "refund-1")
     shop.clock.forward(seconds=4)
     async with working(shop):
@@ -105,23 +105,23 @@ async def test_a_worker_that_is_stopped_leaves_nothing_half_done(shop: Shop) -> 
     assert (await shop.operation(Kind.REFUND, 1)).state is State.INTENT
     shop.refunded("2.00", "refund-2")
     await shop.later(minutes=2)
-    assert shop.till.calls == ["refund", "refund"]
+    assert shop.gateway.calls == ["refund", "refund"]
     assert shop.amounts == amounts(charged="566.50", refunded="3.00")
 
 
 async def test_nothing_due_is_nothing_done(shop: Shop) -> None:
-    assert await Worker(shop.books).work_once(shop.desk) == 0
+    assert await Worker(shop.saleor).work_once(shop.services) == 0
 
 
 async def test_a_round_does_everything_that_is_due(shop: Shop) -> None:
     await shop.paid()
-    shop.till.will(said(operation("refund", shop.order_id, "1.00", "pending", named="refund-1")))
+    shop.gateway.will(said(operation("refund", shop.order_id, "1.00", "pending", named="refund-1")))
     await shop.staff("REFUND", "1.00")
     await shop.notify(operation("refund", shop.order_id, "2.00", named="portal-1"))
     shop.clock.forward(minutes=2)
-    worker = Worker(shop.books)
-    assert await worker.work_once(shop.desk) == 3  # a notification, a look at the gateway, and one for the order
-    assert await worker.work_once(shop.desk) == 1  # and the event that came of them
+    worker = Worker(shop.saleor)
+    assert await worker.work_once(shop.services) == 3  # a notification, a look at the gateway, and one for the order
+    assert await worker.work_once(shop.services) == 1  # and the event that came of them
 
 
 class TestTheRealClient:
@@ -145,7 +145,7 @@ class TestTheRealClient:
             worker = Worker(SaleorClient(http, Documents(MANIFEST / "operations")))
             await shop.notify(operation("refund", shop.order_id, "1.10", named="portal-1"))
             for _ in range(6):
-                await worker.work_once(shop.desk)
+                await worker.work_once(shop.services)
                 shop.clock.forward(seconds=1)
         assert script == []
         return heard
@@ -170,13 +170,13 @@ class TestTheRealClient:
         heard = await self.deliver(shop, Response(status_code=502), repeated)
         assert len(heard) == 2
         assert heard[0] == heard[1]
-        assert (await shop.sheet()).events[-1].state == "delivered"
+        assert (await shop.aggregate()).events[-1].state == "delivered"
 
     async def test_saleor_refuses_for_good(self, shop: Shop) -> None:
         await shop.paid()
         error = {"field": "pspReference", "code": "INCORRECT_DETAILS", "message": "another amount"}
         refusal = {"alreadyProcessed": False, "transactionEvent": None, "errors": [error]}
         assert len(await self.deliver(shop, refusal)) == 1
-        sheet = await shop.sheet()
-        assert sheet.events[-1].state == "refused"
-        assert "INCORRECT_DETAILS" in (sheet.payment.problem or "")
+        aggregate = await shop.aggregate()
+        assert aggregate.events[-1].state == "refused"
+        assert "INCORRECT_DETAILS" in (aggregate.payment.problem or "")

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from sqlmodel import select
 
-from app.ledger.tables import Installation, ToldProblem
-from app.saleor.errors import SaleorNotAuthorised, SaleorRefused, SaleorUnreachable
+from app.db.tables import Installation, ReportedProblem
+from app.saleor.errors import SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from app.worker.loop import Worker
 from app.worker.problems import BETWEEN_COMPARISONS, compare_problems
 from tests.commands.conftest import one_database
@@ -22,14 +22,14 @@ async def in_a_minute(shop: Shop) -> None:
 
 async def next_comparison(shop: Shop) -> timedelta | None:
     """Return how long it is until problems are compared again."""
-    async with shop.desk.database.transaction() as session:
+    async with shop.services.database.transaction() as session:
         due = (await session.get_one(Installation, shop.installation.id)).problems_due_at
     return None if due is None else due - shop.clock.now
 
 
 async def reinstalled(shop: Shop, *, version: str = "3.23", app_id: str = "QXBwOjk=") -> None:
     """The store installs the app anew."""
-    await shop.desk.installations.save(
+    await shop.services.installations.save(
         saleor_api_url=SALEOR,
         saleor_domain="shop.example.com",
         schema_version=version,
@@ -45,22 +45,22 @@ async def test_a_problem_is_shown_while_it_is_there(shop: Shop) -> None:
     await shop.compares_problems()
     await shop.work()
     of_account = shop.account.id
-    assert shop.books.shown == [f"mismatch:{of_account}", f"unmatched:{of_account}"]
-    assert shop.books.problems[0].message.startswith(
+    assert shop.saleor.shown == [f"mismatch:{of_account}", f"unmatched:{of_account}"]
+    assert shop.saleor.problems[0].message.startswith(
         "The gateway's word does not agree with what was asked (Main). Nothing of it is booked in Saleor."
     )
-    shop.books.asked.clear()
+    shop.saleor.asked.clear()
     for _ in range(3):
         await in_a_minute(shop)
-    assert shop.books.asked == []  # nothing has changed: nothing is asked
+    assert shop.saleor.asked == []  # nothing has changed: nothing is asked
     await somebody_settles_it(shop, "569.49")
     await in_a_minute(shop)
-    assert shop.books.shown == [f"unmatched:{of_account}"]
-    assert shop.books.asked == ["app_problem_dismiss"]
+    assert shop.saleor.shown == [f"unmatched:{of_account}"]
+    assert shop.saleor.asked == ["app_problem_dismiss"]
 
-    await shop.notify(shop.till.book[shop.order_id][0] | {"amount": 1})  # something new does not agree
+    await shop.notify(shop.gateway.book[shop.order_id][0] | {"amount": 1})  # something new does not agree
     await in_a_minute(shop)
-    assert sorted(shop.books.shown) == [f"mismatch:{of_account}", f"unmatched:{of_account}"]
+    assert sorted(shop.saleor.shown) == [f"mismatch:{of_account}", f"unmatched:{of_account}"]
 
 
 async def test_it_is_compared_once_a_minute_and_not_more_often(shop: Shop) -> None:
@@ -71,22 +71,22 @@ async def test_it_is_compared_once_a_minute_and_not_more_often(shop: Shop) -> No
     assert await shop.work() == 0
     shop.clock.now += timedelta(seconds=1)
     assert await shop.work() == 1
-    assert shop.books.asked == []
+    assert shop.saleor.asked == []
 
 
 async def test_refused_keys_are_pressing_and_one_problem_of_the_account(shop: Shop) -> None:
     await keys_are_refused(shop)
     await shop.compares_problems()
     await shop.work()
-    [problem] = shop.books.problems
+    [problem] = shop.saleor.problems
     assert (problem.key, problem.critical, problem.count) == (f"keys:{shop.account.id}", True, 1)
 
 
 async def test_several_workers_tell_it_once(shop: Shop) -> None:
     await another_amount_is_paid(shop)
     await shop.compares_problems()
-    await at_once(*(Worker(shop.books).work_once(shop.desk) for _ in range(4)))
-    assert shop.books.asked == ["app_problem_create"]
+    await at_once(*(Worker(shop.saleor).work_once(shop.services) for _ in range(4)))
+    assert shop.saleor.asked == ["app_problem_create"]
 
 
 async def test_a_crash_between_telling_and_remembering_shows_nothing_twice(
@@ -96,59 +96,59 @@ async def test_a_crash_between_telling_and_remembering_shows_nothing_twice(
     with monkeypatch.context() as crash:
         crash.setattr("app.worker.problems.keep_told", None)
         with pytest.raises(TypeError):
-            await compare_problems(shop.desk, shop.books, shop.installation.id)
+            await compare_problems(shop.services, shop.saleor, shop.installation.id)
     shop.clock.forward(minutes=5)
-    await compare_problems(shop.desk, shop.books, shop.installation.id)
-    assert [each.count for each in shop.books.problems] == [2]
-    await compare_problems(shop.desk, shop.books, shop.installation.id)
-    assert [each.count for each in shop.books.problems] == [2]
+    await compare_problems(shop.services, shop.saleor, shop.installation.id)
+    assert [each.count for each in shop.saleor.problems] == [2]
+    await compare_problems(shop.services, shop.saleor, shop.installation.id)
+    assert [each.count for each in shop.saleor.problems] == [2]
 
 
 @one_database
 @pytest.mark.parametrize(
     ("trouble", "pause"),
     [
-        (SaleorUnreachable("nobody answers"), timedelta(minutes=5)),
-        (SaleorNotAuthorised("the app is switched off"), timedelta(hours=1)),
-        (SaleorRefused("GRAPHQL_ERROR", None, "Cannot query field appProblemCreate"), timedelta(hours=1)),
+        (SaleorUnreachableError("nobody answers"), timedelta(minutes=5)),
+        (SaleorNotAuthorisedError("the app is switched off"), timedelta(hours=1)),
+        (SaleorRefusedError("GRAPHQL_ERROR", None, "Cannot query field appProblemCreate"), timedelta(hours=1)),
     ],
 )
 async def test_a_saleor_that_does_not_take_it_is_asked_later(
-    shop: Shop, trouble: SaleorUnreachable, pause: timedelta
+    shop: Shop, trouble: SaleorUnreachableError, pause: timedelta
 ) -> None:
     await another_amount_is_paid(shop)
     await shop.compares_problems()
-    shop.books.troubles.append(trouble)
+    shop.saleor.troubles.append(trouble)
     await shop.work()
-    assert shop.books.shown == []
+    assert shop.saleor.shown == []
     assert await next_comparison(shop) == pause
     shop.clock.now += pause
     await shop.work()
-    assert shop.books.shown == [f"mismatch:{shop.account.id}"]
+    assert shop.saleor.shown == [f"mismatch:{shop.account.id}"]
 
 
 async def test_an_older_saleor_is_told_nothing_until_it_is_new_enough(shop: Shop) -> None:
     await another_amount_is_paid(shop)
     await reinstalled(shop, version="3.21")
     await shop.work()
-    assert (shop.books.asked, await next_comparison(shop)) == ([], None)
+    assert (shop.saleor.asked, await next_comparison(shop)) == ([], None)
     await shop.later(hours=3)
-    assert shop.books.asked == []
+    assert shop.saleor.asked == []
     await reinstalled(shop, version="3.22")
     await shop.work()
-    assert shop.books.shown == [f"mismatch:{shop.account.id}"]
+    assert shop.saleor.shown == [f"mismatch:{shop.account.id}"]
 
 
 async def test_a_saleor_that_installs_the_app_anew_has_forgotten_and_is_told_again(shop: Shop) -> None:
     await another_amount_is_paid(shop)
     await shop.compares_problems()
     await shop.work()
-    shop.books.problems.clear()  # with the app Saleor deletes its problems
+    shop.saleor.problems.clear()  # with the app Saleor deletes its problems
     await reinstalled(shop)
     await shop.work()
-    assert shop.books.shown == [f"mismatch:{shop.account.id}"]
-    async with shop.desk.database.transaction() as session:
-        [told] = (await session.exec(select(ToldProblem))).all()
+    assert shop.saleor.shown == [f"mismatch:{shop.account.id}"]
+    async with shop.services.database.transaction() as session:
+        [told] = (await session.exec(select(ReportedProblem))).all()
     assert told.app_id == "QXBwOjk="
 
 
@@ -159,20 +159,20 @@ async def test_very_many_at_once_are_told_one_job_after_the_other(shop: Shop, mo
     await notified_of(shop)
     await shop.compares_problems()
     await shop.work()
-    assert len(shop.books.shown) == 1
+    assert len(shop.saleor.shown) == 1
     await in_a_minute(shop)
-    assert len(shop.books.shown) == 2
+    assert len(shop.saleor.shown) == 2
 
 
 @one_database
 async def test_without_a_token_nobody_is_asked(shop: Shop) -> None:
-    await shop.desk.installations.save_pending(
+    await shop.services.installations.save_pending(
         saleor_api_url="https://new.example.com/graphql/",
         saleor_domain="n",
         schema_version="3.23",
         token="not-proven",
     )
-    found = await shop.desk.installations.find("https://new.example.com/graphql/")
+    found = await shop.services.installations.find("https://new.example.com/graphql/")
     assert found is not None
-    await compare_problems(shop.desk, shop.books, found.id)
-    assert shop.books.asked == []
+    await compare_problems(shop.services, shop.saleor, found.id)
+    assert shop.saleor.asked == []

@@ -20,14 +20,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.ledger.accounts import AccountKeys, NewAccount
-from app.ledger.tables import EventState, Flow, Payment, SaleorEvent
-from app.main import open_desk, utc_now
-from app.payments.desk import Desk
+from app.db.accounts import AccountKeys, NewAccount
+from app.db.tables import EventState, Flow, Payment, SaleorEvent
+from app.main import open_services, utc_now
+from app.payments.services import Services
 from app.settings import Settings
 from tests.browsing import serving
 from tests.conftest import REPOSITORY
-from tests.journeys.town import eventually
+from tests.journeys.stack import eventually
 
 SHORT = {"APP_WORKER_LEASE": "2"}  # how long a dead worker's claim stands
 
@@ -68,21 +68,21 @@ async def settings(database_url: str, tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-async def desk(settings: Settings) -> AsyncIterator[Desk]:
-    async with open_desk(settings) as desk:
-        yield desk
+async def services(settings: Settings) -> AsyncIterator[Services]:
+    async with open_services(settings) as services:
+        yield services
 
 
-async def leave_work(desk: Desk, saleor: SlowSaleor, payments: int) -> None:
+async def leave_work(services: Services, saleor: SlowSaleor, payments: int) -> None:
     """Put one event of each of so many payments into the outbox."""
-    await desk.installations.save(
+    await services.installations.save(
         saleor_api_url=saleor.url, saleor_domain="shop", schema_version="3.23", app_id="QXBwOjE=", token="a-token",
         jwks=None,
     )  # fmt: skip
-    installation = await desk.installations.find(saleor.url)
+    installation = await services.installations.find(saleor.url)
     assert installation is not None
     keys = AccountKeys(api_key="key", api_secret="secret", endpoints_key="endpoints")
-    account = await desk.accounts.add(
+    account = await services.accounts.add(
         NewAccount(
             installation_id=installation.id, name="Shop", pos_id="5a9db0c5-7d1f-4c2b-9b60-3b1f2a4c5d6e",
             base_url="http://127.0.0.1:9", scheme_word="CPAY", keys=keys, currencies=["UAH"], storefront_origins=[],
@@ -95,7 +95,7 @@ async def leave_work(desk: Desk, saleor: SlowSaleor, payments: int) -> None:
             order_id=f"order{number}", flow=Flow.CHARGE, amount=Decimal("1.00"), currency="UAH", channel="uah",
             source_id="checkout", created_at=now, updated_at=now,
         )  # fmt: skip
-        async with desk.database.transaction() as session:
+        async with services.database.transaction() as session:
             session.add(row)
             await session.flush()
             assert row.id is not None
@@ -154,29 +154,29 @@ async def started(settings: Settings, command: str, log: Path, **more: str) -> A
         await process.wait()
 
 
-async def events(desk: Desk) -> list[SaleorEvent]:
-    async with desk.database.transaction() as session:
+async def events(services: Services) -> list[SaleorEvent]:
+    async with services.database.transaction() as session:
         return list((await session.exec(select(SaleorEvent).order_by(col(SaleorEvent.id)))).all())
 
 
 async def test_stopped_in_the_middle_of_a_delivery_it_finishes_it(
-    settings: Settings, desk: Desk, saleor: SlowSaleor, tmp_path: Path
+    settings: Settings, services: Services, saleor: SlowSaleor, tmp_path: Path
 ) -> None:
-    await leave_work(desk, saleor, payments=1)
+    await leave_work(services, saleor, payments=1)
     async with started(settings, "worker", tmp_path / "log") as worker:
         await asyncio.wait_for(saleor.arrived.wait(), 60)
         await worker.stopping()
-        await leave_one_more(desk)
+        await leave_one_more(services)
         saleor.let_go.set()
         assert await worker.ended() == 0
-    assert [each.state for each in await events(desk)] == [EventState.DELIVERED, EventState.WAITING]
+    assert [each.state for each in await events(services)] == [EventState.DELIVERED, EventState.WAITING]
     assert saleor.reports == {"event-0": 1}
     assert "rror" not in worker.log.read_text()
 
 
-async def leave_one_more(desk: Desk) -> None:
+async def leave_one_more(services: Services) -> None:
     now = utc_now()
-    async with desk.database.transaction() as session:
+    async with services.database.transaction() as session:
         payment = (await session.exec(select(Payment))).first()
         assert payment is not None
         assert payment.id is not None
@@ -191,51 +191,51 @@ async def leave_one_more(desk: Desk) -> None:
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 async def test_a_second_signal_ends_it_at_once_and_another_worker_takes_over(
-    settings: Settings, desk: Desk, saleor: SlowSaleor, tmp_path: Path
+    settings: Settings, services: Services, saleor: SlowSaleor, tmp_path: Path
 ) -> None:
-    await leave_work(desk, saleor, payments=1)
+    await leave_work(services, saleor, payments=1)
     async with started(settings, "worker", tmp_path / "log", **SHORT) as worker:
         await asyncio.wait_for(saleor.arrived.wait(), 60)
         await worker.stopping(signal.SIGINT)
         worker.process.send_signal(signal.SIGINT)
         assert await worker.ended(within=5) == -signal.SIGINT
-    await taken_over(settings, desk, saleor, tmp_path)
+    await taken_over(settings, services, saleor, tmp_path)
 
 
 async def test_killed_in_the_middle_of_a_delivery_another_worker_takes_over(
-    settings: Settings, desk: Desk, saleor: SlowSaleor, tmp_path: Path
+    settings: Settings, services: Services, saleor: SlowSaleor, tmp_path: Path
 ) -> None:
-    await leave_work(desk, saleor, payments=1)
+    await leave_work(services, saleor, payments=1)
     async with started(settings, "worker", tmp_path / "log", **SHORT) as worker:
         await asyncio.wait_for(saleor.arrived.wait(), 60)
         worker.process.kill()
         await worker.ended()
-    await taken_over(settings, desk, saleor, tmp_path)
+    await taken_over(settings, services, saleor, tmp_path)
 
 
-async def taken_over(settings: Settings, desk: Desk, saleor: SlowSaleor, folder: Path) -> None:
+async def taken_over(settings: Settings, services: Services, saleor: SlowSaleor, folder: Path) -> None:
     """Another worker tells Saleor again, as soon as the dead one's claim has run out."""
-    assert [each.state for each in await events(desk)] == [EventState.WAITING]
+    assert [each.state for each in await events(services)] == [EventState.WAITING]
     saleor.let_go.set()
 
     async def told() -> bool:
-        return [each.state for each in await events(desk)] == [EventState.DELIVERED]
+        return [each.state for each in await events(services)] == [EventState.DELIVERED]
 
     async with started(settings, "worker", folder / "another log"):
         await eventually(told, within=60)
     assert saleor.reports == {"event-0": 2}
-    assert [each.attempts for each in await events(desk)] == [2]
+    assert [each.attempts for each in await events(services)] == [2]
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 async def test_two_workers_at_once_do_each_job_once(
-    settings: Settings, desk: Desk, saleor: SlowSaleor, tmp_path: Path
+    settings: Settings, services: Services, saleor: SlowSaleor, tmp_path: Path
 ) -> None:
-    await leave_work(desk, saleor, payments=60)
+    await leave_work(services, saleor, payments=60)
     saleor.let_go.set()
 
     async def all_told() -> bool:
-        return {each.state for each in await events(desk)} == {EventState.DELIVERED}
+        return {each.state for each in await events(services)} == {EventState.DELIVERED}
 
     one, two = (started(settings, "worker", tmp_path / name) for name in ("one", "two"))
     async with one as first, two as second:
@@ -245,13 +245,13 @@ async def test_two_workers_at_once_do_each_job_once(
             worker.process.terminate()
         assert (await first.ended(), await second.ended()) == (0, 0)
     assert saleor.reports == {f"event-{number}": 1 for number in range(60)}
-    assert {each.attempts for each in await events(desk)} == {1}
+    assert {each.attempts for each in await events(services)} == {1}
 
 
 async def test_a_web_process_finishes_its_workers_jobs_too(
-    settings: Settings, desk: Desk, saleor: SlowSaleor, tmp_path: Path
+    settings: Settings, services: Services, saleor: SlowSaleor, tmp_path: Path
 ) -> None:
-    await leave_work(desk, saleor, payments=1)
+    await leave_work(services, saleor, payments=1)
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
         port = str(listener.getsockname()[1])
     async with started(settings, "run", tmp_path / "log", APP_PORT=port) as app:
@@ -260,5 +260,5 @@ async def test_a_web_process_finishes_its_workers_jobs_too(
         await app.stopping(words="Waiting for application shutdown")
         saleor.let_go.set()
         await app.ended()
-    assert [each.state for each in await events(desk)] == [EventState.DELIVERED]
+    assert [each.state for each in await events(services)] == [EventState.DELIVERED]
     assert saleor.reports == {"event-0": 1}

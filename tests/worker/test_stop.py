@@ -8,13 +8,13 @@ from datetime import timedelta
 import pytest
 from sqlmodel import select
 
-from app.ledger.claims import Claim
-from app.ledger.tables import EventState, SaleorEvent
-from app.payments.desk import Desk
-from app.worker.lane import Lane
+from app.db.job_queue import Claim
+from app.db.tables import EventState, SaleorEvent
+from app.payments.services import Services
+from app.worker.consumer import Consumer
 from app.worker.loop import Worker
+from tests.payments.fake_gateway import operation
 from tests.payments.shop import Shop
-from tests.payments.till import operation
 from tests.worker.shift import SlowSaleor
 
 
@@ -25,14 +25,14 @@ async def refunded_in_the_portal(shop: Shop, *names: str) -> None:
 
 
 async def events(shop: Shop) -> Sequence[SaleorEvent]:
-    async with shop.desk.database.transaction() as session:
+    async with shop.services.database.transaction() as session:
         return (await session.exec(select(SaleorEvent).where(SaleorEvent.type == "REFUND_SUCCESS"))).all()
 
 
 async def test_what_was_begun_is_finished_and_nothing_else_is_begun(paid: Shop) -> None:
     await refunded_in_the_portal(paid, "portal-1", "portal-2")
-    saleor, worker = SlowSaleor(paid), Worker(paid.books)
-    running = asyncio.create_task(worker.run(paid.desk))
+    saleor, worker = SlowSaleor(paid), Worker(paid.saleor)
+    running = asyncio.create_task(worker.run(paid.services))
     await saleor.arrived.wait()
     worker.stop()
     done, _ = await asyncio.wait({running}, timeout=0.1)
@@ -40,29 +40,29 @@ async def test_what_was_begun_is_finished_and_nothing_else_is_begun(paid: Shop) 
     saleor.let_go.set()
     await running
 
-    assert paid.books.told == ["REFUND_SUCCESS"]
+    assert paid.saleor.told == ["REFUND_SUCCESS"]
     assert sorted(each.state for each in await events(paid)) == [EventState.DELIVERED, EventState.WAITING]
     assert await paid.work() == 1  # by whoever comes next, without waiting for anything
-    assert {each.psp_reference for each in paid.books.reports} == {"portal-1", "portal-2"}
+    assert {each.psp_reference for each in paid.saleor.reports} == {"portal-1", "portal-2"}
 
 
 @pytest.mark.law(5)
 async def test_a_claim_that_was_not_begun_is_given_back_at_once(paid: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """The order to stop comes while the claim is being written."""
     await refunded_in_the_portal(paid, "portal-1")
-    worker, claim, claimed = Worker(paid.books), Lane.claim, []
+    worker, claim, claimed = Worker(paid.saleor), Consumer.claim, []
 
-    async def stopped_meanwhile(lane: Lane, desk: Desk) -> list[Claim]:
-        found = await claim(lane, desk)
+    async def stopped_meanwhile(consumer: Consumer, services: Services) -> list[Claim]:
+        found = await claim(consumer, services)
         claimed.extend(found)
         worker.stop()
         return found
 
     with monkeypatch.context() as patched:
-        patched.setattr(Lane, "claim", stopped_meanwhile)
-        await worker.run(paid.desk)
+        patched.setattr(Consumer, "claim", stopped_meanwhile)
+        await worker.run(paid.services)
     assert len(claimed) == 1
-    assert paid.books.reports == []
+    assert paid.saleor.reports == []
     assert await paid.work() == 2  # the notification and the event that comes of it
     [event] = await events(paid)
     assert (event.state, event.attempts) == (EventState.DELIVERED, 1)
@@ -72,24 +72,24 @@ async def test_a_claim_that_was_not_begun_is_given_back_at_once(paid: Shop, monk
 async def test_a_job_that_takes_too_long_is_left_to_another_worker(paid: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     await refunded_in_the_portal(paid, "portal-1")
     monkeypatch.setattr("app.worker.loop._MARGIN", timedelta(seconds=0.1))
-    hurried = replace(paid.desk, schedule=replace(paid.desk.schedule, budget=timedelta(seconds=0.1)))
-    saleor, worker = SlowSaleor(paid), Worker(paid.books)
+    hurried = replace(paid.services, schedule=replace(paid.services.schedule, budget=timedelta(seconds=0.1)))
+    saleor, worker = SlowSaleor(paid), Worker(paid.saleor)
     running = asyncio.create_task(worker.run(hurried))
     await saleor.arrived.wait()
     worker.stop()
     await asyncio.wait_for(running, 10)
-    assert paid.books.reports == []
+    assert paid.saleor.reports == []
 
     saleor.let_go.set()
     await paid.later(seconds=59)
-    assert paid.books.reports == []  # the claim still stands: nobody knows whether the first report arrived
+    assert paid.saleor.reports == []  # the claim still stands: nobody knows whether the first report arrived
     await paid.later(seconds=2)
-    assert paid.books.told == ["REFUND_SUCCESS"]
+    assert paid.saleor.told == ["REFUND_SUCCESS"]
 
 
 async def test_a_worker_without_work_stops_at_once(shop: Shop) -> None:
-    worker = Worker(shop.books)
-    running = asyncio.create_task(worker.run(shop.desk))
+    worker = Worker(shop.saleor)
+    running = asyncio.create_task(worker.run(shop.services))
     await asyncio.sleep(0)
     worker.stop()
     await asyncio.wait_for(running, 5)

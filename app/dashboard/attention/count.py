@@ -2,9 +2,9 @@
 
 from datetime import datetime, timedelta
 
-from app.ledger.installations import OpenInstallation
-from app.payments.attention.items import open_items, tasks
-from app.payments.desk import Desk
+from app.db.installations import OpenInstallation
+from app.payments.alerts.items import open_items, tasks
+from app.payments.services import Services
 
 _FOR = timedelta(seconds=10)
 
@@ -12,8 +12,8 @@ _FOR = timedelta(seconds=10)
 class OpenTasks:
     """Counts for each store, and remembers it for a moment: pages are looked at more often than things go wrong."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, services: Services) -> None:
+        self._desk = services
         self._counted: dict[int, tuple[datetime, int]] = {}
 
     async def of(self, installation: OpenInstallation) -> int:

@@ -5,13 +5,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from app.ledger.attention import notifications_in_trouble, payments_with_problem
-from app.ledger.installations import OpenInstallation
-from app.ledger.tables import Notification, Payment
-from app.payments.attention.items import OF_ACCOUNTS, OF_NOTIFICATIONS, OF_PAYMENTS, Item, What, open_items
-from app.payments.attention.words import WORDS, Words, command_for
-from app.payments.desk import Desk
-from app.payments.outcome.problems import open_problems
+from app.db.attention import notifications_in_trouble, payments_with_problem
+from app.db.installations import OpenInstallation
+from app.db.tables import Notification, Payment
+from app.payments.alerts.items import OF_ACCOUNTS, OF_NOTIFICATIONS, OF_PAYMENTS, AlertKind, Item, open_items
+from app.payments.alerts.words import WORDS, Words, command_for
+from app.payments.core.problems import open_problems
+from app.payments.services import Services
 
 A_FEW = 5
 A_PAGE = 25
@@ -29,7 +29,7 @@ class Row:
 class Section:
     """One cause. ``rest``: the address of those that are not shown; None when all are."""
 
-    what: What
+    what: AlertKind
     words: Words
     items: Sequence[Item]
     commands: Sequence[str]
@@ -62,32 +62,32 @@ class Section:
 class Wanted:
     """What is looked at: everything, or one cause, after the row with which the page before ended."""
 
-    what: What | None = None
+    what: AlertKind | None = None
     after: tuple[datetime, int] | None = None
 
     @classmethod
     def of(cls, what: str, after: str) -> "Wanted":
         """Return what an address says; what cannot be meant is left out."""
-        return cls(What(what) if what in set(What) else None, _read_place(after))
+        return cls(AlertKind(what) if what in set(AlertKind) else None, _read_place(after))
 
 
-async def read_sections(desk: Desk, installation: OpenInstallation, wanted: Wanted) -> list[Section]:
+async def read_sections(services: Services, installation: OpenInstallation, wanted: Wanted) -> list[Section]:
     """Return the sections of that store's page; a query for each section at most, whatever is in it."""
-    items = await open_items(desk, installation)
+    items = await open_items(services, installation)
     found = []
-    for what in What:
+    for what in AlertKind:
         of_this = [each for each in items if each.what is what]
         if of_this and wanted.what in {None, what}:
-            found.append(await _section(desk, installation.id, of_this, wanted))
+            found.append(await _section(services, installation.id, of_this, wanted))
     return found
 
 
-async def _section(desk: Desk, installation_id: int, items: list[Item], wanted: Wanted) -> Section:
+async def _section(services: Services, installation_id: int, items: list[Item], wanted: Wanted) -> Section:
     what = items[0].what
     most = A_FEW if wanted.what is None else A_PAGE
     rows: Sequence[Payment] = ()
     notifications: Sequence[Notification] = ()
-    async with desk.database.transaction() as session:
+    async with services.database.transaction() as session:
         if what in OF_PAYMENTS:
             kinds = frozenset[str]().union(*(each.kinds for each in items))
             after = wanted.after if wanted.what is what else None

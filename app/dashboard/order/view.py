@@ -6,21 +6,21 @@ from datetime import datetime
 from decimal import Decimal
 
 from app.dashboard.payments.actions import offers
-from app.dashboard.translation import marked
-from app.ledger.sheets import Sheet
-from app.ledger.tables import Kind, Payment
-from app.payments.begin.payment_link import attempt_of
-from app.payments.outcome.balance import balance
-from app.payments.outcome.problems import open_problems
-from app.payments.show.order_payments import OrderPayments, can_be_paid
-from app.payments.show.standing import Standing, standings
+from app.dashboard.translation import gettext_noop
+from app.db.aggregates import PaymentAggregate
+from app.db.tables import Kind, Payment
+from app.payments.core.balance import balance
+from app.payments.core.problems import open_problems
+from app.payments.staff.order_payments import OrderPayments, can_be_paid
+from app.payments.staff.payment_link import attempt_of
+from app.payments.staff.status import Standing, standings
 
-_UNREACHABLE = marked(
+_UNREACHABLE = gettext_noop(
     "Saleor could not be asked about this order. What the app itself knows is shown; reload the order page in a minute."
 )
-_NO_ORDER = marked("Saleor has no such order.")
-_NOT_PAYABLE = marked("This order is not placed, or it is cancelled: nobody can be asked to pay it.")
-_PAID = marked("Nothing of this order is left to pay.")
+_NO_ORDER = gettext_noop("Saleor has no such order.")
+_NOT_PAYABLE = gettext_noop("This order is not placed, or it is cancelled: nobody can be asked to pay it.")
+_PAID = gettext_noop("Nothing of this order is left to pay.")
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class WidgetView:
 def view_of(known: OrderPayments, now: datetime) -> WidgetView:
     """Return what is shown of an order."""
     return WidgetView(
-        rows=[_row(each, known, now) for each in reversed(known.sheets)],
+        rows=[_row(each, known, now) for each in reversed(known.aggregates)],
         note=_note(known),
         to_pay=known.to_pay,
         currency=known.order.channel.currency_code if known.order else "",
@@ -64,12 +64,12 @@ def view_of(known: OrderPayments, now: datetime) -> WidgetView:
     )
 
 
-def _row(sheet: Sheet, known: OrderPayments, now: datetime) -> Row:
-    payment, payable = sheet.payment, can_be_paid(sheet, now)
-    offered = offers(balance(payment.flow, sheet.operations))
+def _row(aggregate: PaymentAggregate, known: OrderPayments, now: datetime) -> Row:
+    payment, payable = aggregate.payment, can_be_paid(aggregate, now)
+    offered = offers(balance(payment.flow, aggregate.operations))
     return Row(
         payment=payment,
-        standings=standings(sheet),
+        standings=standings(aggregate),
         problems=list(open_problems(payment).values()),
         open=payable,
         closing=next((each.key for each in offered if each.kind is Kind.CANCEL), None),

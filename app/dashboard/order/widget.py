@@ -12,19 +12,19 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
 from app.dashboard.framing import ANY_DASHBOARD, content_security_policy
-from app.dashboard.order.door import UNREADABLE, Visitor, let_in
 from app.dashboard.order.view import view_of
-from app.dashboard.payments.actions import FAILED, News, NotOurForm, news_of, read_wish
-from app.dashboard.payments.amounts import NotAnAmount, read_amount
+from app.dashboard.order.widget_auth import UNREADABLE, Visitor, let_in
+from app.dashboard.payments.actions import FAILED, Flash, NotOurFormError, news_of, read_wish
+from app.dashboard.payments.amounts import NotAnAmountError, read_amount
 from app.dashboard.rendering import render
 from app.dashboard.staff import HANDLE_PAYMENTS
-from app.dashboard.translation import Translation, marked, translation_for
-from app.ledger.tables import Kind
-from app.payments.begin.payment_link import payment_link
-from app.payments.change.by_staff import ask_for
-from app.payments.desk import Desk
-from app.payments.refusal import Refusal
-from app.payments.show.order_payments import payments_of_order
+from app.dashboard.translation import Translation, gettext_noop, translation_for
+from app.db.tables import Kind
+from app.payments.core.refusal import RefusalError
+from app.payments.services import Services
+from app.payments.staff.actions import ask_for
+from app.payments.staff.order_payments import payments_of_order
+from app.payments.staff.payment_link import payment_link
 from app.saleor.dashboard_token import DashboardTokens
 from app.saleor.extension import Widget
 from app.saleor.graphql import SaleorClient
@@ -39,8 +39,8 @@ ORDER_WIDGET = Widget(
 )
 
 _LONGEST_ATTEMPT = 64
-_NOT_AN_AMOUNT = marked("Write amounts like 1234.50.")
-_MADE = marked("The link is ready: send it to the customer.")
+_NOT_AN_AMOUNT = gettext_noop("Write amounts like 1234.50.")
+_MADE = gettext_noop("The link is ready: send it to the customer.")
 
 Act = Callable[[Visitor], Awaitable[HTMLResponse]]
 
@@ -50,7 +50,7 @@ class OrderWidget:
 
     def __init__(
         self,
-        desk: Desk,
+        services: Services,
         client: SaleorClient,
         tokens: DashboardTokens,
         *,
@@ -58,7 +58,7 @@ class OrderWidget:
         base: str = "",
         frame_ancestors: tuple[str, ...] = ANY_DASHBOARD,
     ) -> None:
-        self._desk = desk
+        self._desk = services
         self._client = client
         self._tokens = tokens
         self._app_name = app_name
@@ -94,7 +94,7 @@ class OrderWidget:
         staff, form = visitor.staff, visitor.form
         try:
             amount = read_amount(form.get("amount", ""))
-            sheet = await payment_link(
+            aggregate = await payment_link(
                 self._desk,
                 self._client,
                 staff.installation,
@@ -102,26 +102,26 @@ class OrderWidget:
                 amount=amount,
                 attempt=form.get("attempt", "")[:_LONGEST_ATTEMPT],
             )
-        except NotAnAmount:
-            return await self._shown(visitor, News(_NOT_AN_AMOUNT, "error"))
-        except Refusal as refusal:
-            return await self._shown(visitor, News(FAILED, "error", refusal.message))
-        log.info("payment link given", order_id=sheet.payment.order_id, staff=staff.id)
-        return await self._shown(visitor, News(_MADE))
+        except NotAnAmountError:
+            return await self._shown(visitor, Flash(_NOT_AN_AMOUNT, "error"))
+        except RefusalError as refusal:
+            return await self._shown(visitor, Flash(FAILED, "error", refusal.message))
+        log.info("payment link given", order_id=aggregate.payment.order_id, staff=staff.id)
+        return await self._shown(visitor, Flash(_MADE))
 
     async def _close(self, visitor: Visitor) -> HTMLResponse:
         staff, order_id = visitor.staff, visitor.form.get("payment", "")
         try:
-            wish = read_wish(Kind.CANCEL, staff.id, list(visitor.form.items()))
-            _, operation = await ask_for(self._desk, order_id, wish, installation_id=staff.installation.id)
-        except NotOurForm:
-            return await self._shown(visitor, News(UNREADABLE, "error"))
-        except Refusal as refusal:
-            return await self._shown(visitor, News(FAILED, "error", refusal.message))
+            staff_request = read_wish(Kind.CANCEL, staff.id, list(visitor.form.items()))
+            _, operation = await ask_for(self._desk, order_id, staff_request, installation_id=staff.installation.id)
+        except NotOurFormError:
+            return await self._shown(visitor, Flash(UNREADABLE, "error"))
+        except RefusalError as refusal:
+            return await self._shown(visitor, Flash(FAILED, "error", refusal.message))
         log.info("payment link closed", order_id=order_id, staff=staff.id)
         return await self._shown(visitor, news_of(operation))
 
-    async def _shown(self, visitor: Visitor, news: News | None = None) -> HTMLResponse:
+    async def _shown(self, visitor: Visitor, news: Flash | None = None) -> HTMLResponse:
         known = await payments_of_order(self._desk, self._client, visitor.staff.installation, visitor.order_id)
         view = view_of(known, self._desk.now())
         return self._page(

@@ -7,17 +7,17 @@ from decimal import Decimal
 from uuid import uuid4
 
 from app.dashboard.payments.amounts import read_amount, read_amounts
-from app.dashboard.translation import marked
-from app.ledger.tables import Kind, Operation, State
-from app.payments.change.by_staff import Wish, possible
-from app.payments.outcome.balance import Balance
-from app.payments.said import Kept
+from app.dashboard.translation import gettext_noop
+from app.db.tables import Kind, Operation, State
+from app.payments.core.balance import Balance
+from app.payments.core.messages import StoredMessage
+from app.payments.staff.actions import StaffRequest, possible
 
 KINDS = (Kind.CAPTURE, Kind.VOID, Kind.REFUND, Kind.CANCEL)
 _KEY = re.compile(r"[0-9a-f]{32}")
 
 
-class NotOurForm(Exception):  # noqa: N818 - whoever sent it
+class NotOurFormError(Exception):
     """What was sent is no form of ours: it has no key."""
 
 
@@ -34,7 +34,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class Flash:
     """What has just become of something that staff did. ``status`` is the Dashboard's."""
 
     words: str
@@ -43,14 +43,14 @@ class News:
 
 
 _DONE: Mapping[Kind, str] = {
-    Kind.CAPTURE: marked("It is charged."),
-    Kind.VOID: marked("The reservation is released."),
-    Kind.REFUND: marked("It is refunded."),
-    Kind.CANCEL: marked("The payment is cancelled, and its page is closed."),
+    Kind.CAPTURE: gettext_noop("It is charged."),
+    Kind.VOID: gettext_noop("The reservation is released."),
+    Kind.REFUND: gettext_noop("It is refunded."),
+    Kind.CANCEL: gettext_noop("The payment is cancelled, and its page is closed."),
 }
-_WAITS = marked("It is accepted, and sent when what is under way is settled.")
-_OPEN = marked("It is asked. How it ends is not known yet: the app finds out, and tells Saleor.")
-FAILED = marked("It was not done:")
+_WAITS = gettext_noop("It is accepted, and sent when what is under way is settled.")
+_OPEN = gettext_noop("It is asked. How it ends is not known yet: the app finds out, and tells Saleor.")
+FAILED = gettext_noop("It was not done:")
 
 
 def offers(now: Balance) -> list[Offer]:
@@ -58,25 +58,25 @@ def offers(now: Balance) -> list[Offer]:
     return [Offer(step.kind, step.amount, uuid4().hex) for step in possible(now).values()]
 
 
-def read_wish(kind: Kind, by: str, fields: Sequence[tuple[str, str]]) -> Wish:
-    """Return what a form says. Raises NotAnAmount and NotOurForm."""
+def read_wish(kind: Kind, by: str, fields: Sequence[tuple[str, str]]) -> StaffRequest:
+    """Return what a form says. Raises NotAnAmountError and NotOurFormError."""
     said = dict(fields)
     if not _KEY.fullmatch(said.get("key", "")):
-        raise NotOurForm
+        raise NotOurFormError
     typed = said.get("amount", "").strip()
     amount = read_amount(typed) if typed and kind in {Kind.CAPTURE, Kind.REFUND} else None
     taken_from = read_amounts(fields) if kind is Kind.REFUND else {}
-    return Wish(kind, by=by, key=said["key"], amount=amount, taken_from=taken_from or None)
+    return StaffRequest(kind, by=by, key=said["key"], amount=amount, taken_from=taken_from or None)
 
 
-def news_of(operation: Operation) -> News:
+def news_of(operation: Operation) -> Flash:
     """Return how it went."""
     match operation.state:
         case State.SUCCESS:
-            return News(_DONE[operation.kind])
+            return Flash(_DONE[operation.kind])
         case State.FAILURE:
-            return News(FAILED, "error", Kept(operation.message or ""))
+            return Flash(FAILED, "error", StoredMessage(operation.message or ""))
         case State.WAITING:
-            return News(_WAITS, "info")
+            return Flash(_WAITS, "info")
         case _:
-            return News(_OPEN, "info")
+            return Flash(_OPEN, "info")

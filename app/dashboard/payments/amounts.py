@@ -11,20 +11,20 @@ FIELD = "from."
 _AMOUNT = re.compile(r"([0-9]{1,15})(?:[.,]([0-9]{1,2}))?")
 
 
-class NotAnAmount(Exception):  # noqa: N818 - somebody mistyped; nothing went wrong
+class NotAnAmountError(Exception):
     """What stands in a field is no amount of money; the message is what was typed."""
 
 
 def read_amounts(fields: Iterable[tuple[str, str]]) -> dict[str, Decimal]:
-    """Return the amounts by sub-merchant. Empty fields are of those who give nothing. Raises NotAnAmount."""
+    """Return the amounts by sub-merchant. Empty fields are of those who give nothing. Raises NotAnAmountError."""
     typed = [(name.removeprefix(FIELD), text.strip()) for name, text in fields if name.startswith(FIELD)]
     return {who: read_amount(text) for who, text in typed if text}
 
 
 def read_amount(text: str) -> Decimal:
-    """Return an amount. Raises NotAnAmount."""
+    """Return an amount. Raises NotAnAmountError."""
     # As amounts are shown, so may they be typed: "1 234,50 UAH" without its currency.
     found = _AMOUNT.fullmatch("".join(text.split()))
     if found is None:
-        raise NotAnAmount(text)
+        raise NotAnAmountError(text)
     return Decimal(f"{found[1]}.{found[2] or '0'}")

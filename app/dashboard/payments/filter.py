@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from app.dashboard.payments.days import Day
-from app.ledger.search import Wanted
-from app.ledger.tables import State
-from app.payments.show.typed_search import ByEmail, Typed, read
+from app.db.search import Wanted
+from app.db.tables import State
+from app.payments.staff.search_query import ByEmail, Typed, read
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Filter:
         return any((self.channel, self.account, self.since, self.until))
 
     def wanted(self, installation_id: int) -> Wanted:
-        """Return the same for the ledger, but for what was typed."""
+        """Return the same for the database, but for what was typed."""
         return Wanted(
             installation_id=installation_id,
             problems=self.problems,

@@ -6,22 +6,24 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, StreamingResponse
 
 from app.dashboard.navigation import PAYMENTS
-from app.dashboard.paper import Paper
 from app.dashboard.payments.filter import Filter
 from app.dashboard.payments.listing import read_list, wanted_by
+from app.dashboard.renderer import Paper
 from app.dashboard.staff import AnyStaff, Staff, refused
-from app.dashboard.translation import marked
-from app.payments.desk import Desk
-from app.payments.show.csv_export import csv_of
+from app.dashboard.translation import gettext_noop
+from app.payments.services import Services
+from app.payments.staff.csv_export import csv_of
 
-_NOT_IN_AN_ADDRESS = marked("An e-mail address must not be part of a page’s address. Type it into the search field.")
+_NOT_IN_AN_ADDRESS = gettext_noop(
+    "An e-mail address must not be part of a page’s address. Type it into the search field."
+)
 
 
 class PaymentListParts:
     """The parts of the list, written on ``paper``."""
 
-    def __init__(self, desk: Desk, paper: Paper) -> None:
-        self._desk = desk
+    def __init__(self, services: Services, paper: Paper) -> None:
+        self._desk = services
         self._paper = paper
 
     def add_to(self, router: APIRouter) -> None:

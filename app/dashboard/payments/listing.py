@@ -4,26 +4,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.dashboard.payments.filter import Filter
-from app.dashboard.translation import marked
-from app.ledger.search import Wanted, channels_of, payments_page
-from app.ledger.sheets import Sheet, outlines_of, row_by_order
-from app.ledger.tables import State
-from app.payments.desk import Desk
-from app.payments.outcome.particulars import Particulars
-from app.payments.outcome.problems import open_problems
-from app.payments.show.standing import Standing, standings
-from app.payments.show.typed_search import narrowed
+from app.dashboard.translation import gettext_noop
+from app.db.aggregates import PaymentAggregate, outlines_of, row_by_order
+from app.db.search import Wanted, channels_of, payments_page
+from app.db.tables import State
+from app.payments.core.details import Details
+from app.payments.core.problems import open_problems
+from app.payments.services import Services
+from app.payments.staff.search_query import narrowed
+from app.payments.staff.status import Standing, standings
 
 A_PAGE = 25
 
 STATES: Mapping[State, str] = {
-    State.INIT: marked("something waits for the shopper"),
-    State.PENDING: marked("something is pending at the bank"),
-    State.UNKNOWN: marked("something has an unknown outcome"),
-    State.WAITING: marked("something waits for its turn"),
-    State.INTENT: marked("something is being asked"),
-    State.SUCCESS: marked("something succeeded"),
-    State.FAILURE: marked("something failed"),
+    State.INIT: gettext_noop("something waits for the shopper"),
+    State.PENDING: gettext_noop("something is pending at the bank"),
+    State.UNKNOWN: gettext_noop("something has an unknown outcome"),
+    State.WAITING: gettext_noop("something waits for its turn"),
+    State.INTENT: gettext_noop("something is being asked"),
+    State.SUCCESS: gettext_noop("something succeeded"),
+    State.FAILURE: gettext_noop("something failed"),
 }
 
 
@@ -31,14 +31,14 @@ STATES: Mapping[State, str] = {
 class Row:
     """One payment of the list. ``means``: the card's mask, or the name of another way to pay, if known."""
 
-    sheet: Sheet
+    aggregate: PaymentAggregate
     standings: tuple[Standing, ...]
     means: str | None
 
     @property
     def problems(self) -> list[str]:
         """What somebody must look at, in words."""
-        return list(open_problems(self.sheet.payment).values())
+        return list(open_problems(self.aggregate.payment).values())
 
 
 @dataclass(frozen=True)
@@ -57,32 +57,32 @@ class PaymentList:
     accounts: Sequence[tuple[str, str]]
 
 
-async def read_list(desk: Desk, installation_id: int, chosen: Filter) -> PaymentList:
+async def read_list(services: Services, installation_id: int, chosen: Filter) -> PaymentList:
     """Return a page of the payments of that store, and of no other."""
-    wanted = wanted_by(desk, installation_id, chosen)
-    accounts = await desk.accounts.all()
-    async with desk.database.transaction() as session:
+    wanted = wanted_by(services, installation_id, chosen)
+    accounts = await services.accounts.all()
+    async with services.database.transaction() as session:
         last = await row_by_order(session, chosen.after, installation_id=installation_id) if chosen.after else None
         found = await payments_page(session, wanted, most=A_PAGE + 1, after=last)
-        sheets = await outlines_of(session, found[:A_PAGE])
+        aggregates = await outlines_of(session, found[:A_PAGE])
         channels = await channels_of(session, installation_id)
     more = len(found) > A_PAGE
     return PaymentList(
-        rows=[_row(each) for each in sheets],
+        rows=[_row(each) for each in aggregates],
         chosen=chosen,
         newest=chosen.first_page if chosen.after else None,
-        older=replace(chosen, after=sheets[-1].payment.order_id) if more else None,
+        older=replace(chosen, after=aggregates[-1].payment.order_id) if more else None,
         states=STATES,
         channels=[(each, each) for each in channels],
         accounts=[(each.id, each.name) for each in accounts if each.installation_id == installation_id],
     )
 
 
-def wanted_by(desk: Desk, installation_id: int, chosen: Filter) -> Wanted:
-    """Return for the ledger what staff of that store look for."""
-    return narrowed(chosen.wanted(installation_id), chosen.typed, desk.emails, [installation_id])
+def wanted_by(services: Services, installation_id: int, chosen: Filter) -> Wanted:
+    """Return for the database what staff of that store look for."""
+    return narrowed(chosen.wanted(installation_id), chosen.typed, services.emails, [installation_id])
 
 
-def _row(sheet: Sheet) -> Row:
-    said = Particulars.kept(sheet.create.particulars)
-    return Row(sheet, standings(sheet), said.card_mask or said.payway)
+def _row(aggregate: PaymentAggregate) -> Row:
+    said = Details.kept(aggregate.create.details)
+    return Row(aggregate, standings(aggregate), said.card_mask or said.payway)

@@ -9,21 +9,21 @@ from decimal import Decimal
 from urllib.parse import quote
 
 from app.dashboard.payments.actions import Offer, offers
-from app.ledger.inbox import Kept
-from app.ledger.sheets import Sheet, find_by_order
-from app.ledger.tables import MerchantAccount, Payment, SaleorEvent
-from app.payments.desk import Desk
-from app.payments.learn.retry import undigested, untold
-from app.payments.outcome.balance import Balance, balance
-from app.payments.outcome.particulars import Particulars
-from app.payments.outcome.problems import needs_decision, open_problems
-from app.payments.show.expectations import Expected, expectations
-from app.payments.show.standing import Standing, standings
-from app.payments.show.timeline import Entry, timeline
+from app.db.aggregates import PaymentAggregate, find_by_order
+from app.db.inbox import StoredNotification
+from app.db.tables import MerchantAccount, Payment, SaleorEvent
+from app.payments.core.balance import Balance, balance
+from app.payments.core.details import Details
+from app.payments.core.problems import needs_decision, open_problems
+from app.payments.services import Services
 from app.payments.split.choice import chosen_in
 from app.payments.split.overview import OneOfThem, overview
 from app.payments.split.rules import names_of
 from app.payments.split.standing import is_split, standing_of
+from app.payments.staff.pending_steps import Expected, expectations
+from app.payments.staff.status import Standing, standings
+from app.payments.staff.timeline import Entry, timeline
+from app.payments.sync.retry import undigested, untold
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ class PaymentPage:
     made something of, again; ``needs_decision``: only a person can say how it ended.
     """
 
-    sheet: Sheet
-    notifications: Sequence[Kept]
+    aggregate: PaymentAggregate
+    notifications: Sequence[StoredNotification]
     standings: tuple[Standing, ...]
     problems: list[str]
     now: Balance
     offers: list[Offer]
-    said: Particulars
+    said: Details
     receipts: list[str]
     split: list[OneOfThem]
     assumed: bool
@@ -49,7 +49,7 @@ class PaymentPage:
     account: str
     saleor_order: str | None
     untold: list[SaleorEvent]
-    undigested: list[Kept]
+    undigested: list[StoredNotification]
     needs_decision: bool
     entries: list[Entry]
     expected: list[Expected]
@@ -57,44 +57,44 @@ class PaymentPage:
     @property
     def payment(self) -> Payment:
         """The payment itself."""
-        return self.sheet.payment
+        return self.aggregate.payment
 
 
-async def read_page(desk: Desk, installation_id: int, order_id: str) -> PaymentPage | None:
+async def read_page(services: Services, installation_id: int, order_id: str) -> PaymentPage | None:
     """Return what is known of a payment of that store; None when it has no such payment."""
-    async with desk.database.transaction() as session:
-        sheet = await find_by_order(session, order_id, installation_id=installation_id)
-        if sheet is None:
+    async with services.database.transaction() as session:
+        aggregate = await find_by_order(session, order_id, installation_id=installation_id)
+        if aggregate is None:
             return None
-        account = await session.get_one(MerchantAccount, sheet.payment.account_id)
-    notifications = await desk.inbox.of_order(account.id, sheet.payment.order_id)
+        account = await session.get_one(MerchantAccount, aggregate.payment.account_id)
+    notifications = await services.inbox.of_order(account.id, aggregate.payment.order_id)
     names = names_of(account.split_rules)
-    split, chosen = is_split(sheet), chosen_in(sheet)
-    now = balance(sheet.payment.flow, sheet.operations)
+    split, chosen = is_split(aggregate), chosen_in(aggregate)
+    now = balance(aggregate.payment.flow, aggregate.operations)
     return PaymentPage(
-        sheet=sheet,
+        aggregate=aggregate,
         notifications=notifications,
-        standings=standings(sheet),
-        problems=list(open_problems(sheet.payment).values()),
+        standings=standings(aggregate),
+        problems=list(open_problems(aggregate.payment).values()),
         now=now,
         offers=offers(now),
-        said=Particulars.kept(sheet.create.particulars),
-        receipts=_receipts(sheet),
-        split=overview(sheet, names) if split else [],
-        assumed=split and standing_of(sheet).assumed,
+        said=Details.kept(aggregate.create.details),
+        receipts=_receipts(aggregate),
+        split=overview(aggregate, names) if split else [],
+        assumed=split and standing_of(aggregate).assumed,
         chosen_total=None if chosen is None else sum(chosen.values(), Decimal()),
         account=account.name,
-        saleor_order=_path_of_order(sheet.payment.source_id),
-        untold=untold(sheet),
+        saleor_order=_path_of_order(aggregate.payment.source_id),
+        untold=untold(aggregate),
         undigested=undigested(notifications),
-        needs_decision=any(needs_decision(cause) for cause in open_problems(sheet.payment)),
-        entries=timeline(sheet, notifications, names),
-        expected=expectations(sheet, notifications),
+        needs_decision=any(needs_decision(cause) for cause in open_problems(aggregate.payment)),
+        entries=timeline(aggregate, notifications, names),
+        expected=expectations(aggregate, notifications),
     )
 
 
-def _receipts(sheet: Sheet) -> list[str]:
-    said = (Particulars.kept(each.particulars).receipt_url for each in sheet.operations)
+def _receipts(aggregate: PaymentAggregate) -> list[str]:
+    said = (Details.kept(each.details).receipt_url for each in aggregate.operations)
     return list(dict.fromkeys(address for address in said if address))
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.dashboard.set_up.forms import GROUPS
-from app.ledger.tables import MerchantAccount
-from app.ledger.vault import VaultError
+from app.db.tables import MerchantAccount
+from app.db.vault import VaultError
 from app.payments.accounts.check import Lack, facts_of, lacks_of
 from app.payments.accounts.options import OPTIONS, Option
 from app.payments.accounts.overview import AccountView, view
-from app.payments.desk import Desk
+from app.payments.services import Services
 from app.payments.split.example import Example, worked_example
 from app.payments.split.rules import RulesError, SplitRules, read_rules
 
@@ -43,10 +43,12 @@ class AccountPage:
     sellers: Sequence[str]
 
 
-async def read_account_page(desk: Desk, account: MerchantAccount, tried: SplitRules | None = None) -> AccountPage:
+async def read_account_page(
+    services: Services, account: MerchantAccount, tried: SplitRules | None = None
+) -> AccountPage:
     """Return what is shown of an account; ``tried`` are split rules to be shown instead of those that are kept."""
-    shown = await view(desk, account)
-    endings = _endings(desk, account)
+    shown = await view(services, account)
+    endings = _endings(services, account)
     until = account.previous_api_secret_until
     rules = tried or _rules(account)
     example = worked_example(rules or SplitRules(), account.currencies[0] if account.currencies else "UAH")
@@ -57,8 +59,8 @@ async def read_account_page(desk: Desk, account: MerchantAccount, tried: SplitRu
         facts=facts_of(shown),
         endings=endings or {},
         opens=endings is not None,
-        old_secret_until=until if until is not None and desk.now() < until else None,
-        notified_at=await desk.inbox.newest(account.id),
+        old_secret_until=until if until is not None and services.now() < until else None,
+        notified_at=await services.inbox.newest(account.id),
         groups={
             title: [(OPTIONS[name], OPTIONS[name].of(account)) for name in names] for title, names in GROUPS.items()
         },
@@ -70,14 +72,14 @@ async def read_account_page(desk: Desk, account: MerchantAccount, tried: SplitRu
     )
 
 
-def _endings(desk: Desk, account: MerchantAccount) -> dict[str, str] | None:
+def _endings(services: Services, account: MerchantAccount) -> dict[str, str] | None:
     """Return by what people recognise the keys; None when they cannot be opened.
 
     Nothing of the API secret: whoever has one notification can try secrets out against its signature, as many as they
     like. The other keys can only be tried out at the gateway.
     """
     try:
-        keys = desk.accounts.keys(account)
+        keys = services.accounts.keys(account)
     except VaultError:
         return None
     known = {"api_key": keys.api_key, "endpoints_key": keys.endpoints_key}

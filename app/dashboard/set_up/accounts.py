@@ -15,32 +15,32 @@ from app.dashboard.set_up.forms import (
 )
 from app.dashboard.set_up.one_account import OneAccountParts
 from app.dashboard.set_up.refusals import refusals_told
-from app.dashboard.set_up.sheet import News, SetUpSheet
+from app.dashboard.set_up.setup_page import Flash, SetUpSheet
 from app.dashboard.set_up.steps import ACCOUNT
 from app.dashboard.staff import AnyStaff, Staff
-from app.dashboard.translation import marked
+from app.dashboard.translation import gettext_noop
 from app.gateway.hosts import PRESETS
 from app.payments.accounts.check import lacks_of
 from app.payments.accounts.keeping import add_account, new_account
 from app.payments.accounts.options import DEFAULT_CURRENCIES, OPTIONS, read_options
 from app.payments.accounts.overview import views
 from app.payments.accounts.places import DEFAULT_SCHEME_WORD
-from app.payments.desk import Desk
+from app.payments.services import Services
 
 log = structlog.get_logger(__name__)
 
-_ADDED = marked("The gateway takes these keys, and the account is kept. Next, say which channels use it.")
-_DELETED = marked("The account is deleted, with its keys.")
-_SWITCHED_OFF = marked("The account is switched off. It is kept for the payments that refer to it.")
+_ADDED = gettext_noop("The gateway takes these keys, and the account is kept. Next, say which channels use it.")
+_DELETED = gettext_noop("The account is deleted, with its keys.")
+_SWITCHED_OFF = gettext_noop("The account is switched off. It is kept for the payments that refer to it.")
 
 
 class AccountParts:
     """The parts about merchant accounts."""
 
-    def __init__(self, desk: Desk, sheet: SetUpSheet) -> None:
-        self._desk = desk
-        self._sheet = sheet
-        self._one = OneAccountParts(desk, sheet)
+    def __init__(self, services: Services, aggregate: SetUpSheet) -> None:
+        self._desk = services
+        self._aggregate = aggregate
+        self._one = OneAccountParts(services, aggregate)
 
     def add_to(self, router: APIRouter) -> None:
         """Add the routes to a router, whose guard lets in only whoever may set the app up."""
@@ -54,21 +54,21 @@ class AccountParts:
         """Return the accounts; the form for the first one if there is none."""
         return await self._listed(staff)
 
-    async def _listed(self, staff: Staff, news: News | None = None) -> HTMLResponse:
+    async def _listed(self, staff: Staff, news: Flash | None = None) -> HTMLResponse:
         at = ACCOUNT if news else None
         accounts = await views(self._desk, installation_id=staff.installation.id)
         if not accounts:
             return await self._form(staff, first=True, news=news, at=at)
         listed = [(each, lacks_of(each)) for each in accounts]
-        return await self._sheet.part("accounts.html", staff, step=ACCOUNT, accounts=listed, news=news, at=at)
+        return await self._aggregate.part("accounts.html", staff, step=ACCOUNT, accounts=listed, news=news, at=at)
 
     async def _new(self, staff: AnyStaff) -> HTMLResponse:
         return await self._form(staff, first=False)
 
     async def _form(
-        self, staff: Staff, *, first: bool, news: News | None = None, at: str | None = None
+        self, staff: Staff, *, first: bool, news: Flash | None = None, at: str | None = None
     ) -> HTMLResponse:
-        return await self._sheet.part(
+        return await self._aggregate.part(
             "new_account.html",
             staff,
             step=ACCOUNT,
@@ -82,17 +82,17 @@ class AccountParts:
         )
 
     async def _add(self, request: Request, staff: AnyStaff) -> HTMLResponse:
-        said, desk = said_in(await fields_of(request)), self._desk
+        said, services = said_in(await fields_of(request)), self._desk
         with refusals_told(staff):
-            columns = read_options(options_of_new(said), desk.now())
+            columns = read_options(options_of_new(said), services.now())
             new = new_account(staff.installation.id, text_of(said, "pos_id"), place_in(said), keys_in(said), columns)
-            require_public_addresses(desk, {"base_url": new.base_url})
-            account = await add_account(desk, new)
+            require_public_addresses(services, {"base_url": new.base_url})
+            account = await add_account(services, new)
         log.info("merchant account added", account=account.id, staff=staff.id)
-        return await self._one.shown(staff, account, News(_ADDED))
+        return await self._one.shown(staff, account, Flash(_ADDED))
 
     async def _remove(self, account_id: str, staff: AnyStaff) -> HTMLResponse:
         account = await self._one.found(staff, account_id)
         deleted = await self._desk.accounts.remove(account.id)
         log.info("merchant account removed", account=account.id, deleted=deleted, staff=staff.id)
-        return await self._listed(staff, News(_DELETED if deleted else _SWITCHED_OFF))
+        return await self._listed(staff, Flash(_DELETED if deleted else _SWITCHED_OFF))

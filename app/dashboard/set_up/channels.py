@@ -7,29 +7,29 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from app.dashboard.form import fields_of
-from app.dashboard.set_up.sheet import News, SetUpSheet
+from app.dashboard.set_up.setup_page import Flash, SetUpSheet
 from app.dashboard.set_up.steps import CHANNELS
 from app.dashboard.staff import AnyStaff, Staff, refused
-from app.dashboard.translation import marked
+from app.dashboard.translation import gettext_noop
 from app.payments.accounts.channels import is_slug, read_channels
-from app.payments.desk import Desk
+from app.payments.services import Services
 from app.saleor.graphql import SaleorClient
 
 log = structlog.get_logger(__name__)
 
 _ACCOUNT_OF = "account."
-_KEPT = marked("The channels are kept.")
-_NO_SLUG = marked("This is no slug of a channel. Write it like default-channel, as the Dashboard shows it.")
-_NO_ACCOUNT = marked("This store has no such merchant account.")
+_KEPT = gettext_noop("The channels are kept.")
+_NO_SLUG = gettext_noop("This is no slug of a channel. Write it like default-channel, as the Dashboard shows it.")
+_NO_ACCOUNT = gettext_noop("This store has no such merchant account.")
 
 
 class ChannelParts:
     """The parts about sales channels."""
 
-    def __init__(self, desk: Desk, saleor: SaleorClient, sheet: SetUpSheet) -> None:
-        self._desk = desk
+    def __init__(self, services: Services, saleor: SaleorClient, aggregate: SetUpSheet) -> None:
+        self._desk = services
         self._saleor = saleor
-        self._sheet = sheet
+        self._aggregate = aggregate
 
     def add_to(self, router: APIRouter) -> None:
         """Add the routes to a router, whose guard lets in only whoever may set the app up."""
@@ -40,10 +40,12 @@ class ChannelParts:
         """Return the channels of the store."""
         return await self._listed(staff)
 
-    async def _listed(self, staff: Staff, news: News | None = None) -> HTMLResponse:
+    async def _listed(self, staff: Staff, news: Flash | None = None) -> HTMLResponse:
         found = await read_channels(self._desk, self._saleor, staff.installation)
         accounts = await self._desk.accounts.all(staff.installation.id)
-        return await self._sheet.part("channels.html", staff, step=CHANNELS, news=news, found=found, accounts=accounts)
+        return await self._aggregate.part(
+            "channels.html", staff, step=CHANNELS, news=news, found=found, accounts=accounts
+        )
 
     async def _map(self, request: Request, staff: AnyStaff) -> HTMLResponse:
         wanted = self._wanted(staff, dict(await fields_of(request)))
@@ -59,7 +61,7 @@ class ChannelParts:
             else:
                 await self._desk.accounts.unmap_channel(staff.installation.id, channel)
             log.info("channel mapped", channel=channel, account=account or None, staff=staff.id)
-        return await self._listed(staff, News(_KEPT))
+        return await self._listed(staff, Flash(_KEPT))
 
     def _wanted(self, staff: Staff, said: Mapping[str, str]) -> dict[str, str]:
         """Return the account's id of each channel that the form names; empty for none."""

@@ -5,69 +5,69 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from app.dashboard.translation import marked
+from app.dashboard.translation import gettext_noop
+from app.db.accounts import AccountKeys
+from app.db.tables import MerchantAccount
 from app.gateway.hosts import on_private_network
-from app.ledger.accounts import AccountKeys
-from app.ledger.tables import MerchantAccount
 from app.payments.accounts.keeping import Change
 from app.payments.accounts.options import OPTIONS, Form, Given, Option, OptionRefusedError, read_option
 from app.payments.accounts.places import Place, place_of
-from app.payments.desk import Desk
+from app.payments.services import Services
 
-Said = Mapping[str, Sequence[str]]
+LazyMessage = Mapping[str, Sequence[str]]
 """The fields of a form by their names; one can be there several times."""
 
 KEYS = {
-    "api_key": marked("API key"),
-    "api_secret": marked("API secret"),
-    "endpoints_key": marked("Endpoints key"),
+    "api_key": gettext_noop("API key"),
+    "api_secret": gettext_noop("API secret"),
+    "endpoints_key": gettext_noop("Endpoints key"),
 }
-_A_KEY = marked("Copy it from the merchant portal: letters, digits and signs without spaces.")
+_A_KEY = gettext_noop("Copy it from the merchant portal: letters, digits and signs without spaces.")
 _RULES = {
     **{name: (title, _A_KEY) for name, title in KEYS.items()},
     "pos_id": (
-        marked("Point of sale"),
-        marked("Copy the id from the merchant portal: a UUID, like 5a9db0c5-7d1f-4c2b-9b60-3b1f2a4c5d6e."),
+        gettext_noop("Point of sale"),
+        gettext_noop("Copy the id from the merchant portal: a UUID, like 5a9db0c5-7d1f-4c2b-9b60-3b1f2a4c5d6e."),
     ),
-    "gateway": (marked("Gateway"), marked("Choose one of the list, or “another” and write its address.")),
+    "gateway": (gettext_noop("Gateway"), gettext_noop("Choose one of the list, or “another” and write its address.")),
     "base_url": (
-        marked("Address of the gateway"),
-        marked(
+        gettext_noop("Address of the gateway"),
+        gettext_noop(
             "Write a whole https address without a query, like https://api.example.com. One of this machine or of a "
             "private network is only taken from whoever runs the app, in a terminal."
         ),
     ),
-    "scheme_word": (marked("Scheme word"), marked("One word, like CPAY.")),
-    "grace": (marked("Old API secret"), marked("Choose one of those that are offered.")),
-    "kind": (marked("Project"), marked("Choose whether it is a test project or a live one.")),
+    "scheme_word": (gettext_noop("Scheme word"), gettext_noop("One word, like CPAY.")),
+    "grace": (gettext_noop("Old API secret"), gettext_noop("Choose one of those that are offered.")),
+    "kind": (gettext_noop("Project"), gettext_noop("Choose whether it is a test project or a live one.")),
 }
 _ADDRESSES = ("base_url", "balances_url", "register_url")
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    marked("The account"): ("name", "test_project", "currencies", "storefront_origins"),
-    marked("The shopper and the payment page"): ("order_timeout", "names_required", "cancel_older"),
-    marked("What the gateway is told"): (
+    gettext_noop("The account"): ("name", "test_project", "currencies", "storefront_origins"),
+    gettext_noop("The shopper and the payment page"): ("order_timeout", "names_required", "cancel_older"),
+    gettext_noop("What the gateway is told"): (
         "sector",
         "merchant_mcc",
         "description_template",
         "products",
         "receipt_delivery",
     ),
-    marked("Cards"): ("order_3ds_bypass", "pci_dss_confirmed"),
-    marked("Other addresses of the gateway"): ("balances_url", "register_url"),
+    gettext_noop("Cards"): ("order_3ds_bypass", "pci_dss_confirmed"),
+    gettext_noop("Other addresses of the gateway"): ("balances_url", "register_url"),
 }
 """The options of an account as its page shows them. Whether it is switched on has a form of its own."""
 
 GRACES: Mapping[int, str] = {
-    24: marked("for a day"),
-    1: marked("for an hour"),
-    168: marked("for a week"),
-    0: marked("not at all: it has leaked"),
+    24: gettext_noop("for a day"),
+    1: gettext_noop("for an hour"),
+    168: gettext_noop("for a week"),
+    0: gettext_noop("not at all: it has leaked"),
 }
 """For how many hours a replaced API secret can still verify notifications."""
 
 
-def said_in(fields: Sequence[tuple[str, str]]) -> Said:
+def said_in(fields: Sequence[tuple[str, str]]) -> LazyMessage:
     """Return the fields of a form by their names."""
     said: dict[str, list[str]] = {}
     for name, text in fields:
@@ -75,7 +75,7 @@ def said_in(fields: Sequence[tuple[str, str]]) -> Said:
     return said
 
 
-def text_of(said: Said, name: str) -> str:
+def text_of(said: LazyMessage, name: str) -> str:
     """Return the text of a field, without space around it; empty if there is none."""
     return said.get(name, [""])[0].strip()
 
@@ -87,7 +87,7 @@ def rule_of(name: str) -> tuple[str, str]:
     return _RULES[name]
 
 
-def options_changed(account: MerchantAccount, said: Said) -> dict[str, Given]:
+def options_changed(account: MerchantAccount, said: LazyMessage) -> dict[str, Given]:
     """Return what the form of all options gives differently from how it stands. Raises OptionRefusedError."""
     changed: dict[str, Given] = {}
     for group in GROUPS.values():
@@ -98,7 +98,7 @@ def options_changed(account: MerchantAccount, said: Said) -> dict[str, Given]:
     return changed
 
 
-def options_of_new(said: Said) -> dict[str, Given]:
+def options_of_new(said: LazyMessage) -> dict[str, Given]:
     """Return what the form of a new account gives. Raises OptionRefusedError."""
     kind = text_of(said, "kind")
     if kind not in {"test", "live"}:
@@ -109,12 +109,12 @@ def options_of_new(said: Said) -> dict[str, Given]:
     return given
 
 
-def keys_in(said: Said) -> AccountKeys:
+def keys_in(said: LazyMessage) -> AccountKeys:
     """Return the secrets that were typed; credentials are checked where they are put together."""
     return AccountKeys(**{name: text_of(said, name) for name in KEYS})
 
 
-def new_keys_in(said: Said) -> Change:
+def new_keys_in(said: LazyMessage) -> Change:
     """Return a change of those secrets that were typed. Raises OptionRefusedError."""
     hours = text_of(said, "grace")
     if hours not in map(str, GRACES):
@@ -122,12 +122,12 @@ def new_keys_in(said: Said) -> Change:
     return Change(keys=keys_typed(said), grace=timedelta(hours=int(hours)))
 
 
-def keys_typed(said: Said) -> dict[str, str]:
+def keys_typed(said: LazyMessage) -> dict[str, str]:
     """Return those secrets that were typed, by their names."""
     return {name: text_of(said, name) for name in KEYS if text_of(said, name)}
 
 
-def place_in(said: Said) -> Place:
+def place_in(said: LazyMessage) -> Place:
     """Return the gateway that was chosen. Raises OptionRefusedError."""
     place = place_of(*(text_of(said, name) or None for name in ("gateway", "base_url", "scheme_word")))
     if place is None:
@@ -135,7 +135,7 @@ def place_in(said: Said) -> Place:
     return place
 
 
-def place_changed(account: MerchantAccount, said: Said) -> Place:
+def place_changed(account: MerchantAccount, said: LazyMessage) -> Place:
     """Return the gateway that was chosen instead; without an address of its own only the scheme word changes."""
     if text_of(said, "gateway") or text_of(said, "base_url"):
         return place_in(said)
@@ -143,12 +143,12 @@ def place_changed(account: MerchantAccount, said: Said) -> Place:
     return replace(present, scheme_word=text_of(said, "scheme_word") or present.scheme_word)
 
 
-def require_public_addresses(desk: Desk, columns: Mapping[str, object]) -> None:
+def require_public_addresses(services: Services, columns: Mapping[str, object]) -> None:
     """Refuse addresses of private networks, unless the app itself is on one. Raises OptionRefusedError.
 
     Whoever manages a store's apps does not always run the app: the pages must not ask around in a network for them.
     """
-    if on_private_network(desk.addresses.base_url):
+    if on_private_network(services.addresses.base_url):
         return
     for name in _ADDRESSES:
         address = columns.get(name)
@@ -156,7 +156,7 @@ def require_public_addresses(desk: Desk, columns: Mapping[str, object]) -> None:
             raise OptionRefusedError(name, "a public address")
 
 
-def _given(option: Option, said: Said) -> str | bool | list[str]:
+def _given(option: Option, said: LazyMessage) -> str | bool | list[str]:
     texts = said.get(option.name, [])
     match option.form:
         case Form.SWITCH:

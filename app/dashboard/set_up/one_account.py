@@ -8,7 +8,7 @@ from app.dashboard.form import fields_of
 from app.dashboard.set_up.account_page import read_account_page
 from app.dashboard.set_up.forms import (
     GRACES,
-    Said,
+    LazyMessage,
     keys_typed,
     new_keys_in,
     options_changed,
@@ -18,35 +18,35 @@ from app.dashboard.set_up.forms import (
     text_of,
 )
 from app.dashboard.set_up.refusals import in_words, not_saved, refusals_told
-from app.dashboard.set_up.sheet import News, SetUpSheet
+from app.dashboard.set_up.setup_page import Flash, SetUpSheet
 from app.dashboard.set_up.steps import ACCOUNT
 from app.dashboard.staff import AnyStaff, Staff, refused
-from app.dashboard.translation import marked
+from app.dashboard.translation import gettext_noop
+from app.db.tables import MerchantAccount
 from app.gateway.hosts import PRESETS
-from app.ledger.tables import MerchantAccount
 from app.payments.accounts.check import try_out
 from app.payments.accounts.keeping import Change, change_account, changes_address
 from app.payments.accounts.options import read_options
-from app.payments.desk import Desk
+from app.payments.services import Services
 from app.payments.split.rules import RulesError, SplitRules
 from app.payments.split.written import rules_in
 
 log = structlog.get_logger(__name__)
 
-_NO_ACCOUNT = marked("This store has no such merchant account.")
-_CHANGED = marked("The account is changed.")
-_AS_IT_WAS = marked("Nothing was changed: everything was like that already.")
-_WORKS = marked("The gateway takes the keys of this account.")
-_WORKS_NOT = marked("This account does not work: %(why)s")
-_RULES_ARE_RIGHT = marked("The rules are right. Nothing was saved; below is what they mean.")
+_NO_ACCOUNT = gettext_noop("This store has no such merchant account.")
+_CHANGED = gettext_noop("The account is changed.")
+_AS_IT_WAS = gettext_noop("Nothing was changed: everything was like that already.")
+_WORKS = gettext_noop("The gateway takes the keys of this account.")
+_WORKS_NOT = gettext_noop("This account does not work: %(why)s")
+_RULES_ARE_RIGHT = gettext_noop("The rules are right. Nothing was saved; below is what they mean.")
 
 
 class OneAccountParts:
     """The parts about one merchant account."""
 
-    def __init__(self, desk: Desk, sheet: SetUpSheet) -> None:
-        self._desk = desk
-        self._sheet = sheet
+    def __init__(self, services: Services, aggregate: SetUpSheet) -> None:
+        self._desk = services
+        self._aggregate = aggregate
 
     def add_to(self, router: APIRouter) -> None:
         """Add the routes to a router, whose guard lets in only whoever may set the app up."""
@@ -68,12 +68,12 @@ class OneAccountParts:
         raise refused(404, "UNKNOWN_ACCOUNT", staff.translation, _NO_ACCOUNT)
 
     async def shown(
-        self, staff: Staff, account: MerchantAccount, news: News | None = None, *, tried: SplitRules | None = None
+        self, staff: Staff, account: MerchantAccount, news: Flash | None = None, *, tried: SplitRules | None = None
     ) -> HTMLResponse:
         """Return the page of an account; ``tried`` are rules that are to be shown instead of the kept ones."""
         page = await read_account_page(self._desk, account, tried)
         address = f"/set-up/accounts/{account.id}"
-        return await self._sheet.part(
+        return await self._aggregate.part(
             "account.html",
             staff,
             step=ACCOUNT,
@@ -93,8 +93,8 @@ class OneAccountParts:
         with refusals_told(staff):
             wrong = await try_out(self._desk.gateways.client(account), account.base_url)
         if wrong is None:
-            return await self.shown(staff, account, News(_WORKS))
-        return await self.shown(staff, account, News(_WORKS_NOT, {"why": in_words(staff, wrong)}, good=False))
+            return await self.shown(staff, account, Flash(_WORKS))
+        return await self.shown(staff, account, Flash(_WORKS_NOT, {"why": in_words(staff, wrong)}, good=False))
 
     async def _set_options(self, request: Request, account_id: str, staff: AnyStaff) -> HTMLResponse:
         account, said = await self.found(staff, account_id), await _said(request)
@@ -116,7 +116,7 @@ class OneAccountParts:
         account = await self.found(staff, account_id)
         account = await self._desk.accounts.forget_previous_secret(account.id)
         log.info("old secret of a merchant account forgotten", account=account.id, staff=staff.id)
-        return await self.shown(staff, account, News(_CHANGED))
+        return await self.shown(staff, account, Flash(_CHANGED))
 
     async def _move(self, request: Request, account_id: str, staff: AnyStaff) -> HTMLResponse:
         account, said = await self.found(staff, account_id), await _said(request)
@@ -139,19 +139,19 @@ class OneAccountParts:
                 staff, "INVALID_RULES", "; ".join(map(staff.translation.say, error.reasons)), field="rules"
             ) from error
         if text_of(said, "do") == "check":
-            return await self.shown(staff, account, News(_RULES_ARE_RIGHT), tried=rules)
+            return await self.shown(staff, account, Flash(_RULES_ARE_RIGHT), tried=rules)
         kept = rules.model_dump(mode="json") if rules.on else None
         return await self._change(staff, account, Change({"split_rules": kept}))
 
     async def _change(self, staff: Staff, account: MerchantAccount, change: Change) -> HTMLResponse:
         if not change.columns and change.place is None and not change.keys:
-            return await self.shown(staff, account, News(_AS_IT_WAS))
+            return await self.shown(staff, account, Flash(_AS_IT_WAS))
         with refusals_told(staff):
             changed = await change_account(self._desk, account, change, tried=True)
         what = sorted([*change.columns, *change.keys, *(["gateway"] if change.place else [])])
         log.info("merchant account changed", account=account.id, changed=what, staff=staff.id)
-        return await self.shown(staff, changed, News(_CHANGED))
+        return await self.shown(staff, changed, Flash(_CHANGED))
 
 
-async def _said(request: Request) -> Said:
+async def _said(request: Request) -> LazyMessage:
     return said_in(await fields_of(request))

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from sqlalchemy import exists
 from sqlmodel import col, select
 
-from app.dashboard.translation import marked
-from app.ledger.tables import Kind, Operation, Payment, State
-from app.payments.desk import Desk
+from app.dashboard.translation import gettext_noop
+from app.db.tables import Kind, Operation, Payment, State
+from app.payments.services import Services
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,23 +22,23 @@ class Step:
 ACCOUNT, CHANNELS, TRIAL = "/set-up", "/set-up/channels", "/set-up/try"
 
 
-async def _somebody_has_paid(desk: Desk, installation_id: int) -> bool:
+async def _somebody_has_paid(services: Services, installation_id: int) -> bool:
     paid = exists().where(
         col(Payment.installation_id) == installation_id,
         col(Operation.payment_id) == col(Payment.id),
         col(Operation.kind) == Kind.CREATE,
         col(Operation.state) == State.SUCCESS,
     )
-    async with desk.database.transaction() as session:
+    async with services.database.transaction() as session:
         return (await session.exec(select(paid))).one()
 
 
-async def read_steps(desk: Desk, installation_id: int) -> list[Step]:
+async def read_steps(services: Services, installation_id: int) -> list[Step]:
     """Return the steps in their order."""
-    accounts = await desk.accounts.all(installation_id)
-    routes = await desk.accounts.routes(installation_id)
+    accounts = await services.accounts.all(installation_id)
+    routes = await services.accounts.routes(installation_id)
     return [
-        Step(ACCOUNT, marked("Merchant account"), done=bool(accounts)),
-        Step(CHANNELS, marked("Channels"), done=bool(routes)),
-        Step(TRIAL, marked("Try it"), done=await _somebody_has_paid(desk, installation_id)),
+        Step(ACCOUNT, gettext_noop("Merchant account"), done=bool(accounts)),
+        Step(CHANNELS, gettext_noop("Channels"), done=bool(routes)),
+        Step(TRIAL, gettext_noop("Try it"), done=await _somebody_has_paid(services, installation_id)),
     ]

@@ -11,28 +11,28 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from app.dashboard.form import fields_of
-from app.dashboard.payments.amounts import NotAnAmount, read_amount
-from app.dashboard.set_up.forms import Said, said_in, text_of
+from app.dashboard.payments.amounts import NotAnAmountError, read_amount
+from app.dashboard.set_up.forms import LazyMessage, said_in, text_of
 from app.dashboard.set_up.refusals import refusals_told
-from app.dashboard.set_up.sheet import SetUpSheet
+from app.dashboard.set_up.setup_page import SetUpSheet
 from app.dashboard.set_up.steps import TRIAL
 from app.dashboard.staff import AnyStaff, Staff, refused
-from app.dashboard.translation import marked
+from app.dashboard.translation import gettext_noop
+from app.db.aggregates import PaymentAggregate, find_by_order
+from app.db.tables import MerchantAccount, State
 from app.gateway.models import Sector
-from app.ledger.sheets import Sheet, find_by_order
-from app.ledger.tables import MerchantAccount, State
-from app.payments.begin.trial import SMALLEST, Trial, begin_trial
-from app.payments.desk import Desk
-from app.payments.refusal import Refusal
-from app.payments.show.standing import Standing, standings
+from app.payments.core.refusal import RefusalError
+from app.payments.operations.trial_payment import SMALLEST, Trial, begin_trial
+from app.payments.services import Services
+from app.payments.staff.status import Standing, standings
 
 log = structlog.get_logger(__name__)
 
-_NO_ACCOUNT = marked("This store has no such merchant account.")
-_NO_TRIAL = marked("This store has no such trial.")
-_NOT_AN_AMOUNT = marked("Write amounts like 1234.50.")
-_NOT_A_DAY = marked("Write the date of birth like 1991-08-24.")
-_NOT_OUR_FORM = marked("Reload the page: this form cannot be sent.")
+_NO_ACCOUNT = gettext_noop("This store has no such merchant account.")
+_NO_TRIAL = gettext_noop("This store has no such trial.")
+_NOT_AN_AMOUNT = gettext_noop("Write amounts like 1234.50.")
+_NOT_A_DAY = gettext_noop("Write the date of birth like 1991-08-24.")
+_NOT_OUR_FORM = gettext_noop("Reload the page: this form cannot be sent.")
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ class TrialPage:
 class TrialParts:
     """The parts about trials."""
 
-    def __init__(self, desk: Desk, sheet: SetUpSheet) -> None:
-        self._desk = desk
-        self._sheet = sheet
+    def __init__(self, services: Services, aggregate: SetUpSheet) -> None:
+        self._desk = services
+        self._aggregate = aggregate
 
     def add_to(self, router: APIRouter) -> None:
         """Add the routes to a router, whose guard lets in only whoever may set the app up."""
@@ -68,7 +68,7 @@ class TrialParts:
 
     async def _form(self, staff: AnyStaff) -> HTMLResponse:
         accounts = [each for each in await self._desk.accounts.all(staff.installation.id) if each.enabled]
-        return await self._sheet.part(
+        return await self._aggregate.part(
             "try.html",
             staff,
             step=TRIAL,
@@ -86,12 +86,12 @@ class TrialParts:
         account = await self._account(staff, text_of(said, "account"))
         with refusals_told(staff):
             try:
-                sheet = await begin_trial(self._desk, account, _read(staff, said))
-            except Refusal as refusal:
+                aggregate = await begin_trial(self._desk, account, _read(staff, said))
+            except RefusalError as refusal:
                 raise refused(
                     422, refusal.code, staff.translation, refusal.message, field=_FIELDS.get(refusal.field or "")
                 ) from refusal
-        order_id = sheet.payment.order_id
+        order_id = aggregate.payment.order_id
         log.info("trial begun", order_id=order_id, account=account.id, staff=staff.id)
         return await self._shown(staff, order_id, at=f"{TRIAL}/{order_id}")
 
@@ -100,20 +100,20 @@ class TrialParts:
 
     async def _follow(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         page = await self._page(staff, order_id)
-        return self._sheet.paper.part("set_up/trial_standing.html", staff, here=None, **vars(page))
+        return self._aggregate.paper.part("set_up/trial_standing.html", staff, here=None, **vars(page))
 
     async def _shown(self, staff: Staff, order_id: str, at: str | None = None) -> HTMLResponse:
         page = await self._page(staff, order_id)
-        return await self._sheet.part("trial.html", staff, step=TRIAL, at=at, **vars(page))
+        return await self._aggregate.part("trial.html", staff, step=TRIAL, at=at, **vars(page))
 
     async def _page(self, staff: Staff, order_id: str) -> TrialPage:
         async with self._desk.database.transaction() as session:
-            sheet = await find_by_order(session, order_id, installation_id=staff.installation.id)
-        if sheet is None or not sheet.payment.trial:
+            aggregate = await find_by_order(session, order_id, installation_id=staff.installation.id)
+        if aggregate is None or not aggregate.payment.trial:
             raise refused(404, "UNKNOWN_PAYMENT", staff.translation, _NO_TRIAL)
-        account = await self._account(staff, sheet.payment.account_id)
-        kept = await self._desk.inbox.of_order(account.id, sheet.payment.order_id)
-        return _page_of(sheet, account, kept[0].received_at if kept else None)
+        account = await self._account(staff, aggregate.payment.account_id)
+        kept = await self._desk.inbox.of_order(account.id, aggregate.payment.order_id)
+        return _page_of(aggregate, account, kept[0].received_at if kept else None)
 
     async def _account(self, staff: Staff, account_id: str) -> MerchantAccount:
         for each in await self._desk.accounts.all(staff.installation.id):
@@ -132,11 +132,11 @@ _FIELDS = {
 }
 
 
-def _read(staff: Staff, said: Said) -> Trial:
+def _read(staff: Staff, said: LazyMessage) -> Trial:
     """Return what the form wants. Raises HTTPException."""
     try:
         amount = read_amount(text_of(said, "amount"))
-    except NotAnAmount as typed:
+    except NotAnAmountError as typed:
         raise refused(422, "INVALID_AMOUNT", staff.translation, _NOT_AN_AMOUNT, field="amount") from typed
     try:
         birthday = date.fromisoformat(text_of(said, "birthday")) if text_of(said, "birthday") else None
@@ -160,8 +160,8 @@ def _read(staff: Staff, said: Said) -> Trial:
     )
 
 
-def _page_of(sheet: Sheet, account: MerchantAccount, notified_at: datetime | None) -> TrialPage:
-    payment, create = sheet.payment, sheet.create
+def _page_of(aggregate: PaymentAggregate, account: MerchantAccount, notified_at: datetime | None) -> TrialPage:
+    payment, create = aggregate.payment, aggregate.create
     return TrialPage(
         order_id=payment.order_id,
         amount=payment.amount,
@@ -169,7 +169,7 @@ def _page_of(sheet: Sheet, account: MerchantAccount, notified_at: datetime | Non
         test_project=account.test_project,
         checkout_url=payment.checkout_url if create.state is State.INIT else None,
         expires_at=payment.expires_at,
-        standings=standings(sheet),
+        standings=standings(aggregate),
         paid=create.state is State.SUCCESS,
         final=create.state.final,
         why=create.message if create.state in {State.FAILURE, State.UNKNOWN} else None,

@@ -15,7 +15,7 @@ from app.gateway.models.records import (
     Record,
     Records,
     Recurring,
-    Unreadable,
+    UnreadableError,
     read_record,
     read_records,
 )
@@ -70,7 +70,7 @@ __all__ = [
     "SubscriptionRefund",
     "Taxes",
     "TransactionLine",
-    "Unreadable",
+    "UnreadableError",
     "UnreadableLine",
     "Void",
     "periods",

@@ -4,11 +4,11 @@ from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from app.gateway.models.base import Said
+from app.gateway.models.base import ResponseModel
 from app.gateway.models.values import Reported
 
 
-class Balances(Said):
+class Balances(ResponseModel):
     """What can be paid out, and what is held back. The reserve is written in two ways; it is one number here."""
 
     _shown: ClassVar[tuple[str, ...]] = ("available", "rolling_reserve")
@@ -26,7 +26,7 @@ class Balances(Said):
         return data
 
 
-class BalanceAccount(Said):
+class BalanceAccount(ResponseModel):
     """One account in one currency."""
 
     _shown: ClassVar[tuple[str, ...]] = ("id", "name", "currency")

@@ -18,7 +18,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 from pydantic_core.core_schema import ValidatorFunctionWrapHandler
 
-from app.gateway.errors import InvalidRequest, quoted
+from app.gateway.errors import InvalidRequestError, quoted
 from app.validation import words_of
 
 _WIRE = object()
@@ -86,7 +86,7 @@ class _Model(BaseModel):
         return repr(self)
 
 
-class Said(_Model):
+class ResponseModel(_Model):
     """What the gateway says. Unknown fields are kept in ``model_extra``; numbers where text belongs are accepted."""
 
     model_config = ConfigDict(
@@ -103,8 +103,8 @@ class Said(_Model):
         return self.model_dump(by_alias=True, exclude_unset=True, context=_WIRE)
 
 
-class Asked(_Model):
-    """What we ask for. Construction raises ``InvalidRequest`` for whatever breaks a limit of the interface."""
+class RequestModel(_Model):
+    """What we ask for. Construction raises ``InvalidRequestError`` for whatever breaks a limit of the interface."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -129,7 +129,7 @@ class Asked(_Model):
         # Outside of the handler: the validation error holds what was given, which may be a card.
         field = ".".join(str(part) for part in found["loc"]) or cls.__name__
         given = "nothing" if found["type"] == "missing" else shown(field, found["input"])
-        raise InvalidRequest(field, _limit(found), given)
+        raise InvalidRequestError(field, _limit(found), given)
 
 
 # pydantic's words for a broken limit, in ours.

@@ -10,9 +10,9 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import ConfigDict, Field, PlainSerializer, field_validator, model_validator
 from pydantic.alias_generators import to_pascal
 
-from app.gateway.errors import InvalidRequest
+from app.gateway.errors import InvalidRequestError
 from app.gateway.luhn import passes_luhn
-from app.gateway.models.base import Asked
+from app.gateway.models.base import RequestModel
 from app.gateway.models.products import Products
 from app.gateway.models.values import Amount, Day, Url, Uuid
 
@@ -20,7 +20,7 @@ LONGEST_KEY, LONGEST_VALUE, MOST_ATTRIBUTES = 45, 250, 20
 _DIGITS = re.compile(r"(?<!\d)[2-6](?:[ -]?\d){12,18}(?!\d)")
 
 
-class Attribute(Asked):
+class Attribute(RequestModel):
     """One pair that staff can search for in the merchant portal (gateway interface, Payment attributes).
 
     At most 45 characters of key and 250 of value, letters Latin or Cyrillic, nothing like a card number.
@@ -61,7 +61,7 @@ def _allowed(character: str) -> bool:
 Attributes = Annotated[tuple[Attribute, ...], Field(max_length=MOST_ATTRIBUTES)]
 
 
-class BrowserFingerprint(Asked):
+class BrowserFingerprint(RequestModel):
     """The payer's browser, for 3-D Secure 2. All ten members are strings."""
 
     # color_depth is browserColorDepth on the wire.
@@ -79,7 +79,7 @@ class BrowserFingerprint(Asked):
     user_agent: str
 
 
-class SplitItem(Asked):
+class SplitItem(RequestModel):
     """What of an amount belongs to one sub-merchant."""
 
     _shown: ClassVar[tuple[str, ...]] = ("sub_merchant_id", "amount")
@@ -90,16 +90,16 @@ class SplitItem(Asked):
 
 
 def check_split(split: Iterable[SplitItem], amount: Decimal, *, once_each: bool = False) -> None:
-    """``InvalidRequest`` unless the items sum to ``amount`` to the cent (and, for refunds, name each payee once).
+    """``InvalidRequestError`` unless the items sum to ``amount`` to the cent (and, for refunds, name each payee once).
 
     The interface does not state the rule; a split that does not sum leaves money with nobody.
     """
     items = tuple(split)
     total = sum((item.amount for item in items), Decimal())
     if total != amount:
-        raise InvalidRequest("split", f"sums to the amount {amount}", f"items that sum to {total}")
+        raise InvalidRequestError("split", f"sums to the amount {amount}", f"items that sum to {total}")
     if once_each and len({item.sub_merchant_id for item in items}) != len(items):
-        raise InvalidRequest("split", "one item per sub-merchant", f"{len(items)} items")
+        raise InvalidRequestError("split", "one item per sub-merchant", f"{len(items)} items")
 
 
 Split = Annotated[tuple[SplitItem, ...], Field(min_length=1)]
@@ -109,7 +109,7 @@ _LONGEST_RETRY_PAUSE = {"day": 23}
 _RETRY_PAUSE = 72
 
 
-class RecurringPlan(Asked):
+class RecurringPlan(RequestModel):
     """How a subscription repeats. Provisional: the interface names subscriptions, not how to start them.
 
     Defaults of the gateway: 3 attempts, 2 hours apart for daily plans and 24 for others; ``start_date`` and ``time``
@@ -132,7 +132,7 @@ class RecurringPlan(Asked):
     def _retries_fit(self) -> "RecurringPlan":
         longest = _LONGEST_RETRY_PAUSE.get(self.interval_unit, _RETRY_PAUSE)
         if self.retry_interval_hours is not None and self.retry_interval_hours > longest:
-            raise InvalidRequest("retry_interval_hours", f"at most {longest}", str(self.retry_interval_hours))
+            raise InvalidRequestError("retry_interval_hours", f"at most {longest}", str(self.retry_interval_hours))
         if self.start_date and self.expiry_date and self.expiry_date < self.start_date:
-            raise InvalidRequest("expiry_date", "not before start_date", self.expiry_date.isoformat())
+            raise InvalidRequestError("expiry_date", "not before start_date", self.expiry_date.isoformat())
         return self

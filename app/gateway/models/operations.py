@@ -4,14 +4,14 @@ from typing import ClassVar
 
 from pydantic import model_validator
 
-from app.gateway.errors import InvalidRequest
-from app.gateway.models.base import Asked
+from app.gateway.errors import InvalidRequestError
+from app.gateway.models.base import RequestModel
 from app.gateway.models.details import Split, check_split
 from app.gateway.models.products import Products
 from app.gateway.models.values import Amount, Comment, Currency, OrderId, ReceiptDelivery, Url, Uuid
 
 
-class Secondary(Asked):
+class Secondary(RequestModel):
     """What they have in common: the primary operation's ``order_id``, a comment, where to send the webhook."""
 
     pos_id: Uuid | None = None
@@ -38,7 +38,7 @@ class Capture(Secondary):
         if self.split is not None:
             if self.charge_amount is None:
                 limit = "is required with a split"
-                raise InvalidRequest("charge_amount", limit, "nothing", order_id=self.order_id)
+                raise InvalidRequestError("charge_amount", limit, "nothing", order_id=self.order_id)
             check_split(self.split, self.charge_amount)
         return self
 

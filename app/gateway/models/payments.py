@@ -6,8 +6,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PlainSerializer, SerializationInfo, StringConstraints, model_validator
 
-from app.gateway.errors import InvalidRequest
-from app.gateway.models.base import CARD_FIELDS, Asked, CardCvv, CardNumber, Secret, unveiled
+from app.gateway.errors import InvalidRequestError
+from app.gateway.models.base import CARD_FIELDS, CardCvv, CardNumber, RequestModel, Secret, unveiled
 from app.gateway.models.details import Attributes, BrowserFingerprint, RecurringPlan, Split, check_split
 from app.gateway.models.products import Products
 from app.gateway.models.values import (
@@ -37,7 +37,7 @@ class Sector(StrEnum):
     MICROFINANCE = "microfinance"
 
 
-class Creation(Asked):
+class Creation(RequestModel):
     """What direct and hosted payments and payouts have in common.
 
     ``pos_id`` is filled in by the client. ``order_id`` must be new: the gateway burns it at the first attempt,
@@ -92,18 +92,20 @@ class Payment(Creation):
         return self.model_dump(mode="json", exclude_none=True, exclude=set(CARD_FIELDS))
 
     def check_sector(self, sector: Sector) -> None:
-        """``InvalidRequest`` if the merchant's sector asks for a field that is not given."""
+        """``InvalidRequestError`` if the merchant's sector asks for a field that is not given."""
         if sector is not Sector.GENERAL:
             for name in ("customer_fname", "customer_lname"):
                 if getattr(self, name) is None:
-                    raise InvalidRequest(name, f"is required of {sector} merchants", "nothing", order_id=self.order_id)
+                    raise InvalidRequestError(
+                        name, f"is required of {sector} merchants", "nothing", order_id=self.order_id
+                    )
         if sector is Sector.MICROFINANCE and not self.customer_tax_id:
             if self.currency == "UAH" and self.amount > TAX_ID_ABOVE:
                 limit = f"is required of {sector} merchants above {TAX_ID_ABOVE} UAH"
-                raise InvalidRequest("customer_tax_id", limit, "nothing", order_id=self.order_id)
+                raise InvalidRequestError("customer_tax_id", limit, "nothing", order_id=self.order_id)
             if self.customer_birthday is None:
                 limit = f"this or customer_tax_id is required of {sector} merchants"
-                raise InvalidRequest("customer_birthday", limit, "nothing", order_id=self.order_id)
+                raise InvalidRequestError("customer_birthday", limit, "nothing", order_id=self.order_id)
 
 
 class HostedPayment(Payment):
@@ -146,11 +148,11 @@ class DirectPayment(Payment):
         given = [name for name, value in card.items() if value is not None]
         if given and len(given) < len(card):
             missing = next(name for name in card if name not in given)
-            raise InvalidRequest(missing, "card fields go together", "nothing", order_id=self.order_id)
+            raise InvalidRequestError(missing, "card fields go together", "nothing", order_id=self.order_id)
         if given and self.cc_token is not None:
             limit = "either card fields or a token"
-            raise InvalidRequest("cc_token", limit, "both", order_id=self.order_id)
+            raise InvalidRequestError("cc_token", limit, "both", order_id=self.order_id)
         if not given and self.cc_token is None and self.cryptogram is None:
             limit = "card fields, a token or a cryptogram is required"
-            raise InvalidRequest("cc_number", limit, "nothing", order_id=self.order_id)
+            raise InvalidRequestError("cc_number", limit, "nothing", order_id=self.order_id)
         return self

@@ -4,13 +4,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from app.gateway.errors import InvalidRequest
-from app.gateway.models.base import Asked, CardNumber, Secret
+from app.gateway.errors import InvalidRequestError
+from app.gateway.models.base import CardNumber, RequestModel, Secret
 from app.gateway.models.payments import Creation
 from app.gateway.models.values import Day, Method, Mode, Text
 
 
-class Recipient(Asked):
+class Recipient(RequestModel):
     """Who is paid (``properties``). ``is_operation_taxable``: "true" for winnings under the special tax regime,
     "false" for returned deposits; gambling merchants only.
     """
@@ -50,5 +50,5 @@ class Payout(Creation):
     @model_validator(mode="after")
     def _one_card(self) -> "Payout":
         if (self.cc_number is None) == (self.cc_token is None):
-            raise InvalidRequest("cc_number", "either this or cc_token", "both or neither", order_id=self.order_id)
+            raise InvalidRequestError("cc_number", "either this or cc_token", "both or neither", order_id=self.order_id)
         return self

@@ -8,11 +8,11 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from app.gateway.models.base import Asked
+from app.gateway.models.base import RequestModel
 from app.gateway.models.values import Amount, Currency, Percent, Quantity, ReceiptDelivery, Text, Url, Uuid
 
 
-class Product(Asked):
+class Product(RequestModel):
     """A line of a merchant without fiscalization. ``amount`` is the line's total, ``vat`` an amount."""
 
     _shown: ClassVar[tuple[str, ...]] = ("id", "amount", "qty")
@@ -34,7 +34,7 @@ class Product(Asked):
         return self.amount
 
 
-class Taxes(Asked):
+class Taxes(RequestModel):
     """``prc`` is the rate in percent; 0, 7, 14 and 20 are in use."""
 
     _shown: ClassVar[tuple[str, ...]] = ("type", "prc")
@@ -43,7 +43,7 @@ class Taxes(Asked):
     prc: Percent
 
 
-class FiscalProduct(Asked):
+class FiscalProduct(RequestModel):
     """A line of a merchant with a software cash register. ``amount`` is the price of one ``unit``.
 
     Such merchants give products with captures and refunds too. ``bar_code`` is mandatory in the national cashback

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from app.gateway.models.base import Aside, Said, Secret
+from app.gateway.models.base import Aside, ResponseModel, Secret
 from app.gateway.models.values import Method, Mode, Reported, Timestamp, empty_is_none
 from app.gateway.statuses import Status, read_status
 
@@ -19,14 +19,14 @@ _OTHER_NAMES = {
 _MOST_TOLD = 3
 
 ProcessedName = Literal["processed_at", "processing_time"]
-S = TypeVar("S", bound=Said)
+S = TypeVar("S", bound=ResponseModel)
 
 
-class Unreadable(ValueError):  # noqa: N818 - says what the data is
+class UnreadableError(ValueError):
     """What the gateway sent is not a record. Names the fields that are wrong, never their content."""
 
 
-class Fee(Said):
+class Fee(ResponseModel):
     """A fee or a portion of one."""
 
     _shown: ClassVar[tuple[str, ...]] = ("amount", "currency")
@@ -35,7 +35,7 @@ class Fee(Said):
     currency: str | None = None
 
 
-class LimitInfo(Said):
+class LimitInfo(ResponseModel):
     """Which limit declined a payment, and when the next attempt is recommended."""
 
     _shown: ClassVar[tuple[str, ...]] = ("retry_after", "description")
@@ -44,7 +44,7 @@ class LimitInfo(Said):
     description: Aside[str] = None
 
 
-class Recurring(Said):
+class Recurring(ResponseModel):
     """The subscription that a payment started or belongs to. Statuses seen: ``init``, ``active``, ``canceled``."""
 
     _shown: ClassVar[tuple[str, ...]] = ("id", "status")
@@ -53,7 +53,7 @@ class Recurring(Said):
     status: Aside[str] = None
 
 
-class Record(Said):
+class Record(ResponseModel):
     """What every record of an operation holds, whether it comes from an answer, a look-up or a webhook.
 
     ``method`` and ``mode`` are enum members, or the word as it came if it is not in the interface.
@@ -153,10 +153,10 @@ class OperationRecord(Record):
 def read_record(data: object) -> PaymentRecord | OperationRecord:
     """The record that ``data`` (decoded JSON) is: an operation if it has an ``operation_id`` or a secondary method.
 
-    Raises ``Unreadable``.
+    Raises ``UnreadableError``.
     """
     if not isinstance(data, Mapping):
-        raise Unreadable("not a JSON object")
+        raise UnreadableError("not a JSON object")
     if data.get("operation_id") or data.get("method") in (Method.CAPTURE, Method.VOID, Method.REFUND):
         return validated(OperationRecord, data)
     return validated(PaymentRecord, data)
@@ -180,28 +180,31 @@ class Records(tuple[PaymentRecord | OperationRecord, ...]):
 def read_records(data: object) -> Records:
     """The records in ``data``: an array of them, or a single one (look-ups answer both).
 
-    Of an array those are given that can be read, and the others told of. Raises ``Unreadable`` when none can be.
+    Of an array those are given that can be read, and the others told of. Raises ``UnreadableError`` when none can be.
     """
     if isinstance(data, Mapping):
         return Records([read_record(data)])
     if not isinstance(data, list):
-        raise Unreadable("neither a record nor an array of records")
+        raise UnreadableError("neither a record nor an array of records")
     found, unreadable = [], []
     for number, item in enumerate(data, start=1):
         try:
             found.append(read_record(item))
-        except Unreadable as exc:
+        except UnreadableError as exc:
             unreadable.append(f"record {number} of {len(data)} is {exc}")
     if unreadable and not found:
-        raise Unreadable(f"not an array of records: {'; '.join(unreadable[:_MOST_TOLD])}")
+        raise UnreadableError(f"not an array of records: {'; '.join(unreadable[:_MOST_TOLD])}")
     return Records(found, unreadable)
 
 
 def validated(model: type[S], data: object) -> S:
-    """``data`` as a ``model``. Raises ``Unreadable``, naming the fields that are wrong and nothing that is in them."""
+    """``data`` as a ``model``.
+
+    Raises ``UnreadableError``, naming the fields that are wrong and nothing that is in them.
+    """
     try:
         return model.model_validate(data)
     except ValidationError as error:
         fields = sorted({".".join(str(part) for part in found["loc"]) for found in error.errors(include_url=False)})
     # Outside of the handler: the validation error holds the whole record.
-    raise Unreadable(f"not a {model.__name__}: {', '.join(fields) or 'not an object'}")
+    raise UnreadableError(f"not a {model.__name__}: {', '.join(fields) or 'not an object'}")

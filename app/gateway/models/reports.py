@@ -20,8 +20,8 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from app.gateway.errors import InvalidRequest
-from app.gateway.models.base import Aside, Asked, Said
+from app.gateway.errors import InvalidRequestError
+from app.gateway.models.base import Aside, RequestModel, ResponseModel
 from app.gateway.models.values import Method, Uuid, empty_is_none, read_milliseconds, to_decimal, to_milliseconds
 from app.gateway.statuses import Status, read_status
 
@@ -58,7 +58,7 @@ MomentOrEmpty = Annotated[
 ]
 
 
-class TransactionLine(Said):
+class TransactionLine(ResponseModel):
     """One line of the list of all transactions in a period. What a line leaves out, or leaves empty, is ``None``.
 
     What says whose money moved, how much, and how it went must be readable, or the line is an
@@ -197,7 +197,7 @@ def _write_moment(moment: datetime) -> str:
 Moment = Annotated[datetime, PlainSerializer(_write_moment)]
 
 
-class RegisterRequest(Asked):
+class RegisterRequest(RequestModel):
     """Ask for a register of at most 31 days (see ``periods``). Both dates carry a time zone."""
 
     _shown: ClassVar[tuple[str, ...]] = ("start_date", "end_date")
@@ -213,11 +213,11 @@ class RegisterRequest(Asked):
     def _a_period(self) -> "RegisterRequest":
         start, end = check_period("start_date", "end_date", self.start_date, self.end_date)
         if end - start > LONGEST_PERIOD:
-            raise InvalidRequest("end_date", "at most 31 days after start_date", _write_moment(self.end_date))
+            raise InvalidRequestError("end_date", "at most 31 days after start_date", _write_moment(self.end_date))
         return self
 
 
-class RegisterTicket(Said):
+class RegisterTicket(ResponseModel):
     """What a register is fetched by, and how many records it will have."""
 
     _shown: ClassVar[tuple[str, ...]] = ("report_id", "count")
@@ -227,24 +227,24 @@ class RegisterTicket(Said):
 
 
 def check_period(start_name: str, end_name: str, start: datetime, end: datetime) -> tuple[datetime, datetime]:
-    """Both moments in UTC; ``InvalidRequest`` unless both carry a time zone and ``start`` is before ``end``.
+    """Both moments in UTC; ``InvalidRequestError`` unless both carry a time zone and ``start`` is before ``end``.
 
     Python subtracts and compares moments of one zone by their wall clocks: where a clock is put back, 31 days are
     31 days and an hour. Only in UTC is the difference the time that passes.
     """
     start, end = _in_utc(start_name, start), _in_utc(end_name, end)
     if start >= end:
-        raise InvalidRequest(end_name, f"after {start_name}", end.isoformat())
+        raise InvalidRequestError(end_name, f"after {start_name}", end.isoformat())
     return start, end
 
 
 def _in_utc(name: str, moment: datetime) -> datetime:
     if moment.utcoffset() is None:
-        raise InvalidRequest(name, "a moment with a time zone", moment.isoformat())
+        raise InvalidRequestError(name, "a moment with a time zone", moment.isoformat())
     try:
         return moment.astimezone(UTC)
     except OverflowError:
-        raise InvalidRequest(name, "a moment between the years 1 and 9999", moment.isoformat()) from None
+        raise InvalidRequestError(name, "a moment between the years 1 and 9999", moment.isoformat()) from None
 
 
 def periods(start: datetime, end: datetime, longest: timedelta = LONGEST_PERIOD) -> Iterator[tuple[datetime, datetime]]:

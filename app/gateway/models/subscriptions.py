@@ -4,11 +4,11 @@ publicly, elsewhere. They start with an ordinary payment that carries ``init_rec
 
 from typing import Any, ClassVar
 
-from app.gateway.models.base import Aside, Asked, Said
+from app.gateway.models.base import Aside, RequestModel, ResponseModel
 from app.gateway.models.values import Amount, Comment, Currency, Url, Uuid
 
 
-class SubscriptionRefund(Asked):
+class SubscriptionRefund(RequestModel):
     """Give back what one charge of a subscription took: all of it without ``refund_amount``."""
 
     _shown: ClassVar[tuple[str, ...]] = ("refund_amount", "order_currency")
@@ -20,7 +20,7 @@ class SubscriptionRefund(Asked):
     server_url: Url | None = None
 
 
-class Subscription(Said):
+class Subscription(ResponseModel):
     """A subscription after a change. Statuses seen: ``init``, ``active``, ``canceled``."""
 
     _shown: ClassVar[tuple[str, ...]] = ("recurring_status",)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
-from app.ledger.installations import OpenInstallation
-from app.ledger.tables import MerchantAccount
-from app.payments.desk import Desk
+from app.db.installations import OpenInstallation
+from app.db.tables import MerchantAccount
+from app.payments.services import Services
 from app.saleor.channels import Channel, channels
 from app.saleor.errors import SaleorError
 from app.saleor.graphql import SaleorClient
@@ -60,15 +60,15 @@ def is_slug(text: str) -> bool:
     return _SLUG.fullmatch(text) is not None
 
 
-async def read_channels(desk: Desk, saleor: SaleorClient, installation: OpenInstallation) -> ChannelMap:
+async def read_channels(services: Services, saleor: SaleorClient, installation: OpenInstallation) -> ChannelMap:
     """Ask a Saleor for its channels, and lay them beside the store's accounts."""
     known: Sequence[Channel] | None
     try:
         known = await channels(saleor, installation, within=_WITHIN)
     except SaleorError:
         known = None
-    accounts = {each.id: each for each in await desk.accounts.all(installation.id)}
-    routes = {each.channel: accounts[each.account_id] for each in await desk.accounts.routes(installation.id)}
+    accounts = {each.id: each for each in await services.accounts.all(installation.id)}
+    routes = {each.channel: accounts[each.account_id] for each in await services.accounts.routes(installation.id)}
     return ChannelMap(lay_beside(known, routes), unreachable=known is None)
 
 

@@ -6,7 +6,14 @@ from enum import StrEnum
 from urllib.parse import urlsplit
 
 from app.gateway.client import GatewayClient
-from app.gateway.errors import BadCredentials, GatewayError, NotSent, OutcomeUnknown, RateLimited, Refused
+from app.gateway.errors import (
+    BadCredentialsError,
+    GatewayError,
+    NotSentError,
+    OutcomeUnknownError,
+    RateLimitedError,
+    RefusedError,
+)
 from app.gateway.hosts import on_private_network, reachable_by_webhook
 from app.payments.accounts.overview import AccountView
 
@@ -120,19 +127,19 @@ def in_words(error: GatewayError, host: str) -> Wrong:
 
 def _trouble(error: GatewayError) -> Trouble:  # noqa: PLR0911 - one return for each thing that can be wrong
     match error:
-        case BadCredentials():
+        case BadCredentialsError():
             return Trouble.KEYS_REFUSED
-        case RateLimited():
+        case RateLimitedError():
             return Trouble.BUSY
-        case NotSent():
+        case NotSentError():
             return Trouble.NO_CONNECTION
-        case OutcomeUnknown(http_status=None):
+        case OutcomeUnknownError(http_status=None):
             return Trouble.NO_ANSWER
-        case OutcomeUnknown(http_status=int(status)) if 300 <= status < 400:
+        case OutcomeUnknownError(http_status=int(status)) if 300 <= status < 400:
             return Trouble.ELSEWHERE
-        case OutcomeUnknown(http_status=int(status)) if status >= 500 or status == 408:
+        case OutcomeUnknownError(http_status=int(status)) if status >= 500 or status == 408:
             return Trouble.IN_TROUBLE
-        case Refused() if error.code or error.http_status not in {403, 404, 405, 410}:
+        case RefusedError() if error.code or error.http_status not in {403, 404, 405, 410}:
             return Trouble.REFUSES
         case _:
             return Trouble.NOT_THE_GATEWAY

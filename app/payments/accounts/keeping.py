@@ -6,20 +6,20 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from app.db.accounts import GRACE, AccountError, AccountKeys, NewAccount
+from app.db.tables import MerchantAccount
 from app.gateway.credentials import Credentials
-from app.ledger.accounts import GRACE, AccountError, AccountKeys, NewAccount
-from app.ledger.tables import MerchantAccount
 from app.payments.accounts.check import Wrong, try_out
 from app.payments.accounts.options import DEFAULT_CURRENCIES
 from app.payments.accounts.places import Place, credentials
-from app.payments.desk import Desk
+from app.payments.services import Services
 
 LONGEST_GRACE = timedelta(days=30)
 NEEDED = ("api_key", "api_secret", "endpoints_key")
 """The keys that every account has, by their names in ``AccountKeys``."""
 
 
-class NameTaken(AccountError):  # noqa: N818 - named after what it is
+class NameTakenError(AccountError):
     """Another account of the same Saleor has that name."""
 
     def __init__(self, other: MerchantAccount) -> None:
@@ -27,7 +27,7 @@ class NameTaken(AccountError):  # noqa: N818 - named after what it is
         self.other = other
 
 
-class NotTaken(AccountError):  # noqa: N818 - named after what it is
+class NotTakenError(AccountError):
     """The gateway does not take these keys, or is not there: nothing was kept."""
 
     def __init__(self, wrong: Wrong) -> None:
@@ -35,7 +35,7 @@ class NotTaken(AccountError):  # noqa: N818 - named after what it is
         self.wrong = wrong
 
 
-class KeysNeeded(AccountError):  # noqa: N818 - named after what it is
+class KeysNeededError(AccountError):
     """An address of the account is to change, and not all of its keys were given anew: nothing was sent or changed.
 
     Whoever may change an account need not know its keys, and must not make the app send them where they like.
@@ -61,11 +61,11 @@ class Change:
     grace: timedelta = GRACE
 
 
-async def require_free_name(desk: Desk, installation_id: int, name: object, *, but: str | None = None) -> None:
-    """Raise NameTaken when an account of that Saleor, ``but`` the one with that id, has the name already."""
-    for other in await desk.accounts.all(installation_id):
+async def require_free_name(services: Services, installation_id: int, name: object, *, but: str | None = None) -> None:
+    """Raise NameTakenError when an account of that Saleor, ``but`` the one with that id, has the name already."""
+    for other in await services.accounts.all(installation_id):
         if isinstance(name, str) and other.name.casefold() == name.casefold() and other.id != but:
-            raise NameTaken(other)
+            raise NameTakenError(other)
 
 
 def new_account(
@@ -89,31 +89,31 @@ def new_account(
     )
 
 
-async def add_account(desk: Desk, new: NewAccount) -> MerchantAccount:
-    """Keep an account that the gateway takes. Raises NameTaken and NotTaken: then nothing is kept."""
-    await require_free_name(desk, new.installation_id, new.name)
-    await _try_out(desk, credentials(new.pos_id, Place(new.name, new.base_url, new.scheme_word), new.keys))
-    return await desk.accounts.add(new)
+async def add_account(services: Services, new: NewAccount) -> MerchantAccount:
+    """Keep an account that the gateway takes. Raises NameTakenError and NotTakenError: then nothing is kept."""
+    await require_free_name(services, new.installation_id, new.name)
+    await _try_out(services, credentials(new.pos_id, Place(new.name, new.base_url, new.scheme_word), new.keys))
+    return await services.accounts.add(new)
 
 
-async def change_account(desk: Desk, row: MerchantAccount, change: Change, *, tried: bool) -> MerchantAccount:
+async def change_account(services: Services, row: MerchantAccount, change: Change, *, tried: bool) -> MerchantAccount:
     """Change an account in one step; new keys and a new address are ``tried`` out before.
 
-    Raises KeysNeeded, NameTaken, NotTaken and OptionRefusedError: then nothing is changed.
+    Raises KeysNeededError, NameTakenError, NotTakenError and OptionRefusedError: then nothing is changed.
     """
     columns, keys = dict(change.columns), dict(change.keys)
     require_keys(row, change)
-    await require_free_name(desk, row.installation_id, columns.get("name"), but=row.id)
+    await require_free_name(services, row.installation_id, columns.get("name"), but=row.id)
     if change.place is not None or change.keys:
         place = (change.place or Place.of(row)).with_areas(columns)
-        present = desk.accounts.keys(row)
+        present = services.accounts.keys(row)
         checked = credentials(row.pos_id, place, replace(present, **change.keys))
         columns |= place.columns | {"base_url": checked.base_url}
         if tried:
-            await _try_out(desk, checked)
+            await _try_out(services, checked)
         # One that was given again, and is the same, is not replaced: the present secret goes on without an end.
         keys = {name: key for name, key in change.keys.items() if key != getattr(present, name)}
-    return await desk.accounts.change_keys(row.id, **keys, grace=change.grace, columns=columns)
+    return await services.accounts.change_keys(row.id, **keys, grace=change.grace, columns=columns)
 
 
 def changes_address(row: MerchantAccount, change: Change) -> bool:
@@ -128,13 +128,13 @@ def changes_address(row: MerchantAccount, change: Change) -> bool:
 
 
 def require_keys(row: MerchantAccount, change: Change) -> None:
-    """Raise KeysNeeded when an address is to change without all keys."""
+    """Raise KeysNeededError when an address is to change without all keys."""
     missing = tuple(name for name in NEEDED if not change.keys.get(name))
     if missing and changes_address(row, change):
-        raise KeysNeeded(missing)
+        raise KeysNeededError(missing)
 
 
-async def _try_out(desk: Desk, untried: Credentials) -> None:
-    wrong = await try_out(desk.gateways.trial(untried), untried.base_url)
+async def _try_out(services: Services, untried: Credentials) -> None:
+    wrong = await try_out(services.gateways.trial(untried), untried.base_url)
     if wrong is not None:
-        raise NotTaken(wrong)
+        raise NotTakenError(wrong)

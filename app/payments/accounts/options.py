@@ -9,11 +9,11 @@ from datetime import datetime
 from enum import Enum, auto
 from types import MappingProxyType
 
+from app.db.tables import MerchantAccount, ProductsForm
 from app.gateway.models import ReceiptDelivery, Sector
-from app.ledger.tables import MerchantAccount, ProductsForm
 from app.payments.accounts import readers
 from app.payments.accounts.readers import ThreeDs
-from app.payments.plan.description import LONGEST_TEMPLATE, PLACEHOLDERS
+from app.payments.requests.description import LONGEST_TEMPLATE, PLACEHOLDERS
 
 DEFAULT_CURRENCIES = ("UAH",)
 PCI_DSS_CONFIRMED = "pci_dss_confirmed"

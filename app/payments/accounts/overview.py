@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.ledger.tables import MerchantAccount
-from app.payments.desk import Desk
+from app.db.tables import MerchantAccount
+from app.payments.services import Services
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,24 +18,24 @@ class AccountView:
 
 
 async def views(
-    desk: Desk, accounts: Sequence[MerchantAccount] | None = None, *, installation_id: int | None = None
+    services: Services, accounts: Sequence[MerchantAccount] | None = None, *, installation_id: int | None = None
 ) -> list[AccountView]:
     """Return the views of ``accounts``; else of those of one store; else of all, oldest first."""
     if accounts is None:
-        accounts = await desk.accounts.all(installation_id)
-    saleors = {each.id: each.saleor_api_url for each in await desk.installations.all()}
-    routes = await desk.accounts.routes(installation_id)
+        accounts = await services.accounts.all(installation_id)
+    saleors = {each.id: each.saleor_api_url for each in await services.installations.all()}
+    routes = await services.accounts.routes(installation_id)
     return [
         AccountView(
             account=account,
             saleor=saleors[account.installation_id],
             channels=tuple(route.channel for route in routes if route.account_id == account.id),
-            notification_address=desk.addresses.notifications(account.id),
+            notification_address=services.addresses.notifications(account.id),
         )
         for account in accounts
     ]
 
 
-async def view(desk: Desk, account: MerchantAccount) -> AccountView:
+async def view(services: Services, account: MerchantAccount) -> AccountView:
     """Return the view of one account."""
-    return (await views(desk, [account], installation_id=account.installation_id))[0]
+    return (await views(services, [account], installation_id=account.installation_id))[0]

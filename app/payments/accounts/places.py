@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from app.db.accounts import AccountKeys
+from app.db.tables import MerchantAccount
 from app.gateway.credentials import Credentials
-from app.gateway.errors import InvalidRequest
+from app.gateway.errors import InvalidRequestError
 from app.gateway.hosts import PRESETS
-from app.ledger.accounts import AccountKeys
-from app.ledger.tables import MerchantAccount
 from app.payments.accounts.options import OptionRefusedError
-from app.payments.plan.storefront import origin_of
+from app.payments.requests.storefront import origin_of
 
 DEFAULT_SCHEME_WORD = "CPAY"
 
@@ -82,5 +82,5 @@ def credentials(pos_id: str, place: Place, keys: AccountKeys) -> Credentials:
             balances_url=place.balances_url,
             register_url=place.register_url,
         )
-    except InvalidRequest as exc:
+    except InvalidRequestError as exc:
         raise OptionRefusedError(exc.field, f"{exc.limit}; given: {exc.given}") from exc

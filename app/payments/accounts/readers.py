@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable
 from enum import StrEnum
 
-from app.gateway.errors import InvalidRequest
+from app.gateway.errors import InvalidRequestError
 from app.gateway.hosts import safe_base_url
-from app.payments.plan.description import check_template
-from app.payments.plan.storefront import origin_of
+from app.payments.requests.description import check_template
+from app.payments.requests.storefront import origin_of
 
 LONGEST_NAME = 100
 _LONGEST_TIMEOUT = 366 * 24 * 3600  # seconds; no gateway keeps a page for longer
@@ -83,5 +83,5 @@ def address(text: str) -> str:
     """Read an address that keys may be sent to."""
     try:
         return safe_base_url("url", text)
-    except InvalidRequest as exc:
+    except InvalidRequestError as exc:
         raise ValueError(f"{exc.limit}; given: {exc.given}") from None

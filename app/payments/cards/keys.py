@@ -13,8 +13,8 @@ from typing import Any
 
 from joserfc.jwk import RSAKey
 
-from app.ledger.card_keys import StoreCardKeys
-from app.ledger.tables import CardKey
+from app.db.card_keys import StoreCardKeys
+from app.db.tables import CardKey
 
 ALG, ENC = "RSA-OAEP-256", "A256GCM"
 OFFERED_FOR = timedelta(days=30)

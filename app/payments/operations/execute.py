@@ -10,20 +10,20 @@ from typing import TypeAlias, TypeVar
 
 import structlog
 
-from app.gateway.errors import GatewayError, NotSent
-from app.ledger.errors import DatabaseUnavailableError
-from app.ledger.repository import ById, SameDebt
-from app.ledger.sheets import Sheet, row_id_of
-from app.ledger.tables import Operation, State
-from app.payments.deadline import Deadline
-from app.payments.desk import Desk
-from app.payments.look_up import shown_at_gateway
+from app.db.aggregates import PaymentAggregate, row_id_of
+from app.db.errors import DatabaseUnavailableError
+from app.db.repository import ById, SameDebt
+from app.db.tables import Operation, State
+from app.gateway.errors import GatewayError, NotSentError
+from app.payments.core.apply import Posting
+from app.payments.core.call_errors import others_have_acted
+from app.payments.core.deadline import Deadline
+from app.payments.core.observation import Shown
+from app.payments.core.schedule import Schedule
+from app.payments.operations.accepted_keys import keys_accepted
+from app.payments.operations.look_up import shown_at_gateway
 from app.payments.operations.transition import Answer, Outcome, transition
-from app.payments.outcome.apply import Posting
-from app.payments.outcome.errors import others_have_acted
-from app.payments.outcome.problems import keys_accepted
-from app.payments.outcome.seen import Shown
-from app.payments.schedule import Schedule
+from app.payments.services import Services
 
 log = structlog.get_logger(__name__)
 
@@ -34,15 +34,15 @@ Call: TypeAlias = Callable[[float], Awaitable[Outcome]]
 
 
 async def execute(
-    desk: Desk,
-    journaled: Sheet,
+    services: Services,
+    journaled: PaymentAggregate,
     operation: Operation,
     call: Call,
     deadline: Deadline,
     *,
     answering: bool,
     debt: SameDebt | None = None,
-) -> Sheet:
+) -> PaymentAggregate:
     """Ask the gateway for a committed operation, record what came of it, and return the payment as it is then.
 
     ``answering``: a webhook waits for the outcome (see ``Posting``). ``debt``: the outcome is compared with the other
@@ -55,26 +55,28 @@ async def execute(
     payment_id, operation_id = row_id_of(journaled.payment), row_id_of(operation)
 
     async def is_intended() -> bool:
-        return await _is_intended(desk, payment_id, operation_id)
+        return await _is_intended(services, payment_id, operation_id)
 
-    answer = await _answer(desk, journaled, await retry_unsent(call, deadline, desk.schedule, is_intended), deadline)
+    answer = await _answer(
+        services, journaled, await retry_unsent(call, deadline, services.schedule, is_intended), deadline
+    )
     failed = isinstance(answer.outcome, GatewayError)
-    posting = Posting(now=desk.now(), schedule=desk.schedule, answering=operation_id if answering else None)
+    posting = Posting(now=services.now(), schedule=services.schedule, answering=operation_id if answering else None)
 
-    def step(payment: Sheet, attempts: Sequence[Sheet]) -> Sequence[Sheet]:
+    def step(payment: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> Sequence[PaymentAggregate]:
         transition(payment, payment.by_id(operation_id), answer, posting, attempts)
         return attempts
 
     which, among = ById(payment_id), None if failed else debt
     try:
-        attempts = await desk.payments.update_attempts(which, among, step)
+        attempts = await services.payments.update_attempts(which, among, step)
     except DatabaseUnavailableError as error:  # the gateway will not say it again: once more, before it is looked up
         log.warning("outcome not recorded", operation=operation_id, error=str(error))
-        attempts = await desk.payments.update_attempts(which, among, step)
+        attempts = await services.payments.update_attempts(which, among, step)
     payment = next(each for each in attempts if each.payment.id == payment_id)
     if not failed:
-        await keys_accepted(desk, payment.payment.account_id, payment)
-    desk.wake_for(attempts)
+        await keys_accepted(services, payment.payment.account_id, payment)
+    services.wake_for(attempts)
     return payment
 
 
@@ -95,7 +97,7 @@ async def retry_unsent(
     while True:
         try:
             return await call(deadline.left)
-        except NotSent as error:
+        except NotSentError as error:
             pause = next(pauses, None)
             if pause is None or deadline.left <= pause.total_seconds():
                 return error
@@ -107,18 +109,20 @@ async def retry_unsent(
             return unsent
 
 
-async def _answer(desk: Desk, journaled: Sheet, outcome: Outcome | GatewayError, deadline: Deadline) -> Answer:
+async def _answer(
+    services: Services, journaled: PaymentAggregate, outcome: Outcome | GatewayError, deadline: Deadline
+) -> Answer:
     """Return what came of a call. Where others were faster, Saleor is told what there is, if the time suffices."""
     acted = others_have_acted(outcome)
     if not acted or not deadline.left:
         return Answer(outcome, acted)
     payment = journaled.payment
-    account = await desk.accounts.find(payment.account_id)
-    shown = None if account is None else await shown_at_gateway(desk, account, payment, deadline)
+    account = await services.accounts.find(payment.account_id)
+    shown = None if account is None else await shown_at_gateway(services, account, payment, deadline)
     return Answer(outcome, acted, shown if isinstance(shown, Shown) and not shown.unreadable else None)
 
 
-async def _is_intended(desk: Desk, payment_id: int, operation_id: int) -> bool:
+async def _is_intended(services: Services, payment_id: int, operation_id: int) -> bool:
     """Return False when a notification or a look-up has ended the operation while its call could not be sent."""
-    payment = await desk.payments.find(ById(payment_id))
+    payment = await services.payments.find(ById(payment_id))
     return payment is not None and payment.by_id(operation_id).state is State.INTENT

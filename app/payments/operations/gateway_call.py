@@ -2,29 +2,31 @@
 
 from functools import partial
 
+from app.db.aggregates import PaymentAggregate
+from app.db.tables import Kind, MerchantAccount, Operation
 from app.gateway.models import OperationRecord, PaymentRecord
 from app.gateway.models.operations import Capture, Refund, SplitRefund, Void
-from app.ledger.sheets import Sheet
-from app.ledger.tables import Kind, MerchantAccount, Operation
-from app.payments.deadline import Deadline
-from app.payments.desk import Desk
-from app.payments.look_up import opened
+from app.payments.core.deadline import Deadline
 from app.payments.operations.execute import execute
+from app.payments.operations.look_up import opened
+from app.payments.services import Services
 from app.payments.split.planning import split_in
 
 
-async def send(desk: Desk, sheet: Sheet, operation: Operation, deadline: Deadline, *, answering: bool) -> Sheet:
+async def send(
+    services: Services, aggregate: PaymentAggregate, operation: Operation, deadline: Deadline, *, answering: bool
+) -> PaymentAggregate:
     """Execute a capture, void, refund or cancellation, which is an intent. See ``execute``."""
-    call = partial(_call, desk, sheet.payment.account, sheet, operation)
-    return await execute(desk, sheet, operation, call, deadline, answering=answering)
+    call = partial(_call, services, aggregate.payment.account, aggregate, operation)
+    return await execute(services, aggregate, operation, call, deadline, answering=answering)
 
 
 async def _call(
-    desk: Desk, account: MerchantAccount, sheet: Sheet, operation: Operation, timeout: float
+    services: Services, account: MerchantAccount, aggregate: PaymentAggregate, operation: Operation, timeout: float
 ) -> PaymentRecord | OperationRecord:
-    client = opened(desk, account)
-    order_id, currency = sheet.payment.order_id, sheet.payment.currency
-    server_url = desk.addresses.notifications(account.id)
+    client = opened(services, account)
+    order_id, currency = aggregate.payment.order_id, aggregate.payment.currency
+    server_url = services.addresses.notifications(account.id)
     split = split_in(operation)
     match operation.kind:
         case Kind.CAPTURE:

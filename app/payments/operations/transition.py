@@ -9,26 +9,28 @@ from typing import TypeAlias
 
 import structlog
 
+from app.db.aggregates import PaymentAggregate
+from app.db.tables import Kind, Mode, Operation, State
 from app.gateway.errors import GatewayError
 from app.gateway.models import Checkout, OperationRecord, PaymentRecord
-from app.ledger.sheets import Sheet
-from app.ledger.tables import Kind, Mode, Operation, State
-from app.payments.begin.attempts import compare, covering, is_closed_for_others
-from app.payments.change.answering import answered
-from app.payments.outcome.apply import Posting, apply, conclude, note
-from app.payments.outcome.errors import is_unknown, post_error, tell_staff
-from app.payments.outcome.lost_page import give_up, may_be_given_up
-from app.payments.outcome.references import keep_reference
-from app.payments.outcome.seen import Shown, gateway_id_of, seen_in
-from app.payments.outcome.shopper_words import shopper_words
-from app.payments.said import marked
+from app.payments.core.apply import Posting, apply, conclude, note
+from app.payments.core.call_errors import is_unknown, post_error, tell_staff
+from app.payments.core.lost_page import give_up, may_be_given_up
+from app.payments.core.messages import gettext_noop
+from app.payments.core.observation import Shown, gateway_id_of, seen_in
+from app.payments.core.references import keep_reference
+from app.payments.core.shopper_words import shopper_words
+from app.payments.operations.answer_window import answered
+from app.payments.operations.competing_attempts import compare, covering, is_closed_for_others
 
 log = structlog.get_logger(__name__)
 
 Outcome: TypeAlias = Checkout | PaymentRecord | OperationRecord
 
-_DOES_NOT_FIT = marked("The gateway's answer does not fit what was asked: nothing is booked before a person has looked")
-_WITHHELD = marked(
+_DOES_NOT_FIT = gettext_noop(
+    "The gateway's answer does not fit what was asked: nothing is booked before a person has looked"
+)
+_WITHHELD = gettext_noop(
     "The same is paid or at the bank by another payment: nobody got the link of this page, and it is closed"
 )
 
@@ -43,53 +45,57 @@ class Answer:
 
 
 def transition(
-    sheet: Sheet, operation: Operation, answer: Answer, posting: Posting, attempts: Sequence[Sheet] = ()
+    aggregate: PaymentAggregate,
+    operation: Operation,
+    answer: Answer,
+    posting: Posting,
+    attempts: Sequence[PaymentAggregate] = (),
 ) -> None:
     """Record the answer to the call of ``operation``. Recorded twice it is recorded once: repeats change nothing.
 
     ``attempts`` are all attempts to pay the same, oldest first and locked, this one among them.
     """
-    account = sheet.payment.account
+    account = aggregate.payment.account
     match answer.outcome:
         case GatewayError() as error:
-            _without_record(sheet, operation, error, posting)
+            _without_record(aggregate, operation, error, posting)
         case Checkout() as checkout:
-            _open_page(sheet, checkout, posting)
-            _withhold_if_covered(sheet, attempts, posting, replacing=account.cancel_older)
+            _open_page(aggregate, checkout, posting)
+            _withhold_if_covered(aggregate, attempts, posting, replacing=account.cancel_older)
         case record:
-            _name(sheet, operation, record)
-            seen = seen_in(record, sheet.payment.language)
-            apply(sheet, account.pos_id, [seen] if seen else [], posting)
+            _name(aggregate, operation, record)
+            seen = seen_in(record, aggregate.payment.language)
+            apply(aggregate, account.pos_id, [seen] if seen else [], posting)
             if operation.kind is Kind.CREATE:
-                _conclude_creation(sheet, operation, posting)
-                compare(attempts, sheet.payment, posting, replacing=account.cancel_older)
+                _conclude_creation(aggregate, operation, posting)
+                compare(attempts, aggregate.payment, posting, replacing=account.cancel_older)
     if operation.kind is not Kind.CREATE:
         if answer.shown is not None:
-            apply(sheet, account.pos_id, answer.shown, posting)
+            apply(aggregate, account.pos_id, answer.shown, posting)
         elif operation.state.final:
-            operation.next_look_at = posting.now if answer.acted else posting.schedule.after_end(posting.now)
-    keep_reference(sheet.payment, operation)
+            operation.next_poll_at = posting.now if answer.acted else posting.schedule.after_end(posting.now)
+    keep_reference(aggregate.payment, operation)
     if operation.kind is not Kind.CREATE and posting.answering is not None:
-        answered(sheet, operation, posting)
+        answered(aggregate, operation, posting)
 
 
-def _without_record(sheet: Sheet, operation: Operation, error: GatewayError, posting: Posting) -> None:
+def _without_record(aggregate: PaymentAggregate, operation: Operation, error: GatewayError, posting: Posting) -> None:
     """Record a call without a readable answer. Of a page nobody has the link then: its shopper begins anew."""
     creation = operation.kind is Kind.CREATE
-    if not (creation and is_unknown(error) and may_be_given_up(sheet)):
-        post_error(sheet, operation, error, posting)
+    if not (creation and is_unknown(error) and may_be_given_up(aggregate)):
+        post_error(aggregate, operation, error, posting)
         return
-    log.warning("the link of a payment page is lost", order_id=sheet.payment.order_id, error=str(error))
-    tell_staff(sheet, error, posting.now)
-    give_up(sheet, posting)
+    log.warning("the link of a payment page is lost", order_id=aggregate.payment.order_id, error=str(error))
+    tell_staff(aggregate, error, posting.now)
+    give_up(aggregate, posting)
 
 
-def _open_page(sheet: Sheet, checkout: Checkout, posting: Posting) -> None:
+def _open_page(aggregate: PaymentAggregate, checkout: Checkout, posting: Posting) -> None:
     """Record the link. The gateway's notification can have come before it: then the state is further along already.
 
     One that has failed gets no link any more: it may have been given up, because the answer came too late.
     """
-    payment, create = sheet.payment, sheet.create
+    payment, create = aggregate.payment, aggregate.create
     if create.state is State.FAILURE:
         return
     payment.checkout_url = checkout.checkout_url
@@ -97,25 +103,27 @@ def _open_page(sheet: Sheet, checkout: Checkout, posting: Posting) -> None:
     if create.state.rank > State.INIT.rank:
         return
     message = f"Waiting for the shopper on the payment page until {payment.expires_at:%Y-%m-%d %H:%M} UTC"
-    conclude(sheet, create, State.INIT, posting, message=message)
+    conclude(aggregate, create, State.INIT, posting, message=message)
     # Saleor reads our answer first. And who pays at once makes the note needless: it is not told then.
-    note(sheet, message, posting, due=posting.now + posting.schedule.answer_window)
+    note(aggregate, message, posting, due=posting.now + posting.schedule.answer_window)
 
 
-def _withhold_if_covered(sheet: Sheet, attempts: Sequence[Sheet], posting: Posting, *, replacing: bool) -> None:
+def _withhold_if_covered(
+    aggregate: PaymentAggregate, attempts: Sequence[PaymentAggregate], posting: Posting, *, replacing: bool
+) -> None:
     """Have the pages closed that a new one replaces; or this one, if the same was covered while it was opened."""
-    payment = sheet.payment
+    payment = aggregate.payment
     if len(attempts) > 1:
         for each in attempts:  # of two that began in the same moment neither has seen the other
             each.payment.has_rivals = True
     compare(attempts, payment, posting, replacing=replacing)
-    if not is_closed_for_others(sheet):
+    if not is_closed_for_others(aggregate):
         return
     code = covering(attempts, payment).value
     payment.checkout_url = payment.qr_url = None
     conclude(
-        sheet,
-        sheet.create,
+        aggregate,
+        aggregate.create,
         State.FAILURE,
         posting,
         message=_WITHHELD,
@@ -125,22 +133,22 @@ def _withhold_if_covered(sheet: Sheet, attempts: Sequence[Sheet], posting: Posti
     )
 
 
-def _conclude_creation(sheet: Sheet, operation: Operation, posting: Posting) -> None:
+def _conclude_creation(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
     """A payment that is over already has no page; of a card payment something must be known, or nothing is booked."""
-    if sheet.payment.mode is Mode.HOSTED:
-        give_up(sheet, posting)
+    if aggregate.payment.mode is Mode.HOSTED:
+        give_up(aggregate, posting)
     else:
-        conclude(sheet, operation, State.UNKNOWN, posting, message=_DOES_NOT_FIT)
+        conclude(aggregate, operation, State.UNKNOWN, posting, message=_DOES_NOT_FIT)
 
 
-def _name(sheet: Sheet, operation: Operation, record: PaymentRecord | OperationRecord) -> None:
+def _name(aggregate: PaymentAggregate, operation: Operation, record: PaymentRecord | OperationRecord) -> None:
     """Keep the gateway's id of an operation, unless a notification has tied that id to another one meanwhile.
 
     A record of the payment names an operation only when it is the answer to a card payment.
     """
-    of_card = operation.kind is Kind.CREATE and sheet.payment.mode is Mode.DIRECT
+    of_card = operation.kind is Kind.CREATE and aggregate.payment.mode is Mode.DIRECT
     if operation.operation_id is not None or (isinstance(record, PaymentRecord) and not of_card):
         return
     gateway_id = gateway_id_of(record)
-    if all(each.operation_id != gateway_id for each in sheet.operations):
+    if all(each.operation_id != gateway_id for each in aggregate.operations):
         operation.operation_id = gateway_id

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from app.payments.refusal import Refusal, RefusalCode
+from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.split.distribute import IndivisibleError, Shares, distribute, smallest
 from app.payments.split.rules import SplitMode, SplitRules, sub_merchant
 
@@ -48,7 +48,7 @@ class Basket:
 
 
 def allocate(rules: SplitRules, basket: Basket, amount: Decimal, currency: str) -> Shares:
-    """Return the shares of a payment of ``amount``. Raises Refusal, which names the line that is wrong."""
+    """Return the shares of a payment of ``amount``. Raises RefusalError, which names the line that is wrong."""
     if rules.mode is SplitMode.PERCENTAGES:
         weights = {who: Fraction(percent) for who, percent in rules.percentages.items()}
     else:
@@ -61,7 +61,7 @@ def allocate(rules: SplitRules, basket: Basket, amount: Decimal, currency: str) 
 
 
 def worth(rules: SplitRules, basket: Basket) -> dict[str, Fraction]:
-    """Return what of the basket's total is whose, exactly. Raises Refusal."""
+    """Return what of the basket's total is whose, exactly. Raises RefusalError."""
     in_full = rules.discounts == "default"
     values = by_owner(rules, [(line, _value(line, in_full=in_full)) for line in basket.lines])
     _ship(rules, values, basket.shipping)
@@ -78,7 +78,10 @@ def worth(rules: SplitRules, basket: Basket) -> dict[str, Fraction]:
 
 
 def by_owner(rules: SplitRules, parts: Sequence[tuple[Line, Fraction]]) -> dict[str, Fraction]:
-    """Return how much of the values given belongs to whom. What is worth nothing belongs to nobody. Raises Refusal."""
+    """Return how much of the values given belongs to whom.
+
+    What is worth nothing belongs to nobody. Raises RefusalError.
+    """
     values: dict[str, Fraction] = {}
     for line, value in parts:
         if value:
@@ -88,7 +91,7 @@ def by_owner(rules: SplitRules, parts: Sequence[tuple[Line, Fraction]]) -> dict[
 
 
 def owner(rules: SplitRules, line: Line) -> str:
-    """Return whose line it is. Raises Refusal."""
+    """Return whose line it is. Raises RefusalError."""
     if not line.told:
         raise _refused(f"Saleor does not tell the product of “{line.name}”, so nobody knows who sells it.")
     if not line.named:
@@ -107,7 +110,7 @@ def owner(rules: SplitRules, line: Line) -> str:
 
 
 def ship_to(rules: SplitRules, values: dict[str, Fraction], shipping: Decimal) -> dict[str, Fraction]:
-    """Return ``values`` with what was paid for shipping added to whoever gets it. Raises Refusal."""
+    """Return ``values`` with what was paid for shipping added to whoever gets it. Raises RefusalError."""
     added = dict(values)
     _ship(rules, added, shipping)
     return added
@@ -154,5 +157,5 @@ def _scale(values: dict[str, Fraction], factor: Fraction) -> None:
         values[who] *= factor
 
 
-def _refused(words: str) -> Refusal:
-    return Refusal(RefusalCode.SPLIT_NOT_POSSIBLE, words)
+def _refused(words: str) -> RefusalError:
+    return RefusalError(RefusalCode.SPLIT_NOT_POSSIBLE, words)

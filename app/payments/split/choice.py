@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
 
-from app.ledger.sheets import Sheet
-from app.payments.plan.terms import check_amount
-from app.payments.refusal import Refusal, RefusalCode
-from app.payments.said import Said
+from app.db.aggregates import PaymentAggregate
+from app.payments.core.amounts import check_amount
+from app.payments.core.messages import LazyMessage
+from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.split.distribute import Shares
 from app.payments.split.planning import check_choice
 from app.payments.split.rules import sub_merchant
@@ -19,50 +19,57 @@ from app.payments.split.standing import is_split, standing_of
 
 
 def choose(
-    sheet: Sheet, taken_from: Mapping[str, Decimal], now: datetime, names: Mapping[str, str] | None = None
+    aggregate: PaymentAggregate,
+    taken_from: Mapping[str, Decimal],
+    now: datetime,
+    names: Mapping[str, str] | None = None,
 ) -> Shares:
-    """Choose who gives back how much next; return that. The sheet must be locked.
+    """Choose who gives back how much next; return that. The aggregate must be locked.
 
-    Raises Refusal, which calls the sub-merchants by the ``names`` that people use.
+    Raises RefusalError, which calls the sub-merchants by the ``names`` that people use.
     """
-    _must_be_split(sheet)
+    _must_be_split(aggregate)
     chosen = readable(taken_from)
-    check_choice(chosen, standing_of(sheet).at_most, sheet.payment.currency, names)
-    sheet.payment.next_refund_split = {who: str(amount) for who, amount in sorted(chosen.items())}
-    sheet.payment.updated_at = now
+    check_choice(chosen, standing_of(aggregate).at_most, aggregate.payment.currency, names)
+    aggregate.payment.next_refund_split = {who: str(amount) for who, amount in sorted(chosen.items())}
+    aggregate.payment.updated_at = now
     return chosen
 
 
 def readable(taken_from: Mapping[str, Decimal]) -> Shares:
-    """Return a choice with everybody by their UUID. Raises Refusal when it cannot be meant so. Pure."""
+    """Return a choice with everybody by their UUID. Raises RefusalError when it cannot be meant so. Pure."""
     chosen: dict[str, Decimal] = {}
     for text, amount in taken_from.items():
         check_amount(amount)
         try:
             who = sub_merchant(text)
         except ValueError:
-            raise Refusal(RefusalCode.INVALID_DATA, Said("%(text)s is not a sub-merchant.", text=repr(text))) from None
+            raise RefusalError(
+                RefusalCode.INVALID_DATA, LazyMessage("%(text)s is not a sub-merchant.", text=repr(text))
+            ) from None
         if who in chosen:
-            raise Refusal(RefusalCode.INVALID_DATA, Said("The sub-merchant %(who)s is given twice.", who=who))
+            raise RefusalError(
+                RefusalCode.INVALID_DATA, LazyMessage("The sub-merchant %(who)s is given twice.", who=who)
+            )
         chosen[who] = amount.quantize(Decimal("0.01"))
     if not chosen:
-        raise Refusal(RefusalCode.INVALID_DATA, Said("Nobody is chosen: say who gives back how much."))
+        raise RefusalError(RefusalCode.INVALID_DATA, LazyMessage("Nobody is chosen: say who gives back how much."))
     return chosen
 
 
-def leave_it_to_the_rules(sheet: Sheet, now: datetime) -> None:
-    """Take a choice back. The sheet must be locked. Raises Refusal when the payment is not split."""
-    _must_be_split(sheet)
-    sheet.payment.next_refund_split = None
-    sheet.payment.updated_at = now
+def leave_it_to_the_rules(aggregate: PaymentAggregate, now: datetime) -> None:
+    """Take a choice back. The aggregate must be locked. Raises RefusalError when the payment is not split."""
+    _must_be_split(aggregate)
+    aggregate.payment.next_refund_split = None
+    aggregate.payment.updated_at = now
 
 
-def chosen_in(sheet: Sheet) -> Shares | None:
+def chosen_in(aggregate: PaymentAggregate) -> Shares | None:
     """Return what was chosen for the next refund; None when it is left to the rules."""
-    kept = sheet.payment.next_refund_split
+    kept = aggregate.payment.next_refund_split
     return None if kept is None else {who: Decimal(amount) for who, amount in kept.items()}
 
 
-def _must_be_split(sheet: Sheet) -> None:
-    if not is_split(sheet):
-        raise Refusal(RefusalCode.NOT_POSSIBLE, Said("This payment is not split among sub-merchants."))
+def _must_be_split(aggregate: PaymentAggregate) -> None:
+    if not is_split(aggregate):
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, LazyMessage("This payment is not split among sub-merchants."))

@@ -10,10 +10,10 @@ from typing import Any
 
 from app.gateway.models.details import SplitItem
 from app.gateway.models.products import AnyProduct
-from app.payments.plan.products import DELIVERY, article_of
-from app.payments.refusal import Refusal
+from app.payments.core.refusal import RefusalError
 from app.payments.split.allocation import owner
 from app.payments.split.basket import line_of
+from app.payments.split.products import DELIVERY, article_of
 from app.payments.split.rules import SplitMode, SplitRules
 from app.saleor.source import Source
 
@@ -26,7 +26,7 @@ def owners_of(rules: SplitRules, source: Source) -> dict[str, str]:
     for line in source.lines:
         try:
             who = owner(rules, line_of(line, rules.metadata_key))
-        except Refusal:  # of a line that costs nothing; any other was refused before
+        except RefusalError:  # of a line that costs nothing; any other was refused before
             continue
         owners |= {article_of(line): who, line.sku or article_of(line): who}
     carrier = rules.default if rules.shipping == "default" else rules.shipping

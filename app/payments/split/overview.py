@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from app.ledger.sheets import Sheet
+from app.db.aggregates import PaymentAggregate
 from app.payments.split.allocation import ZERO
 from app.payments.split.choice import chosen_in
 from app.payments.split.standing import Part, allocated, standing_of
@@ -28,9 +28,9 @@ class OneOfThem:
     chosen: Decimal | None
 
 
-def overview(sheet: Sheet, names: Mapping[str, str]) -> list[OneOfThem]:
+def overview(aggregate: PaymentAggregate, names: Mapping[str, str]) -> list[OneOfThem]:
     """Return a line for everybody who is to get something, got something or is chosen, by the names that people use."""
-    whole, standing, chosen = allocated(sheet), standing_of(sheet), chosen_in(sheet) or {}
+    whole, standing, chosen = allocated(aggregate), standing_of(aggregate), chosen_in(aggregate) or {}
     received, given_back = _sums(standing.received), _sums(standing.refunds)
     return [
         OneOfThem(

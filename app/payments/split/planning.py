@@ -1,4 +1,4 @@
-"""Puts shares into what is about to be asked, and into the ledger with it (laws of money, 1).
+"""Puts shares into what is about to be asked, and into the database with it (laws of money, 1).
 
 The shares stand in ``Operation.request`` as they will be sent, and as ``SplitShare`` rows of the same commit. The rows
 of an operation that had to wait are made anew when its turn comes: what is left of each share may have changed.
@@ -11,17 +11,17 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from app.db.aggregates import PaymentAggregate
+from app.db.tables import Kind, MerchantAccount, Operation
 from app.gateway.models.details import SplitItem
 from app.gateway.models.products import AnyProduct, Products
-from app.ledger.sheets import Sheet
-from app.ledger.tables import Kind, MerchantAccount, Operation
-from app.payments.change.asked import Asked
-from app.payments.plan.fiscal import said_again
-from app.payments.refusal import Refusal, RefusalCode
-from app.payments.said import Money, Said
+from app.payments.core.action_request import ActionRequest
+from app.payments.core.messages import LazyMessage, Money
+from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.split.allocation import ZERO, allocate
 from app.payments.split.basket import basket_of, granted_lines
 from app.payments.split.distribute import IndivisibleError, Shares, total_of
+from app.payments.split.fiscal_products import said_again
 from app.payments.split.goods import owners_in, owners_of, with_products
 from app.payments.split.remainder import captured, given_back, granted_worth
 from app.payments.split.rules import RulesError, SplitRules, names_of, read_rules
@@ -34,18 +34,18 @@ _EXACT_ENOUGH = Decimal("0.0001")
 
 
 def rules_of(account: MerchantAccount) -> SplitRules:
-    """Return an account's rules. Raises Refusal when what is kept is not right any more."""
+    """Return an account's rules. Raises RefusalError when what is kept is not right any more."""
     try:
         return read_rules(account.split_rules)
     except RulesError as error:
         words = f"The split rules of the merchant account are not right: {error}."
-        raise Refusal(RefusalCode.SPLIT_NOT_POSSIBLE, words) from error
+        raise RefusalError(RefusalCode.SPLIT_NOT_POSSIBLE, words) from error
 
 
 def split_of_payment(
     event: SessionEvent, account: MerchantAccount, products: Sequence[AnyProduct] | None = None
 ) -> tuple[SplitItem, ...] | None:
-    """Return the shares of a payment to be made; None when the account splits nothing. Raises Refusal.
+    """Return the shares of a payment to be made; None when the account splits nothing. Raises RefusalError.
 
     ``products`` are what the gateway is told of what is sold.
     """
@@ -57,34 +57,36 @@ def split_of_payment(
     return with_products(shares, products, owners_of(rules, event.source))
 
 
-def split_of_step(sheet: Sheet, kind: Kind, amount: Decimal, asked: Asked, account: MerchantAccount) -> dict[str, Any]:
+def split_of_step(
+    aggregate: PaymentAggregate, kind: Kind, amount: Decimal, asked: ActionRequest, account: MerchantAccount
+) -> dict[str, Any]:
     """Return what the request of a capture or refund says of shares; nothing when the payment is not split.
 
     A choice that staff made for the next refund is used here, and thereby used up: also where shares are said with the
-    refund itself, which take its place. Raises Refusal.
+    refund itself, which take its place. Raises RefusalError.
     """
-    if kind not in {Kind.CAPTURE, Kind.REFUND} or not is_split(sheet):
+    if kind not in {Kind.CAPTURE, Kind.REFUND} or not is_split(aggregate):
         return {}
     said: dict[str, Any] = {}
     if kind is Kind.REFUND:
-        chosen = asked.chosen or sheet.payment.next_refund_split
+        chosen = asked.chosen or aggregate.payment.next_refund_split
         if chosen is not None:
             said["chosen"] = chosen
         elif asked.granted is not None:
             said["by_lines"] = _worth(rules_of(account), asked.granted, asked.order)
-    shares = _shares(sheet, kind, amount, said, names=names_of(account.split_rules))
+    shares = _shares(aggregate, kind, amount, said, names=names_of(account.split_rules))
     if "chosen" in said:
-        sheet.payment.next_refund_split = None
-    products = _products(said_again(sheet, kind, amount, asked.granted).get("products"))
-    return said | _on_the_wire(with_products(items(shares), products, owners_in(sheet.create.request)))
+        aggregate.payment.next_refund_split = None
+    products = _products(said_again(aggregate, kind, amount, asked.granted).get("products"))
+    return said | _on_the_wire(with_products(items(shares), products, owners_in(aggregate.create.request)))
 
 
-def renew(sheet: Sheet, operation: Operation) -> None:
-    """Compute the shares of an operation anew whose turn has come. Raises Refusal when that much is not left."""
-    if operation.kind in {Kind.CAPTURE, Kind.REFUND} and is_split(sheet):
-        shares = _shares(sheet, operation.kind, operation.amount, operation.request, turn_of=operation)
+def renew(aggregate: PaymentAggregate, operation: Operation) -> None:
+    """Compute the shares of an operation anew whose turn has come. Raises RefusalError when that much is not left."""
+    if operation.kind in {Kind.CAPTURE, Kind.REFUND} and is_split(aggregate):
+        shares = _shares(aggregate, operation.kind, operation.amount, operation.request, turn_of=operation)
         told = [product for item in split_in(operation) or () for product in item.products or ()]
-        renewed = with_products(items(shares), told, owners_in(sheet.create.request))
+        renewed = with_products(items(shares), told, owners_in(aggregate.create.request))
         operation.request = operation.request | _on_the_wire(renewed)
 
 
@@ -113,7 +115,7 @@ def _products(said: object) -> tuple[AnyProduct, ...]:
 
 
 def _shares(
-    sheet: Sheet,
+    aggregate: PaymentAggregate,
     kind: Kind,
     amount: Decimal,
     said: Mapping[str, Any],
@@ -121,10 +123,10 @@ def _shares(
     turn_of: Operation | None = None,
     names: Mapping[str, str] | None = None,
 ) -> Shares:
-    currency = sheet.payment.currency
+    currency = aggregate.payment.currency
     if kind is Kind.CAPTURE:
-        return captured(amount, allocated(sheet), currency)
-    standing = standing_of(sheet, turn_of=turn_of)
+        return captured(amount, allocated(aggregate), currency)
+    standing = standing_of(aggregate, turn_of=turn_of)
     if chosen := said.get("chosen"):
         return _as_chosen(
             {who: Decimal(part) for who, part in chosen.items()}, amount, standing.at_most, currency, names
@@ -134,12 +136,12 @@ def _shares(
         return given_back(amount, standing.rest, currency, worth)
     except IndivisibleError:
         left = standing.rest.total
-        words = Said(
+        words = LazyMessage(
             "%(sum)s cannot be refunded: the sub-merchants have %(left)s of it left.",
             sum=Money(amount, currency),
             left=Money(left, currency),
         )
-        raise Refusal(RefusalCode.NOT_POSSIBLE, words, "amount") from None
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, words, "amount") from None
 
 
 def _as_chosen(
@@ -147,9 +149,9 @@ def _as_chosen(
 ) -> Shares:
     total = total_of(chosen.values())
     if total != amount:
-        raise Refusal(
+        raise RefusalError(
             RefusalCode.NOT_POSSIBLE,
-            Said(
+            LazyMessage(
                 "It was chosen who gives back %(chosen)s next, but %(sum)s is asked: refund that amount, or choose "
                 "anew (`saleor-gateway payments split`).",
                 chosen=Money(total, currency),
@@ -164,18 +166,18 @@ def _as_chosen(
 def check_choice(
     chosen: Mapping[str, Decimal], at_most: Mapping[str, Decimal], currency: str, names: Mapping[str, str] | None = None
 ) -> None:
-    """Refuse a choice that takes more of somebody than they can have left. Raises Refusal."""
+    """Refuse a choice that takes more of somebody than they can have left. Raises RefusalError."""
     for who, part in chosen.items():
         left = at_most.get(who, ZERO)
         if part > left:
             name = (names or {}).get(who, who)
-            words = Said(
+            words = LazyMessage(
                 "%(sum)s cannot be taken from the sub-merchant %(who)s: %(left)s is left.",
                 sum=Money(part, currency),
                 who=name,
                 left=Money(left, currency),
             )
-            raise Refusal(RefusalCode.NOT_POSSIBLE, words)
+            raise RefusalError(RefusalCode.NOT_POSSIBLE, words)
 
 
 def _worth(rules: SplitRules, granted: GrantedRefund, order: Order | None) -> dict[str, str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from app.payments.refusal import Refusal
+from app.payments.core.refusal import RefusalError
 from app.payments.split.allocation import Line, by_owner, ship_to
 from app.payments.split.distribute import (
     IndivisibleError,
@@ -108,5 +108,5 @@ def granted_worth(rules: SplitRules, lines: Sequence[GrantedLine], *, shipping: 
     parts = [(each.line, Fraction(each.line.total) * each.pieces / each.of) for each in lines]
     try:
         return ship_to(rules, by_owner(rules, parts), shipping)
-    except Refusal:
+    except RefusalError:
         return {}

@@ -1,4 +1,4 @@
-"""How a split payment stands: what each sub-merchant received, gave back and has left. Pure: from its sheet.
+"""How a split payment stands: what each sub-merchant received, gave back and has left. Pure.
 
 What is recorded with an operation is known. Others can act too, in the merchant portal, and the gateway does not say
 whose money they moved; then the shares are assumed to be in proportion, and said to be assumed.
@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
-from app.ledger.sheets import Sheet
-from app.ledger.tables import Flow, Kind, Operation, State
+from app.db.aggregates import PaymentAggregate
+from app.db.tables import Flow, Kind, Operation, State
 from app.payments.split.distribute import Shares, total_of
 from app.payments.split.remainder import Remainder, captured, given_back
 
@@ -46,40 +46,40 @@ class SplitStanding:
         return any(not part.known for part in (*self.received, *self.refunds))
 
 
-def is_split(sheet: Sheet) -> bool:
+def is_split(aggregate: PaymentAggregate) -> bool:
     """Return whether the payment was made with shares."""
-    return bool(sheet.shares_of(sheet.create))
+    return bool(aggregate.shares_of(aggregate.create))
 
 
-def allocated(sheet: Sheet) -> Shares:
+def allocated(aggregate: PaymentAggregate) -> Shares:
     """Return what each was to get of the whole payment, in proportion if the shopper paid another amount than asked."""
-    create = sheet.create
-    return _of(sheet, create) or captured(create.amount, sheet.shares_of(create), create.currency)
+    create = aggregate.create
+    return _of(aggregate, create) or captured(create.amount, aggregate.shares_of(create), create.currency)
 
 
-def standing_of(sheet: Sheet, *, turn_of: Operation | None = None) -> SplitStanding:
+def standing_of(aggregate: PaymentAggregate, *, turn_of: Operation | None = None) -> SplitStanding:
     """Return how a split payment stands.
 
     Refunds that are not known to have failed count as given, also those that still wait (laws of money, 3). When it is
     the ``turn_of`` one that waited, neither it nor those that wait behind it count.
     """
-    received = tuple(_received(sheet))
+    received = tuple(_received(aggregate))
     sums = _added(received)
     counting = [
         each
-        for each in sheet.operations
+        for each in aggregate.operations
         if each.kind is Kind.REFUND
         and each.state is not State.FAILURE
         and (turn_of is None or (each is not turn_of and each.state is not State.WAITING))
     ]
-    known = [Part(each, shares, known=True) for each in counting if (shares := _of(sheet, each))]
+    known = [Part(each, shares, known=True) for each in counting if (shares := _of(aggregate, each))]
     rest = Remainder.of(sums)
     for part in known:
         rest = rest.after(part.shares, part.operation.currency)
     at_most = rest.left
     assumed = []
     for each in counting:
-        if not _of(sheet, each):
+        if not _of(aggregate, each):
             amount = min(each.amount, rest.total)
             shares = given_back(amount, rest, each.currency) if amount else {}
             assumed.append(Part(each, shares, known=False))
@@ -87,23 +87,23 @@ def standing_of(sheet: Sheet, *, turn_of: Operation | None = None) -> SplitStand
     return SplitStanding(received, tuple(known + assumed), rest, at_most)
 
 
-def _received(sheet: Sheet) -> Iterator[Part]:
-    create = sheet.create
+def _received(aggregate: PaymentAggregate) -> Iterator[Part]:
+    create = aggregate.create
     if create.state is not State.SUCCESS:
         return
-    whole = allocated(sheet)
-    if sheet.payment.flow is Flow.CHARGE:
-        yield Part(create, whole, known=bool(_of(sheet, create)))
+    whole = allocated(aggregate)
+    if aggregate.payment.flow is Flow.CHARGE:
+        yield Part(create, whole, known=bool(_of(aggregate, create)))
         return
-    for each in sheet.operations:
+    for each in aggregate.operations:
         if each.kind is Kind.CAPTURE and each.state is State.SUCCESS:
-            shares = _of(sheet, each)
+            shares = _of(aggregate, each)
             yield Part(each, shares or captured(each.amount, whole, each.currency), known=bool(shares))
 
 
-def _of(sheet: Sheet, operation: Operation) -> Shares:
+def _of(aggregate: PaymentAggregate, operation: Operation) -> Shares:
     """Return the recorded shares, as long as they are shares of what was really moved; else nothing."""
-    shares = sheet.shares_of(operation)
+    shares = aggregate.shares_of(operation)
     return shares if total_of(shares.values()) == operation.amount else {}
 
 

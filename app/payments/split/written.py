@@ -6,7 +6,7 @@ import tomllib
 from decimal import Decimal
 from typing import Any
 
-from app.payments.said import Said
+from app.payments.core.messages import LazyMessage
 from app.payments.split.rules import RulesError, SplitRules, read_rules
 
 LONGEST = 1_000_000  # characters
@@ -20,7 +20,7 @@ def rules_in(text: str, *, as_json: bool = False) -> SplitRules:
         is_json = as_json or text.lstrip().startswith("{")
         data: Any = json.loads(text, parse_float=Decimal) if is_json else tomllib.loads(text, parse_float=Decimal)
     except (json.JSONDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise RulesError([Said("it is neither TOML nor JSON (%(place)s)", place=_place(error))]) from error
+        raise RulesError([LazyMessage("it is neither TOML nor JSON (%(place)s)", place=_place(error))]) from error
     return read_rules(data)
 
 

@@ -20,26 +20,26 @@ from graphql.execution import get_variable_values
 
 from app.saleor.testing import payload
 from app.saleor.testing.begin import initialize
-from app.saleor.testing.ids import InvalidId, global_id, key_of
+from app.saleor.testing.ids import InvalidIdError, global_id, key_of
 from app.saleor.testing.rules.booking import offer
-from app.saleor.testing.rules.problems import ProblemRefused, add_problem, dismiss_problems
-from app.saleor.testing.rules.reports import Report, ReportRefused, book_report
+from app.saleor.testing.rules.problems import ProblemRefusedError, add_problem, dismiss_problems
+from app.saleor.testing.rules.reports import Report, ReportRefusedError, book_report
 from app.saleor.testing.schema import schema
-from app.saleor.testing.selection import FieldFailed
+from app.saleor.testing.selection import FieldFailedError
 from app.saleor.testing.settings import Nuisances
 from app.saleor.testing.staff import Staff
 from app.saleor.testing.state import App, Order, Transaction
 from app.saleor.testing.storefront import Storefront
 from app.saleor.testing.views import ErrorView
 from app.saleor.testing.vocabulary import HANDLE_PAYMENTS, MANAGE_ORDERS, EventType
-from app.saleor.testing.world import ArrivedReport, NotFound, World
+from app.saleor.testing.world import ArrivedReport, NotFoundError, World
 
 Info = GraphQLResolveInfo[Any]
 
 _COST = {"cost": {"requestedQueryCost": 0, "maximumAvailable": 50000}}
 
 
-class PermissionDenied(Exception):  # noqa: N818 - the name is shown to the app as the error's code
+class PermissionDeniedError(Exception):
     """The token is missing, unknown, dead, or not allowed to do this."""
 
     def __init__(self, *permissions: str) -> None:
@@ -106,13 +106,13 @@ class Api:
     def _authenticated(self, info: Info) -> App:
         app = self._world.app_by_token(info.context)
         if app is None:
-            raise PermissionDenied("AUTHENTICATED_STAFF_USER", "AUTHENTICATED_APP")
+            raise PermissionDeniedError("AUTHENTICATED_STAFF_USER", "AUTHENTICATED_APP")
         return app
 
     def _allowed(self, info: Info) -> App:
         app = self._app_with(info, HANDLE_PAYMENTS)
         if app is None:
-            raise PermissionDenied(HANDLE_PAYMENTS)
+            raise PermissionDeniedError(HANDLE_PAYMENTS)
         return app
 
     def _app_with(self, info: Info, *any_of: str) -> App | None:
@@ -146,14 +146,14 @@ class Api:
         self._allowed(info)
         try:
             return self._shown(self._found(arguments))
-        except NotFound:
+        except NotFoundError:
             return None
 
     def _order(self, _info: Info, **arguments: Any) -> payload.Payload | None:
         key_of("Order", arguments.get("id") or "")
         try:
             return self._shown_order(self._world.order(arguments["id"]))
-        except NotFound:
+        except NotFoundError:
             return None
 
     def _shown(self, item: Transaction) -> payload.Payload:
@@ -165,25 +165,25 @@ class Api:
 
         def transactions(info: Info) -> list[payload.Payload]:
             if self._app_with(info, HANDLE_PAYMENTS, MANAGE_ORDERS) is None:
-                raise PermissionDenied(MANAGE_ORDERS, HANDLE_PAYMENTS)
+                raise PermissionDeniedError(MANAGE_ORDERS, HANDLE_PAYMENTS)
             return [self._shown(each) for each in order.transactions]
 
         def granted_refunds(info: Info) -> list[payload.Payload]:
             if self._app_with(info, MANAGE_ORDERS) is None:
-                raise PermissionDenied(MANAGE_ORDERS)
+                raise PermissionDeniedError(MANAGE_ORDERS)
             return [payload.granted_refund(each) for each in order.granted_refunds]
 
         return {**payload.source(order), "transactions": transactions, "grantedRefunds": granted_refunds}
 
     def _found(self, arguments: Mapping[str, Any]) -> Transaction:
-        """Return the transaction of ``id`` or ``token``; raise InvalidId or NotFound."""
+        """Return the transaction of ``id`` or ``token``; raise InvalidIdError or NotFoundError."""
         token = arguments.get("token") or key_of("TransactionItem", arguments.get("id") or "")
         return self._world.transaction(global_id("TransactionItem", token))
 
     def _own(self, arguments: Mapping[str, Any], app: App) -> Transaction:
         transaction = self._found(arguments)
         if transaction.app_identifier != app.identifier:
-            raise PermissionDenied("OWNER", HANDLE_PAYMENTS)
+            raise PermissionDeniedError("OWNER", HANDLE_PAYMENTS)
         return transaction
 
     def _report(self, info: Info, **arguments: Any) -> payload.Payload:
@@ -197,9 +197,9 @@ class Api:
             event, already = book_report(
                 transaction, _read_report(arguments), world.transactions.values(), world.scribe
             )
-        except ReportRefused as refused:
+        except ReportRefusedError as refused:
             error = ErrorView(field=refused.field, code=refused.code, message=str(refused))
-        except NotFound:
+        except NotFoundError:
             message = f"Couldn't resolve to a node: {arguments.get('id') or arguments.get('token')}"
             error = ErrorView(field="id", code="NOT_FOUND", message=message)
         else:
@@ -217,7 +217,7 @@ class Api:
         app = self._allowed(info)
         try:
             transaction = self._own(arguments, app)
-        except NotFound as exc:
+        except NotFoundError as exc:
             error = {"field": "id", "code": "NOT_FOUND", "message": str(exc)}
             return {"transaction": None, "errors": [error]}
         fields = arguments.get("transaction") or {}
@@ -242,7 +242,7 @@ class Api:
             if arguments.get("id") or arguments.get("token"):
                 transaction = self._found(arguments).id
             answer = self._staff.refund_granted(asked, transaction)
-        except NotFound as exc:
+        except NotFoundError as exc:
             error = {"field": "grantedRefundId", "code": "NOT_FOUND", "message": str(exc)}
             return {"transaction": None, "errors": [error]}
         if answer.errors or answer.granted_refund is None or answer.granted_refund.transaction_id is None:
@@ -262,7 +262,7 @@ class Api:
                 aggregation_minutes=asked["aggregationPeriod"],
                 now=self._world.scribe.now(),
             )
-        except ProblemRefused as refused:
+        except ProblemRefusedError as refused:
             return {"appProblem": None, "errors": [_refused(refused)]}
         return {"appProblem": problem.shown(), "errors": []}
 
@@ -270,7 +270,7 @@ class Api:
         app, which = self._authenticated(info), arguments["input"].get("byApp") or {}
         try:
             dismiss_problems(app.told_problems, ids=which.get("ids"), keys=which.get("keys"))
-        except ProblemRefused as refused:
+        except ProblemRefusedError as refused:
             return {"errors": [_refused(refused)]}
         return {"errors": []}
 
@@ -282,7 +282,7 @@ def _checked(minor: tuple[int, int], query: str) -> tuple[DocumentNode, list[Gra
     return document, validate(schema(minor), document)
 
 
-def _refused(refused: ProblemRefused) -> dict[str, str]:
+def _refused(refused: ProblemRefusedError) -> dict[str, str]:
     return {"field": refused.field, "code": refused.code, "message": str(refused)}
 
 
@@ -320,9 +320,9 @@ def _body(result: ExecutionResult) -> dict[str, Any]:
 
 def _shown(error: GraphQLError) -> dict[str, Any]:
     cause = error.original_error
-    denied = isinstance(cause, PermissionDenied)
-    ours = denied or isinstance(cause, (InvalidId, FieldFailed)) or cause is None
-    code = "GraphQLError" if not denied and ours else type(cause).__name__
+    denied = isinstance(cause, PermissionDeniedError)
+    ours = denied or isinstance(cause, (InvalidIdError, FieldFailedError)) or cause is None
+    code = "PermissionDenied" if denied else "GraphQLError" if ours else type(cause).__name__
     shown: dict[str, Any] = {"message": error.message if ours else "Internal Server Error"}
     if error.locations:
         shown["locations"] = [{"line": place.line, "column": place.column} for place in error.locations]

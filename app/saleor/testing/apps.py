@@ -7,7 +7,7 @@ from typing import Any
 
 from app.saleor.testing.courier import Courier
 from app.saleor.testing.ids import global_id
-from app.saleor.testing.manifest_rules import ManifestRefused, check_manifest, check_version
+from app.saleor.testing.manifest_rules import ManifestRefusedError, check_manifest, check_version
 from app.saleor.testing.state import App
 from app.saleor.testing.views import AppView, ErrorView, InstallationView
 from app.saleor.testing.vocabulary import HANDLE_PAYMENTS
@@ -17,7 +17,7 @@ _TOKEN_LENGTH = 30
 _NO_CONNECTION = "Failed to connect to app. Try later or contact with app support."
 
 
-class InstallationFailed(Exception):  # noqa: N818 - named like its status
+class InstallationFailedError(Exception):
     """The installation is FAILED; the text is what staff read."""
 
 
@@ -38,7 +38,7 @@ class Apps:
         shown = await self._preview(manifest_url)
         try:
             app = await self._install(manifest_url, permissions, activate=activate)
-        except (InstallationFailed, ManifestRefused) as exc:
+        except (InstallationFailedError, ManifestRefusedError) as exc:
             return InstallationView(status="FAILED", message=str(exc), fetch_errors=shown)
         return InstallationView(status="INSTALLED", fetch_errors=shown, app_id=app.id, token=app.token)
 
@@ -67,7 +67,7 @@ class Apps:
         try:
             check_manifest(fetched.json, self._world.settings)
             self._check_unique(fetched.json)
-        except ManifestRefused as exc:
+        except ManifestRefusedError as exc:
             return [ErrorView(field=field, code=code, message=message) for field, code, message in exc.errors]
         return []
 
@@ -76,7 +76,7 @@ class Apps:
         _raise_for_status(fetched)
         if not _is_manifest(fetched):
             message = "The app's manifest is no JSON."
-            raise InstallationFailed(message)
+            raise InstallationFailedError(message)
         manifest = fetched.json
         webhooks = check_manifest(manifest, self._world.settings)
         check_version(manifest, self._world.settings)
@@ -96,7 +96,7 @@ class Apps:
         self._world.apps[app.identifier] = app
         try:
             await self._hand_over_token(app)
-        except InstallationFailed:
+        except InstallationFailedError:
             del self._world.apps[app.identifier]
             raise
         return app
@@ -110,7 +110,7 @@ class Apps:
     def _check_unique(self, manifest: Mapping[str, Any]) -> None:
         if there := self._world.apps.get(manifest["id"]):
             message = f"App with the same identifier is already installed: {there.name}"
-            raise ManifestRefused(("identifier", "UNIQUE", message))
+            raise ManifestRefusedError(("identifier", "UNIQUE", message))
 
 
 def _is_manifest(fetched: Delivery) -> bool:
@@ -120,11 +120,11 @@ def _is_manifest(fetched: Delivery) -> bool:
 
 def _raise_for_status(answered: Delivery) -> None:
     if answered.status is None:
-        raise InstallationFailed(_NO_CONNECTION)
+        raise InstallationFailedError(_NO_CONNECTION)
     if answered.status < 400:
         return
     said = answered.json
     error = said.get("error") if isinstance(said, Mapping) else None
     message = error.get("message") if isinstance(error, Mapping) else None
     generic = f"App internal error ({answered.status}). Try later or contact with app support."
-    raise InstallationFailed(message or generic)
+    raise InstallationFailedError(message or generic)

@@ -3,13 +3,13 @@
 from typing import Any
 
 from app.saleor.testing import payload
-from app.saleor.testing.rules.answers import SaleorCrashed
+from app.saleor.testing.rules.answers import SaleorCrashedError
 from app.saleor.testing.storefront import Storefront
-from app.saleor.testing.world import NotFound, World
+from app.saleor.testing.world import NotFoundError, World
 
 
 async def initialize(world: World, storefront: Storefront, _info: Any, **arguments: Any) -> payload.Payload:
-    """Resolve the mutation. Raises SaleorCrashed when the app's answer brings Saleor down."""
+    """Resolve the mutation. Raises SaleorCrashedError when the app's answer brings Saleor down."""
     gateway = arguments["paymentGateway"]
     try:
         session = await storefront.initialize(
@@ -19,11 +19,11 @@ async def initialize(world: World, storefront: Storefront, _info: Any, **argumen
             data=gateway.get("data"),
             gateway=gateway["id"],
         )
-    except NotFound as exc:
+    except NotFoundError as exc:
         error = {"field": "id", "code": "NOT_FOUND", "message": str(exc)}
         return {"transaction": None, "transactionEvent": None, "data": None, "errors": [error]}
     if session.internal_error:
-        raise SaleorCrashed(session.internal_error)
+        raise SaleorCrashedError(session.internal_error)
     begun = event = None
     if session.transaction and session.event:
         begun = world.transaction(session.transaction.id)

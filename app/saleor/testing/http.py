@@ -16,7 +16,7 @@ from app.saleor.testing.control import control_routes
 from app.saleor.testing.dashboard.pages import dashboard_routes
 from app.saleor.testing.engine import Saleor
 from app.saleor.testing.settings import SaleorSettings
-from app.saleor.testing.world import NotFound, World
+from app.saleor.testing.world import NotFoundError, World
 
 
 class BrokenAnswer(Response):
@@ -44,7 +44,7 @@ def create_saleor(settings: SaleorSettings | None = None, clock: Callable[[], da
     app = FastAPI(title="Saleor", lifespan=open_shop, docs_url=None, redoc_url=None, openapi_url=None)
     app.include_router(control_routes())
     app.include_router(dashboard_routes())
-    app.add_exception_handler(NotFound, _not_found)
+    app.add_exception_handler(NotFoundError, _not_found)
     app.add_api_route("/graphql/", _graphql, methods=["POST"])
     app.add_api_route("/.well-known/jwks.json", _jwks, methods=["GET"])
     return app

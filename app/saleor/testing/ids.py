@@ -4,7 +4,7 @@ import base64
 import binascii
 
 
-class InvalidId(Exception):  # noqa: N818 - named like the sentence that Saleor says
+class InvalidIdError(Exception):
     """Something that is not a global id of the expected type."""
 
     def __init__(self, given: str, expected: str) -> None:
@@ -17,11 +17,11 @@ def global_id(kind: str, key: object) -> str:
 
 
 def key_of(kind: str, gid: str) -> str:
-    """Return the database key inside a global id; raise InvalidId for garbage and for another type's id."""
+    """Return the database key inside a global id; raise InvalidIdError for garbage and for another type's id."""
     try:
         given_kind, _, key = base64.b64decode(gid, validate=True).decode().partition(":")
     except (binascii.Error, UnicodeDecodeError) as exc:
-        raise InvalidId(gid, kind) from exc
+        raise InvalidIdError(gid, kind) from exc
     if given_kind != kind or not key:
-        raise InvalidId(gid, kind)
+        raise InvalidIdError(gid, kind)
     return key

@@ -1,6 +1,6 @@
 """Is this a manifest that Saleor takes? (Saleor contract, A.1 and B.2.1)
 
-``ManifestRefused`` carries the errors as ``appFetchManifest`` shows them: field, code, message.
+``ManifestRefusedError`` carries the errors as ``appFetchManifest`` shows them: field, code, message.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _BY_TYPENAME = {event.typename: event for event in WebhookEvent}
 _BY_ENUM_NAME = {event.enum_name: event for event in WebhookEvent}
 
 
-class ManifestRefused(Exception):  # noqa: N818 - named like what happens
+class ManifestRefusedError(Exception):
     """The manifest cannot be installed."""
 
     def __init__(self, *errors: tuple[str, str, str]) -> None:
@@ -35,28 +35,28 @@ def _schema(path: Path) -> GraphQLSchema:
 
 
 def check_manifest(manifest: Any, settings: SaleorSettings) -> tuple[Webhook, ...]:
-    """Return the webhooks of a manifest; raise ManifestRefused if it breaks a rule of form."""
+    """Return the webhooks of a manifest; raise ManifestRefusedError if it breaks a rule of form."""
     if not isinstance(manifest, Mapping):
         manifest = {}
     missing = [name for name in ("id", "name", "version") if not manifest.get(name)]
     if missing:
-        raise ManifestRefused(*((name, "REQUIRED", "Field required") for name in missing))
+        raise ManifestRefusedError(*((name, "REQUIRED", "Field required") for name in missing))
     if "MANAGE_APPS" in (manifest.get("permissions") or ()):
-        raise ManifestRefused(("permissions", "INVALID_PERMISSION", "Given permissions don't exist."))
+        raise ManifestRefusedError(("permissions", "INVALID_PERMISSION", "Given permissions don't exist."))
     for name in ("tokenTargetUrl", "appUrl", "homepageUrl", "supportUrl", "dataPrivacyUrl"):
         if manifest.get(name) and not _is_absolute(manifest[name]):
-            raise ManifestRefused((name, "INVALID_URL_FORMAT", "Incorrect format."))
+            raise ManifestRefusedError((name, "INVALID_URL_FORMAT", "Incorrect format."))
     for extension in manifest.get("extensions") or ():
         _check_extension(extension, manifest, settings)
     return tuple(hook for raw in manifest.get("webhooks") or () for hook in _webhooks(raw, settings))
 
 
 def check_version(manifest: Mapping[str, Any], settings: SaleorSettings) -> None:
-    """Raise ManifestRefused if the app does not want this Saleor. Only the installation itself asks this."""
+    """Raise ManifestRefusedError if the app does not want this Saleor. Only the installation itself asks this."""
     wanted = manifest.get("requiredSaleorVersion")
     if wanted and not satisfies(settings.version, wanted):
         message = f"Saleor version {settings.version} is not supported by the app."
-        raise ManifestRefused(("requiredSaleorVersion", "UNSUPPORTED_SALEOR_VERSION", message))
+        raise ManifestRefusedError(("requiredSaleorVersion", "UNSUPPORTED_SALEOR_VERSION", message))
 
 
 def _is_absolute(url: Any) -> bool:
@@ -67,29 +67,29 @@ def _is_absolute(url: Any) -> bool:
 def _check_extension(raw: Mapping[str, Any], manifest: Mapping[str, Any], settings: SaleorSettings) -> None:
     if not set(raw.get("permissions") or ()) <= set(manifest.get("permissions") or ()):
         message = "Extension permission must be listed in App's permissions."
-        raise ManifestRefused(("extensions", "OUT_OF_SCOPE_PERMISSION", message))
+        raise ManifestRefusedError(("extensions", "OUT_OF_SCOPE_PERMISSION", message))
     # Until 3.22 the core itself knew all places and targets; since then only the Dashboard does.
     newer = raw.get("target") in {"WIDGET", "NEW_TAB"} or str(raw.get("mount")).endswith("_WIDGETS")
     if newer and settings.minor < (3, 22):
-        raise ManifestRefused(("extensions", "INVALID", "Incorrect value for field: mount or target"))
+        raise ManifestRefusedError(("extensions", "INVALID", "Incorrect value for field: mount or target"))
     if not _is_absolute(raw.get("url")) and not str(raw.get("url")).startswith("/"):
-        raise ManifestRefused(("extensions", "INVALID_URL_FORMAT", "Incorrect value for field: url."))
+        raise ManifestRefusedError(("extensions", "INVALID_URL_FORMAT", "Incorrect value for field: url."))
 
 
 def _webhooks(raw: Mapping[str, Any], settings: SaleorSettings) -> list[Webhook]:
     if not _is_absolute(raw.get("targetUrl")):
-        raise ManifestRefused(("webhooks", "INVALID_URL_FORMAT", "Invalid target url."))
+        raise ManifestRefusedError(("webhooks", "INVALID_URL_FORMAT", "Invalid target url."))
     query = str(raw.get("query", ""))
     _check_query(query, settings)
     if set(raw.get("asyncEvents") or ()) & set(_BY_ENUM_NAME):
-        raise ManifestRefused(("webhooks", "INVALID", "Invalid asynchronous event."))
+        raise ManifestRefusedError(("webhooks", "INVALID", "Invalid asynchronous event."))
     names = raw.get("syncEvents") or ()
     if not names and not raw.get("asyncEvents"):
         events = [_BY_TYPENAME[name] for name in sorted(event_types(query)) if name in _BY_TYPENAME]
     elif set(names) <= set(_BY_ENUM_NAME):
         events = [_BY_ENUM_NAME[name] for name in names]
     else:
-        raise ManifestRefused(("webhooks", "INVALID", "Invalid synchronous event."))
+        raise ManifestRefusedError(("webhooks", "INVALID", "Invalid synchronous event."))
     if raw.get("isActive") is False:
         return []
     return [Webhook(event, raw["targetUrl"], query) for event in events]
@@ -104,8 +104,8 @@ def _check_query(query: str, settings: SaleorSettings) -> None:
         errors = [exc]
     except ValueError as exc:
         message = "Subscription query is not valid: it must be one subscription { event { ... } }."
-        raise ManifestRefused(("webhooks", "INVALID", message)) from exc
+        raise ManifestRefusedError(("webhooks", "INVALID", message)) from exc
     if errors:
         # The library of Saleor puts names into double quotes, ours into single ones.
         complaint = errors[0].message.replace("'", '"')
-        raise ManifestRefused(("webhooks", "INVALID", f"Subscription query is not valid: {complaint}"))
+        raise ManifestRefusedError(("webhooks", "INVALID", f"Subscription query is not valid: {complaint}"))

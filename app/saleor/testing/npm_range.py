@@ -11,14 +11,14 @@ _HYPHEN = re.compile(r"^(\S+)\s+-\s+(\S+)$")
 _SPACE_AFTER_OPERATOR = re.compile(r"(>=|<=|>|<|=|\^|~)\s+")
 
 
-class BadRange(ValueError):  # noqa: N818 - named like what it is
+class BadRangeError(ValueError):
     """Something that is no range."""
 
 
 def satisfies(version: str, wanted: str) -> bool:
     """Return whether ``version`` (``3.23.28``) lies in the range (``>=3.20 <4``, ``^3.21``, ``3.20 - 3.24``, ``||``).
 
-    Pre-releases count as the release they precede. Raises BadRange.
+    Pre-releases count as the release they precede. Raises BadRangeError.
     """
     subject = _numbers(version)
     return any(_all_hold(subject, part.strip()) for part in wanted.split("||"))
@@ -27,7 +27,7 @@ def satisfies(version: str, wanted: str) -> bool:
 def _numbers(version: str) -> Version:
     match = _COMPARATOR.match(version)
     if not match:
-        raise BadRange(version)
+        raise BadRangeError(version)
     low, _ = _span(match)
     return low
 
@@ -41,7 +41,7 @@ def _all_hold(subject: Version, part: str) -> bool:
 def _holds(subject: Version, comparator: str) -> bool:
     match = _COMPARATOR.match(comparator)
     if not match:
-        raise BadRange(comparator)
+        raise BadRangeError(comparator)
     low, beyond = _span(match)
     limits: dict[str | None, tuple[Version, Version]] = {
         ">=": (low, _NO_END),

@@ -12,7 +12,7 @@ from app.saleor.testing.ids import global_id
 from app.saleor.testing.money import ZERO, in_currency, on_the_wire
 from app.saleor.testing.rules.coverage import authorize_status, charge_status, total_authorized, total_charged
 from app.saleor.testing.rules.grants import events_of
-from app.saleor.testing.selection import FieldFailed, NeedsPermission
+from app.saleor.testing.selection import FieldFailedError, NeedsPermission
 from app.saleor.testing.state import App, Basket, Checkout, Event, GrantedRefund, Line, Order, Transaction
 from app.saleor.testing.vocabulary import MANAGE_ORDERS, WebhookEvent
 
@@ -89,7 +89,7 @@ def transaction(item: Transaction) -> Payload:
     actions: Any = list(item.actions)
     if item.poisoned:
         spelling = item.actions[0] if item.actions else "CHARGE"
-        actions = FieldFailed(f'Expected a value of type "TransactionActionEnum" but received: {spelling}')
+        actions = FieldFailedError(f'Expected a value of type "TransactionActionEnum" but received: {spelling}')
     newest_first = sorted(item.events, key=lambda booked: booked.created_at, reverse=True)
     return {
         "__typename": "TransactionItem",

@@ -34,7 +34,7 @@ _METAFIELDS = {
 }
 
 
-class FieldFailed(Exception):  # noqa: N818 - named like what happens
+class FieldFailedError(Exception):
     """Put into a payload in place of a value: a field that Saleor cannot resolve."""
 
 
@@ -120,8 +120,8 @@ class _Selection:
         self.unplayed: list[str] = []
 
     def of(self, selections: SelectionSetNode | None, value: Any, path: tuple[str | int, ...]) -> Any:
-        """Return the selected part of a value; raise FieldFailed if a part of it cannot be resolved."""
-        if isinstance(value, FieldFailed):
+        """Return the selected part of a value; raise FieldFailedError if a part of it cannot be resolved."""
+        if isinstance(value, FieldFailedError):
             self._fail(value, (*path, 0))
         if isinstance(value, list):
             return [self.of(selections, item, (*path, index)) for index, item in enumerate(value)]
@@ -133,7 +133,7 @@ class _Selection:
             here = (*path, key)
             try:
                 result[key] = self.of(node.selection_set, self._value(node, value, here), here)
-            except FieldFailed:
+            except FieldFailedError:
                 # Only these may be null above the fields that can fail (Saleor contract, A.5).
                 if name not in {"transaction", "order"}:
                     raise
@@ -145,10 +145,10 @@ class _Selection:
             return value
         if value.permission not in self._permissions:
             wanted = f"To access this path, you need one of the following permissions: {value.permission}"
-            self._fail(FieldFailed(wanted), path, "PermissionDenied")
+            self._fail(FieldFailedError(wanted), path, "PermissionDenied")
         return value.value
 
-    def _fail(self, failure: FieldFailed, path: tuple[str | int, ...], code: str = "GraphQLError") -> None:
+    def _fail(self, failure: FieldFailedError, path: tuple[str | int, ...], code: str = "GraphQLError") -> None:
         extensions = {"exception": {"code": code}}
         self.errors.append({"message": str(failure), "path": list(path), "extensions": extensions})
         raise failure

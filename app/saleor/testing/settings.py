@@ -87,7 +87,7 @@ class Nuisances(BaseModel):
     """How many requests the API's troubles last; None until they are switched off."""
 
     refuse_token: bool = False
-    """Every token is dead: PermissionDenied."""
+    """Every token is dead: PermissionDeniedError."""
     jwks_status: int | None = None
     """The keys are answered with this HTTP status."""
 

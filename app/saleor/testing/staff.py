@@ -8,9 +8,9 @@ from uuid import uuid4
 from app.saleor.testing import payload
 from app.saleor.testing.courier import Courier
 from app.saleor.testing.ids import global_id
-from app.saleor.testing.rules.answers import SaleorCrashed
+from app.saleor.testing.rules.answers import SaleorCrashedError
 from app.saleor.testing.rules.booking import book_action_answer
-from app.saleor.testing.rules.grants import GrantRefused, settle_granted_refund
+from app.saleor.testing.rules.grants import GrantRefusedError, settle_granted_refund
 from app.saleor.testing.rules.requests import NOBODY_LISTENS, fail_unheard, request_action, request_granted_refund
 from app.saleor.testing.show import show_granted, show_order
 from app.saleor.testing.state import App, Event, GrantedRefund, Order, Transaction, Webhook
@@ -126,7 +126,7 @@ class Staff:
         transaction = granted.transaction or world.transaction(asked.transaction_id or "")
         try:
             event = request_granted_refund(granted, transaction, world.scribe, idempotency_key=key)
-        except GrantRefused as refused:
+        except GrantRefusedError as refused:
             error = ErrorView(field=refused.field, code=refused.code, message=str(refused))
             return ActionView(errors=[error], granted_refund=show_granted(granted))
         return _Opened(transaction, Action.REFUND, event)
@@ -164,7 +164,7 @@ class Staff:
             answer = delivery.json if delivery.status is not None and delivery.status < 500 else None
             try:
                 book_action_answer(errand.transaction, errand.request, errand.action, answer, scribe)
-            except SaleorCrashed as crash:
+            except SaleorCrashedError as crash:
                 delivery.error = f"{crash} ({crash.code})"
 
     async def _deliver(self, errand: _Errand) -> Delivery:

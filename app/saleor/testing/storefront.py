@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from app.saleor.testing import defaults, payload
 from app.saleor.testing.courier import Courier
 from app.saleor.testing.money import in_currency
-from app.saleor.testing.rules.answers import SaleorCrashed
+from app.saleor.testing.rules.answers import SaleorCrashedError
 from app.saleor.testing.rules.booking import book_session_answer, final_event, open_request
 from app.saleor.testing.rules.coverage import authorize_status, left_to_pay
 from app.saleor.testing.show import show_checkout, show_event, show_order, show_transaction
@@ -24,7 +24,7 @@ from app.saleor.testing.views import (
     SessionView,
 )
 from app.saleor.testing.vocabulary import HANDLE_PAYMENTS, AuthorizeStatus, EventType, Flow, WebhookEvent
-from app.saleor.testing.world import Delivery, NotFound, World
+from app.saleor.testing.world import Delivery, NotFoundError, World
 
 TRANSACTIONS_LIMIT = 100
 CUSTOMER_IP = "127.0.0.1"
@@ -139,7 +139,7 @@ class Storefront:
     def _gateway(self, identifier: str | None, event: WebhookEvent) -> tuple[App, Webhook] | ErrorView:
         try:
             app = self._world.app(identifier)
-        except NotFound:
+        except NotFoundError:
             app = None
         hooks = [hook for hook in app.webhooks if hook.event is event] if app else []
         if app and hooks and app.active and HANDLE_PAYMENTS in app.permissions:
@@ -181,7 +181,7 @@ class Storefront:
         delivery = (await self._courier.deliver(app, webhook, fields))[0]
         try:
             event, said = book_session_answer(transaction, request, _session_json(delivery), self._world.scribe)
-        except SaleorCrashed as crash:
+        except SaleorCrashedError as crash:
             delivery.error = f"{crash} ({crash.code})"
             return SessionView(internal_error=crash.code)
         return SessionView(transaction=show_transaction(transaction), event=show_event(event), data=said)

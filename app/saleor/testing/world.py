@@ -19,7 +19,7 @@ _Item = TypeVar("_Item")
 Sleep = Callable[[float], Awaitable[None]]
 
 
-class NotFound(LookupError):  # noqa: N818 - named like Saleor's code
+class NotFoundError(LookupError):
     """No such app, checkout, order or transaction."""
 
 
@@ -104,13 +104,13 @@ class World:
         self._key = SigningKey()
 
     def app(self, identifier: str | None) -> App:
-        """Return an installed app by its identifier; None means the only one. Raises NotFound."""
+        """Return an installed app by its identifier; None means the only one. Raises NotFoundError."""
         if identifier is None and len(self.apps) == 1:
             return next(iter(self.apps.values()))
         return self._find(self.apps, identifier or "", "app")
 
     def app_by_id(self, app_id: str) -> App:
-        """Return an installed app by its global id; raise NotFound."""
+        """Return an installed app by its global id; raise NotFoundError."""
         return self._find({app.id: app for app in self.apps.values()}, app_id, "app")
 
     def app_by_token(self, token: str | None) -> App | None:
@@ -120,26 +120,26 @@ class World:
         return next((app for app in self.apps.values() if app.token == token and app.active), None)
 
     def source(self, source_id: str) -> Checkout | Order:
-        """Return a checkout or an order by its global id; raise NotFound."""
+        """Return a checkout or an order by its global id; raise NotFoundError."""
         found = self.checkouts.get(source_id) or self.orders.get(source_id)
         if found is None:
-            raise NotFound(_no("checkout or order", source_id))
+            raise NotFoundError(_no("checkout or order", source_id))
         return found
 
     def checkout(self, checkout_id: str) -> Checkout:
-        """Return a checkout by its global id; raise NotFound."""
+        """Return a checkout by its global id; raise NotFoundError."""
         return self._find(self.checkouts, checkout_id, "checkout")
 
     def order(self, order_id: str) -> Order:
-        """Return an order by its global id; raise NotFound."""
+        """Return an order by its global id; raise NotFoundError."""
         return self._find(self.orders, order_id, "order")
 
     def transaction(self, transaction_id: str) -> Transaction:
-        """Return a transaction by its global id; raise NotFound."""
+        """Return a transaction by its global id; raise NotFoundError."""
         return self._find(self.transactions, transaction_id, "transaction")
 
     def granted_refund(self, granted_refund_id: str) -> GrantedRefund:
-        """Return a granted refund of any order by its global id; raise NotFound."""
+        """Return a granted refund of any order by its global id; raise NotFoundError."""
         granted = {each.id: each for order in self.orders.values() for each in order.granted_refunds}
         return self._find(granted, granted_refund_id, "granted refund")
 
@@ -148,10 +148,10 @@ class World:
         try:
             return among[key]
         except KeyError as exc:
-            raise NotFound(_no(what, key)) from exc
+            raise NotFoundError(_no(what, key)) from exc
 
     def sign_in(self, email: str, permissions: Sequence[str] | None = None) -> Member:
-        """Let somebody use the Dashboard from now on; ``permissions`` change or make them. Raises NotFound."""
+        """Let somebody use the Dashboard from now on; ``permissions`` change or make them. Raises NotFoundError."""
         if permissions is not None:
             known = self.members.get(email)
             number = len(self.members) + 1

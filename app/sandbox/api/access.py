@@ -9,19 +9,19 @@ from uuid import UUID
 
 from fastapi import Depends, Request
 
-from app.gateway.wire import NotJson, loads
-from app.sandbox.book.refusals import Refusal
+from app.gateway.exact_json import NotJsonError, loads
+from app.sandbox.book.refusals import RefusalError
 from app.sandbox.sandbox import Sandbox
 from app.sandbox.settings import Behaviour, PointOfSale
 
 
-class NotJsonBody(Refusal):
+class NotJsonBodyError(RefusalError):
     """A POST whose body is no JSON object."""
 
     code = "P-406"
 
 
-class BadCredentials(Refusal):
+class BadCredentialsError(RefusalError):
     """No, wrong, or somebody else's credentials. `code` and the HTTP status are options of the point of sale."""
 
     def __init__(self, behaviour: Behaviour) -> None:
@@ -43,25 +43,28 @@ def base_url(request: Request) -> str:
 
 
 async def json_object(request: Request) -> dict[str, Any]:
-    """The body of a POST. Raises NotJsonBody."""
+    """The body of a POST. Raises NotJsonBodyError."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
-        raise NotJsonBody("Content-Type must be application/json")
+        raise NotJsonBodyError("Content-Type must be application/json")
     try:
         body = loads(await request.body())
-    except NotJson:
-        raise NotJsonBody("The body is not JSON") from None
+    except NotJsonError:
+        raise NotJsonBodyError("The body is not JSON") from None
     if not isinstance(body, dict):
-        raise NotJsonBody("The body is not a JSON object")
+        raise NotJsonBodyError("The body is not a JSON object")
     return body
 
 
 def authenticate(sandbox: Sandbox, request: Request, pos_id: object, *, with_endpoints_key: bool = True) -> PointOfSale:
-    """The point of sale whose credentials the headers hold and that `pos_id` names. BadCredentials, TooManyCalls."""
+    """The point of sale whose credentials the headers hold and that `pos_id` names.
+
+    BadCredentialsError, TooManyCallsError.
+    """
     pos = sandbox.points_of_sale.get(_uuid(pos_id))
     behaviour = Behaviour() if pos is None else sandbox.book.behaviour(pos.pos_id)
     if pos is None:
-        raise BadCredentials(behaviour)
+        raise BadCredentialsError(behaviour)
     secret = pos.api_secret.get_secret_value()
     pairs = [(f"{sandbox.settings.scheme_word} {pos.api_key}:{secret}", request.headers.get("x-api-auth", ""))]
     if with_endpoints_key:
@@ -70,19 +73,19 @@ def authenticate(sandbox: Sandbox, request: Request, pos_id: object, *, with_end
     for ours, theirs in pairs:  # all of them, however the first came out
         fits &= hmac.compare_digest(ours.encode(), theirs.encode())
     if not fits:
-        raise BadCredentials(behaviour)
+        raise BadCredentialsError(behaviour)
     sandbox.count_call(pos.pos_id)
     return pos
 
 
 def by_key_alone(sandbox: Sandbox, request: Request) -> PointOfSale:
-    """The point of sale whose X-API-AUTH was sent, for paths that name none. Raises BadCredentials."""
+    """The point of sale whose X-API-AUTH was sent, for paths that name none. Raises BadCredentialsError."""
     for pos in sandbox.points_of_sale.values():
         try:
             return authenticate(sandbox, request, str(pos.pos_id), with_endpoints_key=False)
-        except BadCredentials:
+        except BadCredentialsError:
             continue
-    raise BadCredentials(Behaviour())
+    raise BadCredentialsError(Behaviour())
 
 
 def _uuid(value: object) -> UUID:

@@ -12,11 +12,18 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
-from app.gateway.wire import dumps
-from app.sandbox.api.access import BadCredentials, NotJsonBody
-from app.sandbox.book.refusals import DuplicateOrder, InvalidFields, NotPossible, Refusal, TooManyCalls, UnknownRecord
+from app.gateway.exact_json import dumps
+from app.sandbox.api.access import BadCredentialsError, NotJsonBodyError
+from app.sandbox.book.refusals import (
+    DuplicateOrderError,
+    InvalidFieldsError,
+    NotPossibleError,
+    RefusalError,
+    TooManyCallsError,
+    UnknownRecordError,
+)
 
-_HTTP_STATUS: dict[type[Refusal], int] = {UnknownRecord: 404, NotJsonBody: 406, TooManyCalls: 429}
+_HTTP_STATUS: dict[type[RefusalError], int] = {UnknownRecordError: 404, NotJsonBodyError: 406, TooManyCallsError: 429}
 
 
 def json_answer(value: object, status: int = 200) -> Response:
@@ -36,16 +43,16 @@ def problem(message: str, args: object, status: int) -> Response:
 
 def _refused(request: Request, error: Exception) -> Response:
     match error:
-        case InvalidFields():
+        case InvalidFieldsError():
             return problem(error.message, [{"field_name": n, "violation": v} for n, v in error.violations], 400)
-        case BadCredentials():
+        case BadCredentialsError():
             return problem(error.message, {"code": error.code}, error.http_status)
-        case DuplicateOrder():
+        case DuplicateOrderError():
             status: int = getattr(request.state, "duplicate_http_status", 400)
             return problem(error.message, {"code": error.code}, status)
-        case NotPossible():
+        case NotPossibleError():
             return problem(error.message, {"code": error.code, "status_code": error.status_code}, 400)
-        case Refusal():
+        case RefusalError():
             return problem(error.message, {"code": error.code}, _HTTP_STATUS.get(type(error), 400))
     raise error
 
@@ -61,11 +68,11 @@ def _unreadable(request: Request, error: Exception) -> Response:
     if not isinstance(error, RequestValidationError):
         raise error
     problems = [(str(found["loc"][-1]), found["msg"]) for found in error.errors()]
-    return _refused(request, InvalidFields(problems))
+    return _refused(request, InvalidFieldsError(problems))
 
 
 def say_no_like_the_gateway(app: FastAPI) -> None:
     """Answer every refusal, unknown path and wrong verb in the gateway's shapes."""
-    app.add_exception_handler(Refusal, _refused)
+    app.add_exception_handler(RefusalError, _refused)
     app.add_exception_handler(HTTPException, _no_route)
     app.add_exception_handler(RequestValidationError, _unreadable)

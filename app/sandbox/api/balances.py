@@ -13,7 +13,7 @@ from fastapi.responses import Response
 from app.sandbox.api.access import TheSandbox, authenticate
 from app.sandbox.api.answers import json_answer
 from app.sandbox.book.book import Account
-from app.sandbox.book.refusals import InvalidFields, UnknownRecord
+from app.sandbox.book.refusals import InvalidFieldsError, UnknownRecordError
 from app.sandbox.sandbox import Sandbox
 
 router = APIRouter(prefix="/api/v1/balances/pos/{pos_id}/accounts")
@@ -35,11 +35,11 @@ async def account(request: Request, sandbox: TheSandbox, pos_id: str, account_id
     try:
         wanted = UUID(account_id)
     except ValueError:
-        raise InvalidFields([("account_id", "must be a UUID")]) from None
+        raise InvalidFieldsError([("account_id", "must be a UUID")]) from None
     for candidate in found:
         if candidate.account_id == wanted:
             return json_answer(_record(candidate, "rolling_reserve"))
-    raise UnknownRecord("Account not found")
+    raise UnknownRecordError("Account not found")
 
 
 def _accounts(request: Request, sandbox: Sandbox, pos_id: str) -> list[Account]:

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from app.sandbox.api.access import PathPos, TheSandbox
 from app.sandbox.api.answers import json_answer, lines_answer
 from app.sandbox.book.records import Operation, Payment
-from app.sandbox.book.refusals import InvalidFields, UnknownRecord
+from app.sandbox.book.refusals import InvalidFieldsError, UnknownRecordError
 from app.sandbox.render import any_record, period_row
 from app.sandbox.sandbox import Sandbox
 
@@ -25,7 +25,7 @@ async def order(sandbox: TheSandbox, pos: PathPos, order_id: str) -> Response:
     sandbox.catch_up()
     records = sandbox.book.records_of(pos.pos_id, order_id)
     if not records and sandbox.book.behaviour(pos.pos_id).unknown_order == "not_found":
-        raise UnknownRecord("Payment not found")
+        raise UnknownRecordError("Payment not found")
     return json_answer([any_record(sandbox.book, entry) for entry in records])
 
 
@@ -37,10 +37,10 @@ async def one_operation(request: Request, sandbox: TheSandbox, pos: PathPos, ord
     if transaction_id := request.query_params.get("transactionId"):
         found = [e for e in found if str(e.transaction_id) == transaction_id]
     if not found:
-        raise UnknownRecord("Payment not found")
+        raise UnknownRecordError("Payment not found")
     if (callback := request.query_params.get("callback")) is not None:
         if callback != "true":
-            raise InvalidFields([("callback", "must be true")])
+            raise InvalidFieldsError([("callback", "must be true")])
         _send_again(sandbox, found[-1])
         return json_answer(any_record(sandbox.book, found[-1]))
     if sandbox.book.behaviour(pos.pos_id).one_operation_answer == "array":
@@ -59,16 +59,16 @@ async def subscription(
     """Transactions of a subscription. `method` and `status` are required; we take them from the query."""
     sandbox.catch_up()
     if method not in _SUBSCRIPTION_METHODS:
-        raise InvalidFields([("method", "must be purchase or refund")])
+        raise InvalidFieldsError([("method", "must be purchase or refund")])
     if status is None:
-        raise InvalidFields([("status", "Field required")])
+        raise InvalidFieldsError([("status", "Field required")])
     charges = [
         payment
         for payment in sandbox.book.payments.values()
         if payment.pos_id == pos.pos_id and payment.recurring_id == recurring_id
     ]
     if not charges:
-        raise UnknownRecord("Subscription not found")
+        raise UnknownRecordError("Subscription not found")
     entries: list[Payment | Operation] = []
     for payment in charges:
         entries += [payment, *sandbox.book.operations_of(payment)]
@@ -101,5 +101,5 @@ def _send_again(sandbox: Sandbox, entry: Payment | Operation) -> None:
 
 def _moment(name: str, value: str | None) -> datetime:
     if value is None or not value.isdecimal() or len(value) > 14:
-        raise InvalidFields([(name, "must be a Unix time in milliseconds")])
+        raise InvalidFieldsError([(name, "must be a Unix time in milliseconds")])
     return datetime.fromtimestamp(int(value) / 1000, UTC)

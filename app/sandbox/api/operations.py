@@ -11,7 +11,7 @@ from app.sandbox.book import attempts, secondary
 from app.sandbox.book.bodies import CaptureBody, RefundBody, SplitCaptureBody, SplitRefundBody, VoidBody, read_body
 from app.sandbox.book.fields import check_webhook_port
 from app.sandbox.book.records import Operation, OperationMethod, Payment
-from app.sandbox.book.refusals import NotPossible
+from app.sandbox.book.refusals import NotPossibleError
 from app.sandbox.render import operation_record, payment_record
 from app.sandbox.sandbox import Sandbox
 from app.sandbox.settings import PointOfSale
@@ -87,7 +87,7 @@ def act(sandbox: Sandbox, payment: Payment, method: OperationMethod, order: seco
     check_webhook_port(sandbox.book.behaviour(payment.pos_id), order.server_url)
     try:
         operation = secondary.operate(sandbox.book, payment, method, order, sandbox.now())
-    except NotPossible as refusal:
+    except NotPossibleError as refusal:
         if sandbox.book.behaviour(payment.pos_id).refusal == "message":
             raise
         return json_answer(_refused_record(sandbox, payment, method, order, refusal))
@@ -116,7 +116,7 @@ def _payment(sandbox: Sandbox, pos: PointOfSale, order_id: str) -> Payment:
 
 
 def _refused_record(
-    sandbox: Sandbox, payment: Payment, method: OperationMethod, order: secondary.Order, refusal: NotPossible
+    sandbox: Sandbox, payment: Payment, method: OperationMethod, order: secondary.Order, refusal: NotPossibleError
 ) -> dict[str, Any]:
     operation = Operation(
         operation_id=sandbox.book.new_id(),

@@ -9,7 +9,7 @@ from app.sandbox.api.access import JsonObject, TheSandbox, authenticate, base_ur
 from app.sandbox.api.answers import json_answer
 from app.sandbox.book.bodies import DirectPayment, HostedPayment, Payout, read_body
 from app.sandbox.book.creation import open_hosted, pay_direct, pay_out
-from app.sandbox.book.refusals import InvalidFields
+from app.sandbox.book.refusals import InvalidFieldsError
 from app.sandbox.render import checkout_url, payment_record
 from app.sandbox.sandbox import Sandbox
 from app.sandbox.settings import Behaviour, PointOfSale
@@ -69,9 +69,9 @@ def _direct(request: Request, sandbox: Sandbox, pos: PointOfSale, body: dict[str
 def _check_split(behaviour: Behaviour, body: dict[str, Any], *, split: bool) -> None:
     """Purchases are split at one address, and everything there is split; reservations as the options say."""
     if split and body.get("split") is None:
-        raise InvalidFields([("split", "Field required")])
+        raise InvalidFieldsError([("split", "Field required")])
     if split and body.get("method") != "purchase":
-        raise InvalidFields([("method", "must be purchase")])
+        raise InvalidFieldsError([("method", "must be purchase")])
     reserved = body.get("method") == "auth" and behaviour.split_reservations
     if not split and "split" in body and not reserved:
-        raise InvalidFields([("split", "is no field of this request")])
+        raise InvalidFieldsError([("split", "is no field of this request")])

@@ -11,7 +11,7 @@ from app.sandbox.api.answers import json_answer, lines_answer
 from app.sandbox.book.bodies import RegisterBody, read_body
 from app.sandbox.book.book import Book
 from app.sandbox.book.records import Operation, Payment, Register
-from app.sandbox.book.refusals import InvalidFields, UnknownRecord
+from app.sandbox.book.refusals import InvalidFieldsError, UnknownRecordError
 from app.sandbox.render import period_row
 
 router = APIRouter(prefix="/streaming-report")
@@ -35,10 +35,10 @@ async def start(request: Request, sandbox: TheSandbox, body: JsonObject) -> Resp
     pos = authenticate(sandbox, request, body.get("project_id"), with_endpoints_key=False)
     fields = read_body(RegisterBody, body)
     if not timedelta(0) <= fields.end_date - fields.start_date <= _LONGEST:
-        raise InvalidFields([("end_date", "the period is at most 31 days")])
+        raise InvalidFieldsError([("end_date", "the period is at most 31 days")])
     names = tuple(fields.transaction_details or _DEFAULT_FIELDS)
     if unknown := set(names) - {*_DEFAULT_FIELDS, *_MORE_FIELDS}:
-        raise InvalidFields([("transaction_details", f"unknown: {', '.join(sorted(unknown))}")])
+        raise InvalidFieldsError([("transaction_details", f"unknown: {', '.join(sorted(unknown))}")])
     sandbox.catch_up()
     book = sandbox.book
     rows = []
@@ -69,7 +69,7 @@ async def fetch(request: Request, sandbox: TheSandbox, report_id: str) -> Respon
     pos = by_key_alone(sandbox, request)
     register = sandbox.book.registers.get(report_id)
     if register is None or sandbox.points_of_sale[register.pos_id].api_key != pos.api_key:
-        raise UnknownRecord("Register not found")
+        raise UnknownRecordError("Register not found")
     if register.polls_left > 0 or sandbox.now() < register.ready_at:
         register.polls_left = max(0, register.polls_left - 1)
         sandbox.save()

@@ -13,7 +13,7 @@ from app.sandbox.book import secondary
 from app.sandbox.book.bodies import SubscriptionRefundBody, WalletSessionBody, WalletTokenBody, read_body
 from app.sandbox.book.creation import wallet_token
 from app.sandbox.book.records import Payment, Subscription
-from app.sandbox.book.refusals import UnknownRecord
+from app.sandbox.book.refusals import UnknownRecordError
 from app.sandbox.book.subscriptions import stop
 from app.sandbox.render import timestamp
 
@@ -32,7 +32,7 @@ async def cancel(request: Request, sandbox: TheSandbox, recurring_id: UUID) -> R
     caller = by_key_alone(sandbox, request)
     subscription = sandbox.book.subscriptions.get(recurring_id)
     if subscription is None or sandbox.points_of_sale[subscription.pos_id].api_key != caller.api_key:
-        raise UnknownRecord("Subscription not found")
+        raise UnknownRecordError("Subscription not found")
     sandbox.catch_up()
     stop(subscription, sandbox.now())
     sandbox.settle_up()
@@ -45,7 +45,7 @@ async def refund(sandbox: TheSandbox, pos: PathPos, recurring_id: UUID, payment_
     fields = read_body(SubscriptionRefundBody, body)
     payment = sandbox.book.payments.get(payment_id)
     if payment is None or (payment.pos_id, payment.recurring_id) != (pos.pos_id, recurring_id):
-        raise UnknownRecord("Payment not found")
+        raise UnknownRecordError("Payment not found")
     order = secondary.Order(
         amount=fields.refund_amount,
         currency=fields.order_currency,
@@ -67,7 +67,7 @@ async def tokenize(request: Request, sandbox: TheSandbox, body: JsonObject) -> R
 
 @router.post("/api/v1/applepay/session")
 async def wallet_session(request: Request, sandbox: TheSandbox, body: JsonObject) -> Response:
-    """A merchant session for a wallet's payment sheet. Nobody is called: it is a made-up one."""
+    """A merchant session for a wallet's payment aggregate. Nobody is called: it is a made-up one."""
     pos = authenticate(sandbox, request, body.get("pos_id"))
     read_body(WalletSessionBody, body)
     return json_answer({"merchantSessionIdentifier": str(sandbox.book.new_id()), "displayName": pos.name})

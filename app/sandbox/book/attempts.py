@@ -21,7 +21,7 @@ from app.sandbox.book.codes import (
     status_of,
 )
 from app.sandbox.book.records import CardOnFile, Payment
-from app.sandbox.book.refusals import NotPossible
+from app.sandbox.book.refusals import NotPossibleError
 from app.sandbox.book.subscriptions import activate
 
 
@@ -41,10 +41,10 @@ def attempt(
     """Pay an `init` payment with a card. The merchant hears of `pending` first, then of what it came to.
 
     `processed_amount` stands for an alternative method where the payer changed the amount.
-    Raises NotPossible when the payment is no longer `init`.
+    Raises NotPossibleError when the payment is no longer `init`.
     """
     if payment.status is not Status.INIT:
-        raise NotPossible("This payment was attempted before", INVALID_OPERATION)
+        raise NotPossibleError("This payment was attempted before", INVALID_OPERATION)
     payment.card = card
     payment.payway = "cc"
     if processed_amount is not None:
@@ -90,9 +90,9 @@ def _succeed(book: Book, payment: Payment, now: datetime) -> str:
 
 
 def answer_challenge(book: Book, payment: Payment, now: datetime, *, passed: bool) -> None:
-    """The payer passed or failed 3-D Secure. Raises NotPossible when nobody waits for that."""
+    """The payer passed or failed 3-D Secure. Raises NotPossibleError when nobody waits for that."""
     if not payment.waits_for_payer:
-        raise NotPossible("This payment waits for no confirmation", INVALID_OPERATION)
+        raise NotPossibleError("This payment waits for no confirmation", INVALID_OPERATION)
     if not passed:
         finish(book, payment, CHALLENGE_FAILED, now)
         return
@@ -103,25 +103,25 @@ def answer_challenge(book: Book, payment: Payment, now: datetime, *, passed: boo
 
 
 def settle(book: Book, payment: Payment, code: str, now: datetime) -> None:
-    """Give a payment that is not final the outcome of a code, whatever it waited for. Raises NotPossible."""
+    """Give a payment that is not final the outcome of a code, whatever it waited for. Raises NotPossibleError."""
     if payment.final:
-        raise NotPossible("This payment is final", INVALID_OPERATION)
+        raise NotPossibleError("This payment is final", INVALID_OPERATION)
     finish(book, payment, code, now)
 
 
 def expire(book: Book, payment: Payment, now: datetime) -> None:
-    """The lifetime is over: 4149 for an unpaid page, 4147 for a challenge nobody answered. Raises NotPossible."""
+    """The lifetime is over: 4149 for an unpaid page, 4147 for a challenge nobody answered. Raises NotPossibleError."""
     if payment.status is Status.INIT:
         finish(book, payment, SESSION_EXPIRED, now)
     elif payment.waits_for_payer:
         finish(book, payment, CHALLENGE_FAILED, now)
     else:
-        raise NotPossible("Only an unpaid payment expires", INVALID_OPERATION)
+        raise NotPossibleError("Only an unpaid payment expires", INVALID_OPERATION)
 
 
 def cancel(book: Book, payment: Payment, now: datetime) -> None:
-    """Cancel an unpaid hosted payment (gateway interface, 7). Raises NotPossible for every other."""
+    """Cancel an unpaid hosted payment (gateway interface, 7). Raises NotPossibleError for every other."""
     fits = payment.mode == "hosted" and payment.method in {"purchase", "auth"}
     if not fits or payment.status is not Status.INIT:
-        raise NotPossible("Only an unpaid hosted payment can be cancelled", INVALID_OPERATION)
+        raise NotPossibleError("Only an unpaid hosted payment can be cancelled", INVALID_OPERATION)
     finish(book, payment, CANCELLED, now)

@@ -26,7 +26,7 @@ from app.sandbox.book.fields import (
     WebAddress,
 )
 from app.sandbox.book.records import RecurringPlan, Share
-from app.sandbox.book.refusals import InvalidFields
+from app.sandbox.book.refusals import InvalidFieldsError
 
 _NOT_OF_THE_CUSTOMER = {"customer_lang", "customer_referrer"}
 
@@ -192,11 +192,11 @@ class DirectPayment(PaymentFields):
     def _one_way_to_pay(self) -> "DirectPayment":
         card = (self.cc_number, self.exp_month, self.exp_year, self.card_cvv)
         if self.cc_token is None and self.cryptogram is None and None in card:
-            raise InvalidFields([("cc_number", "cc_number, exp_month, exp_year and card_cvv go together")])
+            raise InvalidFieldsError([("cc_number", "cc_number, exp_month, exp_year and card_cvv go together")])
         if self.cc_token is not None and any(part is not None for part in card):
-            raise InvalidFields([("cc_token", "is sent instead of card data, not beside it")])
+            raise InvalidFieldsError([("cc_token", "is sent instead of card data, not beside it")])
         if self.method == "p2p" and self.recipient_cc_number is None:
-            raise InvalidFields([("recipient_cc_number", "Field required")])
+            raise InvalidFieldsError([("recipient_cc_number", "Field required")])
         return self
 
 
@@ -244,7 +244,7 @@ class Payout(Creation):
     @model_validator(mode="after")
     def _one_recipient(self) -> "Payout":
         if (self.cc_number is None) == (self.cc_token is None):
-            raise InvalidFields([("cc_number", "either cc_number or cc_token is sent")])
+            raise InvalidFieldsError([("cc_number", "either cc_number or cc_token is sent")])
         return self
 
 
@@ -308,7 +308,7 @@ class WalletTokenBody(Body):
 
 
 class WalletSessionBody(Body):
-    """The start of a wallet's payment sheet, from the provider's public pages."""
+    """The start of a wallet's payment aggregate, from the provider's public pages."""
 
     pos_id: Identifier
     validation_url: WebAddress
@@ -346,7 +346,7 @@ _VIOLATIONS = {"extra_forbidden": "is no field of this request", "missing": "Fie
 
 
 def read_body(model: type[BodyT], body: Mapping[str, Any]) -> BodyT:
-    """Validate a body. Raises InvalidFields with one violation for each field that breaks a rule."""
+    """Validate a body. Raises InvalidFieldsError with one violation for each field that breaks a rule."""
     try:
         return model.model_validate(body)
     except ValidationError as error:
@@ -358,4 +358,4 @@ def read_body(model: type[BodyT], body: Mapping[str, Any]) -> BodyT:
             for problem in error.errors(include_url=False, include_input=False, include_context=False)
         ]
     # Outside of the handler: pydantic's error carries what was sent, which may be a card number.
-    raise InvalidFields(violations)
+    raise InvalidFieldsError(violations)

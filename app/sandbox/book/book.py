@@ -17,7 +17,7 @@ from app.sandbox.book.records import (
     Register,
     Subscription,
 )
-from app.sandbox.book.refusals import DuplicateOrder, UnknownRecord
+from app.sandbox.book.refusals import DuplicateOrderError, UnknownRecordError
 from app.sandbox.settings import Behaviour
 
 CENT = Decimal("0.01")
@@ -129,10 +129,10 @@ class Book(BaseModel):
         return UUID(bytes=digest[:16], version=4)
 
     def burn(self, pos_id: UUID, order_id: str) -> None:
-        """Use up an order id. Raises DuplicateOrder when that has happened before."""
+        """Use up an order id. Raises DuplicateOrderError when that has happened before."""
         key = f"{pos_id}:{order_id}"
         if key in self.burnt:
-            raise DuplicateOrder
+            raise DuplicateOrderError
         self.burnt.add(key)
 
     # Finding -------------------------------------------------------------------------------------------------
@@ -146,17 +146,17 @@ class Book(BaseModel):
         return self._of_order.get((pos_id, order_id), [])
 
     def first_payment(self, pos_id: UUID, order_id: str) -> Payment:
-        """The payment that an order began with. Raises UnknownRecord."""
+        """The payment that an order began with. Raises UnknownRecordError."""
         for payment in self.payments_of(pos_id, order_id):
             return payment
-        raise UnknownRecord("Payment not found")
+        raise UnknownRecordError("Payment not found")
 
     def payment_with_page(self, checkout_id: UUID) -> Payment:
-        """The payment that a checkout page belongs to. Raises UnknownRecord."""
+        """The payment that a checkout page belongs to. Raises UnknownRecordError."""
         try:
             return self._of_page[checkout_id]
         except KeyError:
-            raise UnknownRecord("Checkout not found") from None
+            raise UnknownRecordError("Checkout not found") from None
 
     def operations_of(self, payment: Payment) -> list[Operation]:
         """The operations on a payment, oldest first."""

@@ -13,7 +13,7 @@ from app.sandbox.book.book import Book
 from app.sandbox.book.codes import BAD_CARD, BAD_CURRENCY, CARD_EXPIRED, OK
 from app.sandbox.book.fields import check_webhook_port
 from app.sandbox.book.records import CardOnFile, Payment
-from app.sandbox.book.refusals import InvalidFields
+from app.sandbox.book.refusals import InvalidFieldsError
 
 TAX_ID_ABOVE = Decimal(30_000)
 _WALLET_PREFIX = "rcr:"
@@ -21,10 +21,10 @@ _TOKEN_LIFE = timedelta(days=3 * 365)
 
 
 def open_hosted(book: Book, pos_id: UUID, body: HostedPayment, base_url: str, now: datetime) -> Payment:
-    """Open a payment that the gateway's page will take. Raises InvalidFields."""
+    """Open a payment that the gateway's page will take. Raises InvalidFieldsError."""
     _check(book, pos_id, body)
     if not _currency_taken(book, pos_id, body.currency):
-        raise InvalidFields([("currency", "is not one that this point of sale takes")])
+        raise InvalidFieldsError([("currency", "is not one that this point of sale takes")])
     lifetime = timedelta(seconds=body.order_timeout) if body.order_timeout else None
     payment = _open(book, pos_id, body, base_url, now, lifetime=lifetime)
     payment.language = "uk" if (body.customer_lang or "").lower().startswith("uk") else "en"
@@ -32,7 +32,7 @@ def open_hosted(book: Book, pos_id: UUID, body: HostedPayment, base_url: str, no
 
 
 def pay_direct(book: Book, pos_id: UUID, body: DirectPayment, base_url: str, now: datetime) -> Payment:
-    """Open a payment and pay it at once with what the merchant's page collected. Raises InvalidFields."""
+    """Open a payment and pay it at once with what the merchant's page collected. Raises InvalidFieldsError."""
     _check(book, pos_id, body)
     payment = _open(book, pos_id, body, base_url, now)
     if not _currency_taken(book, pos_id, body.currency):
@@ -43,7 +43,7 @@ def pay_direct(book: Book, pos_id: UUID, body: DirectPayment, base_url: str, now
 
 
 def pay_out(book: Book, pos_id: UUID, body: Payout, base_url: str, now: datetime) -> Payment:
-    """Send money to a card. Raises InvalidFields."""
+    """Send money to a card. Raises InvalidFieldsError."""
     _check(book, pos_id, body)
     payment = _open(book, pos_id, body, base_url, now)
     payment.properties = None if body.properties is None else body.properties.model_dump(exclude_unset=True)
@@ -123,7 +123,7 @@ def _check(book: Book, pos_id: UUID, body: HostedPayment | DirectPayment | Payou
     behaviour = book.behaviour(pos_id)
     low, high = behaviour.minimum_amount, behaviour.maximum_amount
     if not low <= body.amount <= high:
-        raise InvalidFields([("amount", f"must be from {low} to {high} {body.currency}")])
+        raise InvalidFieldsError([("amount", f"must be from {low} to {high} {body.currency}")])
     check_webhook_port(behaviour, body.server_url)
     if isinstance(body, Payout):
         return
@@ -131,9 +131,9 @@ def _check(book: Book, pos_id: UUID, body: HostedPayment | DirectPayment | Payou
         shares.check(book, pos_id, body.shares, body.amount)
     if behaviour.sector == "microfinance":
         if body.customer_birthday is None and body.customer_tax_id is None:
-            raise InvalidFields([("customer_birthday", "this or customer_tax_id is mandatory")])
+            raise InvalidFieldsError([("customer_birthday", "this or customer_tax_id is mandatory")])
         if body.currency == "UAH" and body.amount > TAX_ID_ABOVE and body.customer_tax_id is None:
-            raise InvalidFields([("customer_tax_id", "is mandatory above 30000 UAH")])
+            raise InvalidFieldsError([("customer_tax_id", "is mandatory above 30000 UAH")])
     if behaviour.sector != "general" and body.mode == "hosted":
         _names_given(body)
 
@@ -141,7 +141,7 @@ def _check(book: Book, pos_id: UUID, body: HostedPayment | DirectPayment | Payou
 def _names_given(body: PaymentFields) -> None:
     missing = [name for name in ("customer_fname", "customer_lname") if not getattr(body, name)]
     if missing:
-        raise InvalidFields([(name, "Field required") for name in missing])
+        raise InvalidFieldsError([(name, "Field required") for name in missing])
 
 
 def _currency_taken(book: Book, pos_id: UUID, currency: str) -> bool:

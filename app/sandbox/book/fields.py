@@ -15,7 +15,7 @@ from babel import Locale
 from babel.core import get_global
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from app.sandbox.book.refusals import InvalidFields
+from app.sandbox.book.refusals import InvalidFieldsError
 from app.sandbox.settings import Behaviour
 
 # CLDR has the codes of ISO 3166-1 alpha-2, and these besides, which are no countries there.
@@ -41,7 +41,7 @@ def _web_address(value: str) -> str:
 
 
 def _number(value: object) -> object:
-    # Numbers of a body are int or Decimal (app.gateway.wire); true and false are no numbers, and text is none.
+    # Numbers of a body are int or Decimal (app.gateway.exact_json); true and false are no numbers, and text is none.
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise ValueError("must be a number")  # noqa: TRY004 - pydantic makes a violation of a ValueError only
     return Decimal(value)
@@ -119,10 +119,13 @@ def is_loopback(url: str) -> bool:
 
 
 def check_webhook_port(behaviour: Behaviour, server_url: str | None) -> None:
-    """Refuse a webhook target on a port that was not arranged (gateway interface, Delivery). Raises InvalidFields."""
+    """Refuse a webhook target on a port that was not arranged (gateway interface, Delivery).
+
+    Raises InvalidFieldsError.
+    """
     if server_url is None or (behaviour.webhook_ports_on_this_machine and is_loopback(server_url)):
         return
     parts = urlsplit(server_url)
     if (parts.port or _DEFAULT_PORTS[parts.scheme]) not in behaviour.webhook_ports:
         ports = ", ".join(str(port) for port in sorted(behaviour.webhook_ports))
-        raise InvalidFields([("server_url", f"must have one of the ports {ports}")])
+        raise InvalidFieldsError([("server_url", f"must have one of the ports {ports}")])

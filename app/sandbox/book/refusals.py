@@ -1,17 +1,17 @@
 """Why the gateway says no before anything is recorded.
 
 Refusal
-  +-- UnknownRecord        no such order, payment, operation, subscription or register
-  +-- DuplicateOrder       the order id was used before, whatever became of it
-  +-- InvalidFields        a field is missing or breaks its rule: (field name, violation), one or more
-  +-- TooManyCalls         one point of sale has called too often
-  +-- NotPossible          the payment is not in a state that allows it; carries the closest status code
+  +-- UnknownRecordError        no such order, payment, operation, subscription or register
+  +-- DuplicateOrderError       the order id was used before, whatever became of it
+  +-- InvalidFieldsError        a field is missing or breaks its rule: (field name, violation), one or more
+  +-- TooManyCallsError         one point of sale has called too often
+  +-- NotPossibleError          the payment is not in a state that allows it; carries the closest status code
 """
 
 from collections.abc import Sequence
 
 
-class Refusal(Exception):  # noqa: N818 - the gateway refuses; nothing went wrong here
+class RefusalError(Exception):
     """Root of the tree above. `code` is what the answer's `args.code` holds."""
 
     code = "P-400"
@@ -21,13 +21,13 @@ class Refusal(Exception):  # noqa: N818 - the gateway refuses; nothing went wron
         self.message = message
 
 
-class UnknownRecord(Refusal):
+class UnknownRecordError(RefusalError):
     """Nothing is known under that identifier."""
 
     code = "P-404"
 
 
-class DuplicateOrder(Refusal):
+class DuplicateOrderError(RefusalError):
     """The order id is burnt: every attempt uses it up, even one that was refused."""
 
     code = "P-409"
@@ -36,7 +36,7 @@ class DuplicateOrder(Refusal):
         super().__init__("Payment with this order_id already exists")
 
 
-class TooManyCalls(Refusal):
+class TooManyCallsError(RefusalError):
     """Try again after a while (HTTP 429)."""
 
     code = "P-429"
@@ -45,7 +45,7 @@ class TooManyCalls(Refusal):
         super().__init__("Too many requests")
 
 
-class InvalidFields(Refusal):
+class InvalidFieldsError(RefusalError):
     """One or more fields break their rule."""
 
     def __init__(self, violations: Sequence[tuple[str, str]]) -> None:
@@ -53,7 +53,7 @@ class InvalidFields(Refusal):
         super().__init__(f"Invalid {self.violations[0][0]} provided")
 
 
-class NotPossible(Refusal):
+class NotPossibleError(RefusalError):
     """The operation does not fit the payment's state or amounts."""
 
     def __init__(self, message: str, status_code: str) -> None:

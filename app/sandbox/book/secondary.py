@@ -23,7 +23,7 @@ from app.sandbox.book.codes import (
     status_of,
 )
 from app.sandbox.book.records import Operation, OperationMethod, Payment, Share
-from app.sandbox.book.refusals import InvalidFields, NotPossible
+from app.sandbox.book.refusals import InvalidFieldsError, NotPossibleError
 
 _SUCCESS = {"capture": OK, "void": VOIDED, "refund": REFUNDED, "dispute": OK}
 
@@ -48,17 +48,17 @@ def operate(book: Book, payment: Payment, method: OperationMethod, order: Order,
 
 
 def capture(book: Book, payment: Payment, order: Order, now: datetime) -> Operation:
-    """Take a hold. Raises NotPossible (not a hold, or taken or given back before) and InvalidFields."""
+    """Take a hold. Raises NotPossibleError (not a hold, or taken or given back before) and InvalidFieldsError."""
     _same_currency(payment, order)
     _must_be_a_free_hold(book, payment, now)
     amount = payment.amount if order.amount is None else order.amount
     excess = book.behaviour(payment.pos_id).capture_excess_percent
     if amount > payment.amount * (1 + excess / 100):
-        raise NotPossible("More than was reserved", BAD_AMOUNT)
+        raise NotPossibleError("More than was reserved", BAD_AMOUNT)
     split = order.split
     if payment.shares and not split:
         if amount != payment.amount:
-            raise InvalidFields([("split", "a part of a split payment is captured with its split")])
+            raise InvalidFieldsError([("split", "a part of a split payment is captured with its split")])
         split = payment.shares
     if split:
         shares.check(book, payment.pos_id, split, amount)
@@ -66,25 +66,28 @@ def capture(book: Book, payment: Payment, order: Order, now: datetime) -> Operat
 
 
 def void(book: Book, payment: Payment, order: Order, now: datetime) -> Operation:
-    """Give a hold back, whole. Raises NotPossible and InvalidFields."""
+    """Give a hold back, whole. Raises NotPossibleError and InvalidFieldsError."""
     _same_currency(payment, order)
     _must_be_a_free_hold(book, payment, now)
     return _carry_out(book, payment, "void", replace(order, amount=payment.amount), now)
 
 
 def refund(book: Book, payment: Payment, order: Order, now: datetime) -> Operation:
-    """Give money back, whole or in part. Raises NotPossible (nothing taken, or too much asked) and InvalidFields."""
+    """Give money back, whole or in part.
+
+    Raises NotPossibleError (nothing taken, or too much asked) and InvalidFieldsError.
+    """
     _same_currency(payment, order, split_refund=order.through_split)
     taken = taken_amount(book, payment)
     if taken == 0:
-        raise NotPossible("Only a successful purchase or capture can be refunded", INVALID_OPERATION)
+        raise NotPossibleError("Only a successful purchase or capture can be refunded", INVALID_OPERATION)
     amount = taken if order.amount is None else order.amount
     if amount > taken - refunded_amount(book, payment) - disputed_amount(book, payment):
-        raise NotPossible("More than is left to refund", BAD_AMOUNT)
+        raise NotPossibleError("More than is left to refund", BAD_AMOUNT)
     is_split = bool(shares.received(book, payment))
     if is_split != order.through_split:
         message = "A split payment is refunded by split refund" if is_split else "This payment is not split"
-        raise NotPossible(message, INVALID_OPERATION)
+        raise NotPossibleError(message, INVALID_OPERATION)
     if is_split:
         shares.check(book, payment.pos_id, order.split, amount)
         shares.must_fit(order.split, shares.left(book, payment))
@@ -92,17 +95,19 @@ def refund(book: Book, payment: Payment, order: Order, now: datetime) -> Operati
 
 
 def dispute(book: Book, payment: Payment, order: Order, now: datetime) -> Operation:
-    """The payer's bank takes back what the store still has. Raises NotPossible (nothing is left, or less than that).
+    """The payer's bank takes back what the store still has.
+
+    Raises NotPossibleError (nothing is left, or less than that).
 
     The interface names disputes and does not show them; ours is an operation of its own, of the merchant's money.
     """
     _same_currency(payment, order)
     left = taken_amount(book, payment) - refunded_amount(book, payment) - disputed_amount(book, payment)
     if left <= 0:
-        raise NotPossible("Only what was paid can be disputed", INVALID_OPERATION)
+        raise NotPossibleError("Only what was paid can be disputed", INVALID_OPERATION)
     amount = left if order.amount is None else order.amount
     if amount > left:
-        raise NotPossible("More than was paid", BAD_AMOUNT)
+        raise NotPossibleError("More than was paid", BAD_AMOUNT)
     return _carry_out(book, payment, "dispute", replace(order, amount=amount), now)
 
 
@@ -149,9 +154,9 @@ def finish(book: Book, operation: Operation, code: str, now: datetime) -> None:
 
 
 def settle(book: Book, operation: Operation, code: str, now: datetime) -> None:
-    """Decide a pending operation; any success code stands for the method's own. Raises NotPossible."""
+    """Decide a pending operation; any success code stands for the method's own. Raises NotPossibleError."""
     if operation.final:
-        raise NotPossible("This operation is final", INVALID_OPERATION)
+        raise NotPossibleError("This operation is final", INVALID_OPERATION)
     finish(book, operation, _SUCCESS[operation.method] if status_of(code) is Status.SUCCESS else code, now)
 
 
@@ -192,14 +197,14 @@ def _outcome(book: Book, operation: Operation) -> str:
 def _same_currency(payment: Payment, order: Order, *, split_refund: bool = False) -> None:
     if order.currency is not None and order.currency != payment.currency:
         name = "currency" if split_refund else "order_currency"
-        raise InvalidFields([(name, "is not the currency of the payment")])
+        raise InvalidFieldsError([(name, "is not the currency of the payment")])
 
 
 def _must_be_a_free_hold(book: Book, payment: Payment, now: datetime) -> None:
     if payment.method != "auth" or payment.status is not Status.SUCCESS:
-        raise NotPossible("Only a successful reservation allows this", INVALID_OPERATION)
+        raise NotPossibleError("Only a successful reservation allows this", INVALID_OPERATION)
     if not book.is_free_hold(payment):
-        raise NotPossible("This reservation was captured or voided before", INVALID_OPERATION)
+        raise NotPossibleError("This reservation was captured or voided before", INVALID_OPERATION)
     lapses_after = book.behaviour(payment.pos_id).hold_lapses_after
     if lapses_after is not None and payment.processed_at is not None and payment.processed_at + lapses_after <= now:
-        raise NotPossible("This reservation has lapsed", INVALID_OPERATION)
+        raise NotPossibleError("This reservation has lapsed", INVALID_OPERATION)

@@ -6,11 +6,11 @@ from uuid import UUID
 
 from app.sandbox.book.book import CENT, Book
 from app.sandbox.book.records import Operation, Payment, Share
-from app.sandbox.book.refusals import InvalidFields
+from app.sandbox.book.refusals import InvalidFieldsError
 
 
 def check(book: Book, pos_id: UUID, shares: Iterable[Share], amount: Decimal) -> None:
-    """Refuse parts that do not make up the whole, or whose sub-merchants are not known, each once. InvalidFields.
+    """Refuse parts that do not make up the whole, or whose sub-merchants are not known, each once. InvalidFieldsError.
 
     That they make up the whole no page says; every sample does. A point of sale can be told to take less
     (``split_must_sum``), but never more.
@@ -18,12 +18,12 @@ def check(book: Book, pos_id: UUID, shares: Iterable[Share], amount: Decimal) ->
     shares = list(shares)
     payees, known = [share.sub_merchant_id for share in shares], book.behaviour(pos_id).sub_merchants
     if len(set(payees)) != len(payees):
-        raise InvalidFields([("split", "names a sub-merchant twice")])
+        raise InvalidFieldsError([("split", "names a sub-merchant twice")])
     if known is not None and not known.issuperset(payees):
-        raise InvalidFields([("split", "names a sub-merchant that is not known")])
+        raise InvalidFieldsError([("split", "names a sub-merchant that is not known")])
     total = total_of(shares)
     if total > amount or (total != amount and book.behaviour(pos_id).split_must_sum):
-        raise InvalidFields([("split", f"amounts sum to {total}, not to {amount}")])
+        raise InvalidFieldsError([("split", f"amounts sum to {total}, not to {amount}")])
 
 
 def total_of(shares: Iterable[Share]) -> Decimal:
@@ -78,9 +78,9 @@ def left(book: Book, payment: Payment) -> dict[UUID, Decimal]:
 
 
 def must_fit(shares: Iterable[Share], limits: dict[UUID, Decimal]) -> None:
-    """Raises InvalidFields when a part is larger than what that sub-merchant has."""
+    """Raises InvalidFieldsError when a part is larger than what that sub-merchant has."""
     rest = dict(limits)
     for share in shares:
         rest[share.sub_merchant_id] = rest.get(share.sub_merchant_id, Decimal(0)) - share.amount
         if rest[share.sub_merchant_id] < 0:
-            raise InvalidFields([("split", f"more than sub-merchant {share.sub_merchant_id} received")])
+            raise InvalidFieldsError([("split", f"more than sub-merchant {share.sub_merchant_id} received")])

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from app.sandbox.book.book import Book
 from app.sandbox.book.codes import INVALID_OPERATION, Status
 from app.sandbox.book.records import Payment, RecurringPlan, Subscription
-from app.sandbox.book.refusals import NotPossible
+from app.sandbox.book.refusals import NotPossibleError
 
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 _DAYS = {"day": 1, "week": 7}
@@ -56,9 +56,9 @@ def activate(book: Book, payment: Payment, now: datetime) -> None:
 
 
 def stop(subscription: Subscription, now: datetime) -> None:
-    """Cancel a subscription. Raises NotPossible when that has happened before."""
+    """Cancel a subscription. Raises NotPossibleError when that has happened before."""
     if subscription.status == "canceled":
-        raise NotPossible("This subscription is canceled", INVALID_OPERATION)
+        raise NotPossibleError("This subscription is canceled", INVALID_OPERATION)
     subscription.status = "canceled"
     subscription.updated_at = now
     subscription.next_charge_at = subscription.regular_charge_at = None

@@ -1,5 +1,5 @@
 """The sandbox's own endpoints under `/_sandbox`, which no gateway has, and the client for them."""
 
-from app.sandbox.control.client import SandboxControl, SandboxRefused
+from app.sandbox.control.client import SandboxControl, SandboxRefusedError
 
-__all__ = ["SandboxControl", "SandboxRefused"]
+__all__ = ["SandboxControl", "SandboxRefusedError"]

@@ -12,7 +12,7 @@ import httpx2
 from pydantic import BaseModel
 from pydantic_core import to_json
 
-from app.gateway.wire import dumps
+from app.gateway.exact_json import dumps
 from app.sandbox.book.book import Script
 from app.sandbox.book.records import Share
 from app.sandbox.calls import Call
@@ -25,7 +25,7 @@ from app.sandbox.settings import Behaviour
 Answer = TypeVar("Answer", bound=BaseModel)
 
 
-class SandboxRefused(Exception):  # noqa: N818 - the sandbox refuses, as it is told to
+class SandboxRefusedError(Exception):
     """The sandbox would not do what was asked; `http_status` and the message say why."""
 
     def __init__(self, http_status: int, message: str) -> None:
@@ -34,7 +34,7 @@ class SandboxRefused(Exception):  # noqa: N818 - the sandbox refuses, as it is t
 
 
 class SandboxControl:
-    """Steers a running sandbox. Every method raises SandboxRefused when the sandbox will not.
+    """Steers a running sandbox. Every method raises SandboxRefusedError when the sandbox will not.
 
     Give it a client of your own (it stays open), or let it have one and close it with `async with`.
     """
@@ -223,5 +223,5 @@ class SandboxControl:
         response = await self._http.request(method, self._base + path, content=content, headers=headers)
         if response.is_error:
             body = response.json() if "json" in response.headers.get("content-type", "") else {}
-            raise SandboxRefused(response.status_code, str(body.get("message") or body.get("detail")))
+            raise SandboxRefusedError(response.status_code, str(body.get("message") or body.get("detail")))
         return response.content

@@ -16,7 +16,7 @@ from app.sandbox.book.book import Script
 from app.sandbox.book.cards import coded_card
 from app.sandbox.book.creation import card_on_file
 from app.sandbox.book.records import Operation, Payment
-from app.sandbox.book.refusals import UnknownRecord
+from app.sandbox.book.refusals import UnknownRecordError
 from app.sandbox.control.access import only_from_here
 from app.sandbox.control.views import (
     Advance,
@@ -56,7 +56,7 @@ async def _the_payment(request: Request, order_id: str, pos_id: UUID | None = No
     places = [pos_id] if pos_id else list(sandbox.points_of_sale)
     found = [payment for place in places for payment in sandbox.book.payments_of(place, order_id)]
     if not found:
-        raise UnknownRecord("Payment not found")
+        raise UnknownRecordError("Payment not found")
     return found[0]
 
 
@@ -168,7 +168,7 @@ async def fire(sandbox: TheSandbox, payment: ThePayment, body: JsonObject) -> De
     wanted = [e for e in entries if ask.operation in {None, e.method}]
     entry: Payment | Operation = payment if ask.operation is None else _last(wanted)
     if entry.server_url is None:
-        raise UnknownRecord("The request named no server_url")
+        raise UnknownRecordError("The request named no server_url")
     delivery = sandbox.write_webhook(entry, entry.server_url, changes=ask.changes, secret=ask.secret)
     sandbox.send(delivery)
     sandbox.save()
@@ -320,7 +320,7 @@ def _done(sandbox: Sandbox, payment: Payment) -> PaymentView:
 
 def _last(entries: list[Found]) -> Found:
     if not entries:
-        raise UnknownRecord("Nothing of the kind is known")
+        raise UnknownRecordError("Nothing of the kind is known")
     return entries[-1]
 
 

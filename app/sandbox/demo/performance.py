@@ -15,7 +15,8 @@ async def perform(
     folder: Path, teller: Teller, *, once: bool, free_ports: bool = False, keys: Keys | None = None
 ) -> int:
     """Play in an empty folder; return the exit status. An interruption ends everything, and is no error once the
-    story is told."""
+    story is told.
+    """
     interrupted: list[int] = []
     performer = asyncio.current_task()
     assert performer is not None  # noqa: S101 - a coroutine runs in a task

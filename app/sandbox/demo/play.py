@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from app.sandbox.demo.scene import NotRight
+from app.sandbox.demo.scene import NotRightError
 from app.sandbox.demo.stage import Stage
 from app.sandbox.demo.story import LAST_STEP, STEPS, Step, Story
 from app.sandbox.demo.telling import Place, Trouble
@@ -61,7 +61,7 @@ async def _play(story: Story, step: Step, number: int) -> bool:
     teller.step(number, step.name, step.title)
     try:
         await step.play(story)
-    except NotRight as wrong:
+    except NotRightError as wrong:
         trouble = Trouble(step.name, step.title, wrong.expected, wrong.found, wrong.log_name, wrong.log)
     except Exception as exc:  # noqa: BLE001 - whatever goes wrong, the person is told where, and is left no process
         trouble = Trouble(step.name, step.title, "it goes as planned", f"{type(exc).__name__}: {exc}")

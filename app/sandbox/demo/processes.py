@@ -15,7 +15,7 @@ _ENDING_TAKES_AT_MOST = 10.0
 _BETWEEN_LOOKS = 0.05
 
 
-class NotStarted(Exception):  # noqa: N818 - says what became of it
+class NotStartedError(Exception):
     """A process ended by itself, or does not answer. The message says which."""
 
 
@@ -32,13 +32,13 @@ class Resident:
     process: subprocess.Popen[bytes] | None = None
 
     async def start(self) -> None:
-        """Start it, and wait until it answers. Raises NotStarted."""
+        """Start it, and wait until it answers. Raises NotStartedError."""
         self._spawn()
         try:
             async with asyncio.timeout(_STARTING_TAKES_AT_MOST):
                 await self._until_it_answers()
         except TimeoutError:
-            raise NotStarted(f"{self.name} does not answer at {self.url}") from None
+            raise NotStartedError(f"{self.name} does not answer at {self.url}") from None
 
     def _spawn(self) -> None:
         """Not a moment passes between the start and the note of it: who is interrupted there leaves no orphan."""
@@ -57,7 +57,7 @@ class Resident:
         async with httpx2.AsyncClient(trust_env=False, timeout=2) as http:
             while True:
                 if self.ended:
-                    raise NotStarted(f"{self.name} ended by itself")
+                    raise NotStartedError(f"{self.name} ended by itself")
                 try:
                     if (await http.get(self.url + self.health)).is_success:
                         return

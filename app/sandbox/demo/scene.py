@@ -17,7 +17,7 @@ _EVENTUALLY = 30.0
 _FINAL = ("_SUCCESS", "_FAILURE")
 
 
-class NotRight(Exception):  # noqa: N818 - what should be true is not
+class NotRightError(Exception):
     """Something that must be true is not. ``log`` are the last words of whoever may know why."""
 
     def __init__(self, expected: str, found: str, log_name: str = "", log: Sequence[str] = ()) -> None:
@@ -41,23 +41,23 @@ class Scene:
         self.stage.teller.check(what)
 
     def must(self, what: str, true: bool, found: object, *, log: tuple[str, Sequence[str]] = ("", ())) -> None:
-        """Tell that something is right, and that it was looked at. Raises NotRight with what was ``found``."""
+        """Tell that something is right, and that it was looked at. Raises NotRightError with what was ``found``."""
         self.only_if(true, what, found, log)
         self.right(what)
 
     def only_if(self, true: bool, what: str, found: object, log: tuple[str, Sequence[str]] = ("", ())) -> None:
-        """Go on only if something goes without saying. Raises NotRight."""
+        """Go on only if something goes without saying. Raises NotRightError."""
         if not true:
-            raise NotRight(what, str(found), *log)
+            raise NotRightError(what, str(found), *log)
 
     async def eventually(self, what: str, true: Callable[[], Awaitable[T | None]]) -> T:
-        """Wait until something holds, and return what it gave. Raises NotRight when it takes too long."""
+        """Wait until something holds, and return what it gave. Raises NotRightError when it takes too long."""
         loop = asyncio.get_running_loop()
         end = loop.time() + _EVENTUALLY
         with self.stage.teller.waiting(f"Waiting: {what}"):
             while not (found := await true()):
                 if loop.time() > end:
-                    raise NotRight(what, f"not within {_EVENTUALLY:.0f} s")
+                    raise NotRightError(what, f"not within {_EVENTUALLY:.0f} s")
                 await asyncio.sleep(0.05)
         return found
 
@@ -107,11 +107,11 @@ class Scene:
         return typed
 
     def read(self, typed: Typed) -> Any:
-        """What a command answered in JSON. Raises NotRight, with its complaint, when it did not."""
+        """What a command answered in JSON. Raises NotRightError, with its complaint, when it did not."""
         try:
             return typed.json()
         except ValueError:
-            raise NotRight("the command works", f"it ends with status {typed.status}", *said(typed)) from None
+            raise NotRightError("the command works", f"it ends with status {typed.status}", *said(typed)) from None
 
 
 def said(typed: Typed) -> tuple[str, Sequence[str]]:

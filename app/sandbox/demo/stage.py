@@ -104,7 +104,7 @@ class Stage:
         stack.push_async_callback(http.aclose)
 
     async def start(self) -> None:
-        """Start everybody, and wait until they answer. Raises NotStarted."""
+        """Start everybody, and wait until they answer. Raises NotStartedError."""
         starting = [asyncio.create_task(resident.start()) for resident in self.residents.values()]
         try:
             await asyncio.gather(*starting)

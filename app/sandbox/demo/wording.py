@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import urlsplit
 
-from app.gateway.wire import NotJson, loads
+from app.gateway.exact_json import NotJsonError, loads
 from app.saleor.testing.views import DeliveryView, ReportView
 from app.sandbox.calls import Call
 from app.sandbox.deliveries import Delivery, Try
@@ -129,7 +129,7 @@ def shown(reference: str) -> str:
 def _json(text: str | bytes | None) -> dict[str, Any]:
     try:
         return _object(loads(text)) if text else {}
-    except NotJson:
+    except NotJsonError:
         return {}
 
 

@@ -14,7 +14,7 @@ from app.sandbox.book import attempts, secondary, shares
 from app.sandbox.book.book import Book
 from app.sandbox.book.codes import INSUFFICIENT_FUNDS, OK, Status
 from app.sandbox.book.records import Operation, Payment
-from app.sandbox.book.refusals import Refusal, UnknownRecord
+from app.sandbox.book.refusals import RefusalError, UnknownRecordError
 from app.sandbox.control.access import only_from_here
 from app.sandbox.deliveries import Delivery
 from app.sandbox.pages.rendering import page
@@ -80,9 +80,9 @@ async def act(sandbox: TheSandbox, payment_id: Annotated[UUID, Form()], act: Ann
     sandbox.catch_up()
     payment = sandbox.book.payments.get(payment_id)
     if payment is None:
-        raise UnknownRecord("Payment not found")
+        raise UnknownRecordError("Payment not found")
     # The page may be older than the payment; shown anew, it offers what is possible now.
-    with contextlib.suppress(Refusal):
+    with contextlib.suppress(RefusalError):
         _act(sandbox, payment, act)
     sandbox.settle_up()
     return RedirectResponse("/", 303)
@@ -99,7 +99,7 @@ async def send_again(sandbox: TheSandbox, delivery_id: Annotated[UUID, Form()]) 
                 sandbox.repeat(delivery)
             sandbox.save()
             return RedirectResponse("/", 303)
-    raise UnknownRecord("Webhook not found")
+    raise UnknownRecordError("Webhook not found")
 
 
 def _act(sandbox: Sandbox, payment: Payment, name: str) -> None:

@@ -7,7 +7,7 @@ from fastapi.responses import Response
 
 from app.sandbox.api.access import TheSandbox
 from app.sandbox.book.codes import Status
-from app.sandbox.book.refusals import UnknownRecord
+from app.sandbox.book.refusals import UnknownRecordError
 from app.sandbox.pages.rendering import page
 from app.sandbox.pages.words import WORDS, money
 
@@ -20,7 +20,7 @@ async def receipt(request: Request, sandbox: TheSandbox, identifier: UUID) -> Re
     refund = sandbox.book.operations.get(identifier)
     entry = refund or sandbox.book.payments.get(identifier)
     if entry is None or entry.status is not Status.SUCCESS:
-        raise UnknownRecord("Receipt not found")
+        raise UnknownRecordError("Receipt not found")
     payment = sandbox.book.payments[entry.payment_id]
     language = payment.language
     if request.query_params.get("lang") in WORDS:

@@ -7,8 +7,8 @@ import pytest
 from playwright.async_api import expect
 
 from tests.commands.conftest import one_database
+from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.framing import Complaints, dashboard_of, heard, heard_again, sign_in
-from tests.dashboard.office import Office
 
 pytestmark = pytest.mark.browser
 
@@ -16,15 +16,15 @@ OLENA = "olena@example.com"
 
 
 @one_database
-async def test_looking_for_a_shopper_leaves_her_address_in_no_address_of_a_page(office: Office) -> None:
-    kept = office.desk.emails.kept(office.shop.installation.id, OLENA)
+async def test_looking_for_a_shopper_leaves_her_address_in_no_address_of_a_page(staff_client: StaffClient) -> None:
+    kept = staff_client.services.emails.kept(staff_client.shop.installation.id, OLENA)
     for number in range(1, 31):
-        await office.payment(number, email_digest=kept if number <= 28 else None)
+        await staff_client.payment(number, email_digest=kept if number <= 28 else None)
     complaints, asked = Complaints(), list[str]()
-    async with dashboard_of(office.app, complaints=complaints) as (page, frame):
+    async with dashboard_of(staff_client.app, complaints=complaints) as (page, frame):
         page.on("request", lambda request: asked.append(request.url))
         page.on("framenavigated", lambda moved: asked.append(moved.url))
-        await sign_in(page, office.token())
+        await sign_in(page, staff_client.token())
         await frame.get_by_label("Search").fill(f" {OLENA}")
         await frame.get_by_label("Search").press("Enter")
         await expect(frame.get_by_role("row")).to_have_count(26)
@@ -39,13 +39,15 @@ async def test_looking_for_a_shopper_leaves_her_address_in_no_address_of_a_page(
 
 
 @one_database
-async def test_days_are_those_of_the_browser(office: Office) -> None:
-    await office.payment(1, created_at=datetime(2026, 3, 28, 21, 59, tzinfo=UTC))
-    await office.payment(2, created_at=datetime(2026, 3, 28, 22, 0, tzinfo=UTC))  # midnight in Kyiv
-    await office.payment(3, created_at=datetime(2026, 3, 29, 20, 59, tzinfo=UTC))  # 23:59 there: clocks have changed
-    await office.payment(4, created_at=datetime(2026, 3, 29, 21, 0, tzinfo=UTC))
-    async with dashboard_of(office.app, timezone="Europe/Kyiv") as (page, frame):
-        await sign_in(page, office.token())
+async def test_days_are_those_of_the_browser(staff_client: StaffClient) -> None:
+    await staff_client.payment(1, created_at=datetime(2026, 3, 28, 21, 59, tzinfo=UTC))
+    await staff_client.payment(2, created_at=datetime(2026, 3, 28, 22, 0, tzinfo=UTC))  # midnight in Kyiv
+    await staff_client.payment(
+        3, created_at=datetime(2026, 3, 29, 20, 59, tzinfo=UTC)
+    )  # 23:59 there: clocks have changed
+    await staff_client.payment(4, created_at=datetime(2026, 3, 29, 21, 0, tzinfo=UTC))
+    async with dashboard_of(staff_client.app, timezone="Europe/Kyiv") as (page, frame):
+        await sign_in(page, staff_client.token())
         await frame.get_by_text("Channel, account, days").click()
         await frame.get_by_label("Begun from").fill("2026-03-29")
         await frame.get_by_label("to, this day included").fill("2026-03-29")
@@ -56,12 +58,12 @@ async def test_days_are_those_of_the_browser(office: Office) -> None:
 
 
 @one_database
-async def test_what_is_found_is_saved_as_a_file_from_within_the_sandboxed_frame(office: Office) -> None:
+async def test_what_is_found_is_saved_as_a_file_from_within_the_sandboxed_frame(staff_client: StaffClient) -> None:
     for number in range(1, 31):
-        await office.payment(number, channel="eur" if number <= 28 else "uah")
+        await staff_client.payment(number, channel="eur" if number <= 28 else "uah")
     complaints = Complaints()
-    async with dashboard_of(office.app, "/payments?channel=eur", complaints=complaints) as (page, frame):
-        await sign_in(page, office.token())
+    async with dashboard_of(staff_client.app, "/payments?channel=eur", complaints=complaints) as (page, frame):
+        await sign_in(page, staff_client.token())
         async with page.expect_download() as download:
             await frame.get_by_role("button", name="Download as CSV").press("Enter")
         saved = await download.value
@@ -70,10 +72,10 @@ async def test_what_is_found_is_saved_as_a_file_from_within_the_sandboxed_frame(
         assert [each["order_number"] for each in lines] == [str(1000 + number) for number in range(28, 0, -1)]
         assert {(each["amount"], each["channel"], each["standing"]) for each in lines} == {("100.00", "eur", "paid")}
 
-        office.shop.clock.forward(hours=1)  # the token is over, and the Dashboard has no other one
+        staff_client.shop.clock.forward(hours=1)  # the token is over, and the Dashboard has no other one
         await frame.get_by_role("button", name="Download as CSV").click()
         await heard_again(page, "notifyReady", 2)
         async with page.expect_download():
-            await page.evaluate("token => refresh(token)", office.token())
+            await page.evaluate("token => refresh(token)", staff_client.token())
         await expect(frame.get_by_role("alert")).to_be_hidden()
         assert [each for each in complaints if "401" not in each] == []

@@ -3,78 +3,78 @@
 import pytest
 from playwright.async_api import expect
 
-from app.ledger.tables import Kind
+from app.db.tables import Kind
 from tests.commands.conftest import one_database
+from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.framing import Complaints, dashboard_of, heard, sign_in
-from tests.dashboard.office import Office
 from tests.dashboard.test_in_browser import unfold
+from tests.payments.fake_gateway import Heard, operation, payment, said
 from tests.payments.split.market import becomes_a_market, bought, recorded
 from tests.payments.split.people import POTTER, SMITH
-from tests.payments.till import Heard, operation, payment, said
 
 pytestmark = [pytest.mark.browser, one_database]
 
 
-async def test_a_refund_of_a_marketplace_pressed_twice_is_done_once(office: Office) -> None:
-    shop = await becomes_a_market(office.shop)
+async def test_a_refund_of_a_marketplace_pressed_twice_is_done_once(staff_client: StaffClient) -> None:
+    shop = await becomes_a_market(staff_client.shop)
     await shop.paid(sourceObject=bought())
     complaints = Complaints()
-    async with dashboard_of(office.app, f"/payments/{shop.order_id}", complaints=complaints) as (page, frame):
-        await sign_in(page, office.token())
+    async with dashboard_of(staff_client.app, f"/payments/{shop.order_id}", complaints=complaints) as (page, frame):
+        await sign_in(page, staff_client.token())
         form = await unfold(frame, "Refund")
         await expect(form.get_by_label("Amount, UAH")).to_have_value("")
         await form.get_by_label("Potter").fill("40")
         await form.get_by_label("Smith").fill("10,50")
-        shop.till.will(said(operation("refund", shop.order_id, "50.50")))
+        shop.gateway.will(said(operation("refund", shop.order_id, "50.50")))
         await form.get_by_role("button", name="Refund now").dblclick()
         await expect(frame.get_by_role("status")).to_have_text("It is refunded.")
         await expect(frame.get_by_role("status")).to_be_focused()
         await expect(frame.get_by_text("partly refunded")).to_be_visible()
         assert (await heard(page, "notification"))[-1]["status"] == "success"
         assert complaints == []
-    assert shop.till.calls == ["refund"]
+    assert shop.gateway.calls == ["refund"]
     assert {who: str(part) for who, part in (await recorded(shop, Kind.REFUND)).items()} == {
         POTTER: "40.00",
         SMITH: "10.50",
     }
 
 
-async def test_nothing_moves_before_the_button_inside(office: Office) -> None:
-    shop = office.shop
+async def test_nothing_moves_before_the_button_inside(staff_client: StaffClient) -> None:
+    shop = staff_client.shop
     await shop.paid("AUTHORIZATION")
-    async with dashboard_of(office.app, f"/payments/{shop.order_id}", width=360) as (page, frame):
-        await sign_in(page, office.token())
+    async with dashboard_of(staff_client.app, f"/payments/{shop.order_id}", width=360) as (page, frame):
+        await sign_in(page, staff_client.token())
         await page.evaluate("dress('dark')")
         await page.evaluate("speak('uk')")
         form = await unfold(frame, "Списати")
         await expect(form.get_by_text("Зарезервовано 569,50")).to_be_visible()
         wide = await frame.locator("html").evaluate("html => html.scrollWidth - html.clientWidth")
         assert wide == 0
-        assert shop.till.heard == []
+        assert shop.gateway.heard == []
         await form.get_by_label("Сума, UAH").fill("600")
         await form.get_by_role("button", name="Списати зараз").click()
         await expect(frame.get_by_role("alert")).to_be_visible()
         await expect(form.get_by_label("Сума, UAH")).to_have_value("600")
-        shop.till.will(said(operation("capture", shop.order_id, "300.00")))
+        shop.gateway.will(said(operation("capture", shop.order_id, "300.00")))
         await form.get_by_label("Сума, UAH").fill("300,00")
         await form.get_by_role("button", name="Списати зараз").click()
         await expect(frame.get_by_role("status")).to_have_text("Кошти списано.")
-    assert shop.till.calls == ["capture"]
+    assert shop.gateway.calls == ["capture"]
 
 
-async def test_what_was_said_is_fetched_only_when_somebody_looks(office: Office) -> None:
-    shop = office.shop
+async def test_what_was_said_is_fetched_only_when_somebody_looks(staff_client: StaffClient) -> None:
+    shop = staff_client.shop
     await shop.paid()
-    shop.till.book[shop.order_id] = [payment(shop.order_id)]
+    shop.gateway.book[shop.order_id] = [payment(shop.order_id)]
     looked: list[Heard] = []
 
     async def note(asked: Heard) -> None:
         looked.append(asked)
 
-    shop.till.on_arrival = note
+    shop.gateway.on_arrival = note
     complaints = Complaints()
-    async with dashboard_of(office.app, f"/payments/{shop.order_id}", complaints=complaints) as (page, frame):
-        await sign_in(page, office.token())
+    async with dashboard_of(staff_client.app, f"/payments/{shop.order_id}", complaints=complaints) as (page, frame):
+        await sign_in(page, staff_client.token())
         said_before = await unfold(frame, "What was asked, notified and told")
         await expect(said_before.get_by_role("heading", name="The gateway notified: purchase")).to_be_visible()
         assert looked == []
@@ -84,9 +84,9 @@ async def test_what_was_said_is_fetched_only_when_somebody_looks(office: Office)
         assert complaints == []
 
 
-async def test_the_order_is_opened_in_the_dashboard(office: Office) -> None:
-    kept = await office.payment(1, source_id="T3JkZXI6MQ==")
-    async with dashboard_of(office.app, f"/payments/{kept.order_id}") as (page, frame):
-        await sign_in(page, office.token())
+async def test_the_order_is_opened_in_the_dashboard(staff_client: StaffClient) -> None:
+    kept = await staff_client.payment(1, source_id="T3JkZXI6MQ==")
+    async with dashboard_of(staff_client.app, f"/payments/{kept.order_id}") as (page, frame):
+        await sign_in(page, staff_client.token())
         await frame.get_by_role("button", name="Open the order").click()
         await page.wait_for_url("**/orders/T3JkZXI6MQ%3D%3D")

@@ -7,10 +7,10 @@ from decimal import Decimal
 import httpx2
 import pytest
 
-from app.ledger.tables import Kind, State
+from app.db.tables import Kind, State
 from tests.commands.books import a_payment, operation
 from tests.commands.conftest import one_database
-from tests.dashboard.office import Office, names, next_door, open_office
+from tests.dashboard.dashboard_app import StaffClient, names, next_door, open_staff_client
 from tests.payments.shop import Shop
 
 
@@ -26,123 +26,131 @@ def link(answer: httpx2.Response, words: str) -> str:
     return found[1].replace("&amp;", "&")
 
 
-async def test_the_newest_are_first_and_no_page_leaves_one_out(office: Office) -> None:
+async def test_the_newest_are_first_and_no_page_leaves_one_out(staff_client: StaffClient) -> None:
     for number in range(1, 54):
-        await office.payment(number)
-    first = await office.see("/payments")
+        await staff_client.payment(number)
+    first = await staff_client.see("/payments")
     assert numbers(first) == [*range(53, 28, -1)]
     assert ">Newest<" not in first.text
-    await office.payment(54)
-    second = await office.see(link(first, "Older"))
+    await staff_client.payment(54)
+    second = await staff_client.see(link(first, "Older"))
     assert numbers(second) == [*range(28, 3, -1)]
-    third = await office.see(link(second, "Older"))
+    third = await staff_client.see(link(second, "Older"))
     assert numbers(third) == [3, 2, 1]
     assert ">Older<" not in third.text
-    assert numbers(await office.see(link(third, "Newest")))[0] == 54
+    assert numbers(await staff_client.see(link(third, "Newest")))[0] == 54
 
 
-async def test_those_with_a_problem_and_those_in_a_state(office: Office) -> None:
-    await office.payment(1)
-    await office.payment(2, problem="The gateway says <something> else")
-    await office.payment(3, operations=[operation(state=State.INIT)])
-    await office.payment(4, operations=[operation(), operation(Kind.REFUND, State.PENDING)], problem="Another one")
+async def test_those_with_a_problem_and_those_in_a_state(staff_client: StaffClient) -> None:
+    await staff_client.payment(1)
+    await staff_client.payment(2, problem="The gateway says <something> else")
+    await staff_client.payment(3, operations=[operation(state=State.INIT)])
+    await staff_client.payment(
+        4, operations=[operation(), operation(Kind.REFUND, State.PENDING)], problem="Another one"
+    )
 
-    problems = await office.see("/payments?problems=1")
+    problems = await staff_client.see("/payments?problems=1")
     assert numbers(problems) == [4, 2]
     assert "The gateway says &lt;something&gt; else" in problems.text
-    assert numbers(await office.see("/payments?state=init")) == [3]
-    assert numbers(await office.see("/payments?state=pending&problems=1")) == [4]
-    assert numbers(await office.see("/payments?state=nonsense")) == [4, 3, 2, 1]
-    assert "No such payment was found." in (await office.see("/payments?state=unknown")).text
+    assert numbers(await staff_client.see("/payments?state=init")) == [3]
+    assert numbers(await staff_client.see("/payments?state=pending&problems=1")) == [4]
+    assert numbers(await staff_client.see("/payments?state=nonsense")) == [4, 3, 2, 1]
+    assert "No such payment was found." in (await staff_client.see("/payments?state=unknown")).text
 
 
-async def test_a_payment_is_found_by_whatever_staff_have_at_hand(office: Office) -> None:
+async def test_a_payment_is_found_by_whatever_staff_have_at_hand(staff_client: StaffClient) -> None:
     refund = operation(Kind.REFUND, psp_reference="refund-77", operation_id="36c59597-f4c4-456e-8f6e-91af30f1df96")
     for number in (1, 2, 3):
-        await office.payment(number, amount=Decimal(1000 + number))
+        await staff_client.payment(number, amount=Decimal(1000 + number))
     named = names(4) | {"order_id": "abcdef" + "0" * 26}
-    await a_payment(office.desk, office.shop.account, [operation(operation_id="payment-of-4"), refund], **named)
+    await a_payment(
+        staff_client.services, staff_client.shop.account, [operation(operation_id="payment-of-4"), refund], **named
+    )
     for search in ("1002", "%231002", f"{2:032x}", "transaction-2", "00000000-0000-0000-0000-000000000002"):
-        assert numbers(await office.see(f"/payments?search={search}")) == [2], search
+        assert numbers(await staff_client.see(f"/payments?search={search}")) == [2], search
     for search in ("refund-77", "refund-77-released", "36c59597f4c4456e8f6e91af30f1df96", "payment-of-4", "ABCDEF"):
-        assert numbers(await office.see(f"/payments?search={search}")) == [4], search
+        assert numbers(await staff_client.see(f"/payments?search={search}")) == [4], search
     for search in ("1003.00", "1 003,00", "1,003.00 UAH", "1003 грн"):
-        assert numbers(await office.see(f"/payments?search={search}")) == [3], search
+        assert numbers(await staff_client.see(f"/payments?search={search}")) == [3], search
     for search in ("%25", "100", "1003.01", "1003.00 EUR", "abcde", "100%25"):
-        assert "No such payment" in (await office.see(f"/payments?search={search}")).text, search
+        assert "No such payment" in (await staff_client.see(f"/payments?search={search}")).text, search
 
 
-async def test_what_is_looked_for_stands_in_the_form_and_in_the_links(office: Office) -> None:
+async def test_what_is_looked_for_stands_in_the_form_and_in_the_links(staff_client: StaffClient) -> None:
     for number in range(1, 30):
-        await office.payment(number)
-    page = await office.see('/payments?search=100.00&problems=&state=success"><b>&from=2026-11-01%2B02:00')
+        await staff_client.payment(number)
+    page = await staff_client.see('/payments?search=100.00&problems=&state=success"><b>&from=2026-11-01%2B02:00')
     assert 'value="100.00"' in page.text
     assert 'value="2026-11-01"' in page.text
     assert "<b>" not in page.text
     assert "search=100.00&from=2026-11-01%2B02%3A00&after=" in link(page, "Older")
-    assert numbers(await office.see(link(page, "Older"))) == [4, 3, 2, 1]
+    assert numbers(await staff_client.see(link(page, "Older"))) == [4, 3, 2, 1]
 
 
-async def test_channel_account_and_days_of_whoever_looks(office: Office) -> None:
-    other = await next_door(office.shop)
-    await a_payment(office.desk, other, **names(9), channel="pln")
-    await office.payment(1, channel="eur", created_at=datetime(2026, 11, 20, 22, 30, tzinfo=UTC))
-    await office.payment(2, created_at=datetime(2026, 11, 21, 12, 0, tzinfo=UTC))
-    await office.payment(3, created_at=datetime(2026, 11, 21, 22, 30, tzinfo=UTC))
-    chosen = await office.see("/payments?channel=eur")
+async def test_channel_account_and_days_of_whoever_looks(staff_client: StaffClient) -> None:
+    other = await next_door(staff_client.shop)
+    await a_payment(staff_client.services, other, **names(9), channel="pln")
+    await staff_client.payment(1, channel="eur", created_at=datetime(2026, 11, 20, 22, 30, tzinfo=UTC))
+    await staff_client.payment(2, created_at=datetime(2026, 11, 21, 12, 0, tzinfo=UTC))
+    await staff_client.payment(3, created_at=datetime(2026, 11, 21, 22, 30, tzinfo=UTC))
+    chosen = await staff_client.see("/payments?channel=eur")
     assert numbers(chosen) == [1]
     assert re.findall(r'<option value="([^"]*)"( selected)?>(?:eur|default-channel|pln)', chosen.text) == [
         ("default-channel", ""),
         ("eur", " selected"),
     ]
-    assert numbers(await office.see(f"/payments?account={office.shop.account.id}&channel=default-channel")) == [3, 2]
-    assert "No such payment" in (await office.see(f"/payments?account={other.id}")).text
-    assert numbers(await office.see("/payments?from=2026-11-21&to=2026-11-21")) == [3, 2]
-    assert numbers(await office.see("/payments?from=2026-11-21%2B02:00&to=2026-11-21%2B02:00")) == [2, 1]
-    assert numbers(await office.see("/payments?to=2026-11-20")) == [1]
-    assert numbers(await office.see("/payments?from=nonsense")) == [3, 2, 1]
+    assert numbers(
+        await staff_client.see(f"/payments?account={staff_client.shop.account.id}&channel=default-channel")
+    ) == [3, 2]
+    assert "No such payment" in (await staff_client.see(f"/payments?account={other.id}")).text
+    assert numbers(await staff_client.see("/payments?from=2026-11-21&to=2026-11-21")) == [3, 2]
+    assert numbers(await staff_client.see("/payments?from=2026-11-21%2B02:00&to=2026-11-21%2B02:00")) == [2, 1]
+    assert numbers(await staff_client.see("/payments?to=2026-11-20")) == [1]
+    assert numbers(await staff_client.see("/payments?from=nonsense")) == [3, 2, 1]
 
 
-async def test_a_row_says_where_how_much_and_with_what(office: Office) -> None:
-    await office.payment(1, operations=[operation(particulars={"card_mask": "424242******4242"})], channel="eur")
-    await office.payment(2, operations=[operation(particulars={"payway": "apple_pay"})])
-    page = (await office.see("/payments")).text
+async def test_a_row_says_where_how_much_and_with_what(staff_client: StaffClient) -> None:
+    await staff_client.payment(1, operations=[operation(details={"card_mask": "424242******4242"})], channel="eur")
+    await staff_client.payment(2, operations=[operation(details={"payway": "apple_pay"})])
+    page = (await staff_client.see("/payments")).text
     for words in ("424242******4242", "apple_pay", "eur", "100.00\N{NO-BREAK SPACE}UAH", "paid"):
         assert words in page
     assert "olena" not in page
 
 
-async def test_a_shopper_is_found_by_an_address_that_no_address_of_a_page_says(office: Office) -> None:
+async def test_a_shopper_is_found_by_an_address_that_no_address_of_a_page_says(staff_client: StaffClient) -> None:
     sent = {"email": "olena@example.com"}
-    office.shop.till.will(office.shop.till.page())
-    await office.shop.begin(data={"customer": sent})
+    staff_client.shop.gateway.will(staff_client.shop.gateway.page())
+    await staff_client.shop.begin(data={"customer": sent})
     for number in range(1, 28):
-        await office.payment(number, email_digest=office.desk.emails.kept(office.shop.installation.id, sent["email"]))
-    await office.payment(28)
+        await staff_client.payment(
+            number, email_digest=staff_client.services.emails.kept(staff_client.shop.installation.id, sent["email"])
+        )
+    await staff_client.payment(28)
 
-    first = await office.do("/payments", search=" Olena@Example.com ")
+    first = await staff_client.do("/payments", search=" Olena@Example.com ")
     assert numbers(first) == [*range(27, 2, -1)]
     assert "@" not in "".join(re.findall(r'(?:href|action)="([^"]*)"', first.text))
     fields = dict(re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)">', first.text))
     assert fields["search"] == "Olena@Example.com"
-    rest = await office.do("/payments", **fields)
-    assert office.shop.order_id in rest.text
+    rest = await staff_client.do("/payments", **fields)
+    assert staff_client.shop.order_id in rest.text
     assert numbers(rest) == [2, 1]
-    assert "No such payment" in (await office.do("/payments", search="taras@example.com")).text
+    assert "No such payment" in (await staff_client.do("/payments", search="taras@example.com")).text
 
-    refused = await office.see("/payments?search=olena%40example.com")
+    refused = await staff_client.see("/payments?search=olena%40example.com")
     assert refused.status_code == 422
     assert refused.json()["detail"]["code"] == "ADDRESS_IN_ADDRESS"
     assert "olena" not in refused.text
 
 
-async def test_what_is_found_can_be_had_as_a_file(office: Office) -> None:
-    await a_payment(office.desk, await next_door(office.shop), **names(99))
-    emails, store = office.desk.emails, office.shop.installation.id
+async def test_what_is_found_can_be_had_as_a_file(staff_client: StaffClient) -> None:
+    await a_payment(staff_client.services, await next_door(staff_client.shop), **names(99))
+    emails, store = staff_client.services.emails, staff_client.shop.installation.id
     for number in range(1, 28):
-        await office.payment(number, email_digest=emails.kept(store, "olena@example.com"))
-    await office.payment(28, amount=Decimal("1234.50"), problem="Очі")
-    whole = await office.do("/payments.csv")
+        await staff_client.payment(number, email_digest=emails.kept(store, "olena@example.com"))
+    await staff_client.payment(28, amount=Decimal("1234.50"), problem="Очі")
+    whole = await staff_client.do("/payments.csv")
     assert whole.headers["content-type"] == "text/csv; charset=utf-8"
     assert whole.headers["cache-control"] == "no-store"
     assert whole.content.startswith("\N{BYTE ORDER MARK}begun,order_number,".encode())
@@ -150,21 +158,21 @@ async def test_what_is_found_can_be_had_as_a_file(office: Office) -> None:
     assert len(lines) == 29
     assert ",1234.50,UAH," in lines[1]
     assert lines[1].endswith(",Main,Очі")
-    hers = await office.do("/payments.csv", search="olena@example.com", after=f"{20:032x}")
+    hers = await staff_client.do("/payments.csv", search="olena@example.com", after=f"{20:032x}")
     assert len(hers.text.splitlines()) == 28
     assert "olena" not in hers.text
-    assert (await office.http.post("/parts/payments.csv")).status_code == 401
-    page = await office.do("/payments", search="olena@example.com", after=f"{20:032x}")
+    assert (await staff_client.http.post("/parts/payments.csv")).status_code == 401
+    page = await staff_client.do("/payments", search="olena@example.com", after=f"{20:032x}")
     (form,) = re.findall(r'<form class="file".*?</form>', page.text, re.DOTALL)
     assert re.findall(r'name="([^"]*)" value="([^"]*)"', form) == [("search", "olena@example.com")]
 
 
 @one_database
 async def test_below_a_path_all_links_stay_below_it(shop: Shop) -> None:
-    async with open_office(shop, base="/pay") as office:
-        payment = await office.payment(1)
-        shell = await office.http.get("/payments")
-        parts = [await office.see(path) for path in ("/payments", f"/payments/{payment.order_id}")]
+    async with open_staff_client(shop, base="/pay") as staff_client:
+        payment = await staff_client.payment(1)
+        shell = await staff_client.http.get("/payments")
+        parts = [await staff_client.see(path) for path in ("/payments", f"/payments/{payment.order_id}")]
     for page in (shell, *parts):
         for address in re.findall(r'(?:href|src|action)="([^"]*)"', page.text):
             assert address.startswith("/pay/"), address
@@ -176,12 +184,12 @@ async def test_below_a_path_all_links_stay_below_it(shop: Shop) -> None:
     ids=["NUL", "only NUL", "long", "huge", "not ASCII"],
 )
 @pytest.mark.parametrize("field", ["search", "channel", "account", "after", "state", "from", "to"])
-async def test_whatever_is_typed_is_looked_for(office: Office, field: str, word: str) -> None:
+async def test_whatever_is_typed_is_looked_for(staff_client: StaffClient, field: str, word: str) -> None:
     """A page that says what is found, and a file that does not break off behind its 200."""
-    await office.payment(1)
-    page = await office.do("/payments", **{field: word})
+    await staff_client.payment(1)
+    page = await staff_client.do("/payments", **{field: word})
     assert page.status_code == 200
-    file = await office.do("/payments.csv", **{field: word})
+    file = await staff_client.do("/payments.csv", **{field: word})
     assert file.status_code == 200
     found = 0 if field in {"search", "channel", "account"} else 1
     assert len(file.text.splitlines()) == 1 + found

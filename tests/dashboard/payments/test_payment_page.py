@@ -7,15 +7,15 @@ from html import unescape
 import httpx2
 import pytest
 
-from app.dashboard.payments.amounts import NotAnAmount, read_amounts
+from app.dashboard.payments.amounts import NotAnAmountError, read_amounts
 from app.payments.split.choice import chosen_in
 from tests.commands.books import event, notification, operation
 from tests.commands.conftest import one_database
-from tests.dashboard.office import Office
+from tests.dashboard.dashboard_app import StaffClient
+from tests.payments.fake_gateway import operation as operation_record
+from tests.payments.fake_gateway import payment, refused, said
 from tests.payments.split.market import MUGS, SHARES, becomes_a_market, bought, granted, refund, shares
 from tests.payments.split.people import MARKET, POTTER, SMITH
-from tests.payments.till import operation as operation_record
-from tests.payments.till import payment, refused, said
 
 
 def text(answer: httpx2.Response) -> str:
@@ -25,27 +25,27 @@ def text(answer: httpx2.Response) -> str:
 
 
 @pytest.fixture
-async def market(office: Office) -> Office:
+async def market(staff_client: StaffClient) -> StaffClient:
     """The office of a marketplace whose shopper has paid 569.50."""
-    await becomes_a_market(office.shop)
-    await office.shop.paid(sourceObject=bought())
-    return office
+    await becomes_a_market(staff_client.shop)
+    await staff_client.shop.paid(sourceObject=bought())
+    return staff_client
 
 
-async def test_everything_that_staff_want_to_know(office: Office) -> None:
+async def test_everything_that_staff_want_to_know(staff_client: StaffClient) -> None:
     said = {
         "card_mask": "424242******4242",
         "fee": {"amount": "1.4525", "currency": "UAH"},
         "receipt_url": "https://gateway.example/receipt?a=1&b=2",
     }
-    kept = await office.payment(
+    kept = await staff_client.payment(
         1,
-        operations=[operation(particulars=said)],
+        operations=[operation(details=said)],
         events=[event()],
         notifications=[notification({"order_id": f"{1:032x}"})],
         problem="Compare it with the <portal>.",
     )
-    answer = await office.see(f"/payments/{kept.order_id}")
+    answer = await staff_client.see(f"/payments/{kept.order_id}")
     page = text(answer)
     for words in (
         "Payment of 100.00 UAH paid",
@@ -67,24 +67,24 @@ async def test_everything_that_staff_want_to_know(office: Office) -> None:
 
 
 @one_database
-async def test_the_same_in_ukrainian(office: Office) -> None:
-    kept = await office.payment(1, amount=Decimal("1234.50"))
-    answer = await office.see(f"/payments/{kept.order_id}", **{"Accept-Language": "uk"})
+async def test_the_same_in_ukrainian(staff_client: StaffClient) -> None:
+    kept = await staff_client.payment(1, amount=Decimal("1234.50"))
+    answer = await staff_client.see(f"/payments/{kept.order_id}", **{"Accept-Language": "uk"})
     assert answer.headers["content-language"] == "uk"
     assert "Платіж на 1 234,50 UAH оплачено" in text(answer)
 
 
 @one_database
-async def test_the_whole_story_in_ukrainian(office: Office) -> None:
-    shop = office.shop
+async def test_the_whole_story_in_ukrainian(staff_client: StaffClient) -> None:
+    shop = staff_client.shop
     await shop.paid()
-    shop.till.will(refused("Insufficient balance", "P-400"))
+    shop.gateway.will(refused("Insufficient balance", "P-400"))
     await shop.staff("REFUND", "100.00", "first")
-    shop.till.will(said(operation_record("refund", shop.order_id, "50.00", "pending")))
+    shop.gateway.will(said(operation_record("refund", shop.order_id, "50.00", "pending")))
     await shop.staff("REFUND", "50.00", "second")
     await shop.notify(payment(shop.order_id, amount="500.00"))
     await shop.work()
-    answer = await office.see(f"/payments/{shop.order_id}", **{"Accept-Language": "uk"})
+    answer = await staff_client.see(f"/payments/{shop.order_id}", **{"Accept-Language": "uk"})
     page = text(answer)
     for words in (
         "Шлюз повідомляє про 500,00 UAH, а запит був на 569,50 UAH.",
@@ -97,36 +97,36 @@ async def test_the_whole_story_in_ukrainian(office: Office) -> None:
         assert words in page, page
     assert 'lang="en">The gateway refused the request: Insufficient balance' in answer.text
     form = {"key": "0" * 32, "amount": "519.51"}
-    headers = office.headers(**{"Accept-Language": "uk"})
-    no = await office.http.post(f"/parts/payments/{shop.order_id}/refund", headers=headers, data=form)
+    headers = staff_client.headers(**{"Accept-Language": "uk"})
+    no = await staff_client.http.post(f"/parts/payments/{shop.order_id}/refund", headers=headers, data=form)
     assert no.json()["detail"]["message"].replace("\N{NO-BREAK SPACE}", " ") == (
         "Повернути 519,51 UAH не можна: списано 569,50 UAH, повертається 50,00 UAH. Поверніть щонайбільше 519,50 UAH."
     )
 
 
-async def test_staff_ask_the_gateway_now(office: Office) -> None:
-    shop = office.shop
-    shop.till.will(shop.till.page())
+async def test_staff_ask_the_gateway_now(staff_client: StaffClient) -> None:
+    shop = staff_client.shop
+    shop.gateway.will(shop.gateway.page())
     await shop.begin()
-    assert "waiting for the shopper" in text(await office.see(f"/payments/{shop.order_id}"))
-    shop.till.book[shop.order_id] = [payment(shop.order_id)]
-    looked = text(await office.do(f"/payments/{shop.order_id}/look"))
+    assert "waiting for the shopper" in text(await staff_client.see(f"/payments/{shop.order_id}"))
+    shop.gateway.book[shop.order_id] = [payment(shop.order_id)]
+    looked = text(await staff_client.do(f"/payments/{shop.order_id}/look"))
     assert "The gateway was asked: this is how it stands now." in looked
     assert "Payment of 569.50 UAH paid" in looked
     await shop.work()
-    assert shop.books.told[-1] == "CHARGE_SUCCESS"
+    assert shop.saleor.told[-1] == "CHARGE_SUCCESS"
 
 
 @one_database
-async def test_a_gateway_that_does_not_answer_is_said_in_words(office: Office) -> None:
-    kept = await office.payment(1)
-    await office.desk.accounts.change(office.shop.account.id, base_url="http://127.0.0.1:9")
-    answer = await office.do(f"/payments/{kept.order_id}/look")
+async def test_a_gateway_that_does_not_answer_is_said_in_words(staff_client: StaffClient) -> None:
+    kept = await staff_client.payment(1)
+    await staff_client.services.accounts.change(staff_client.shop.account.id, base_url="http://127.0.0.1:9")
+    answer = await staff_client.do(f"/payments/{kept.order_id}/look")
     assert answer.status_code == 502
     assert answer.json()["detail"]["message"] == "The gateway could not be asked. Try again in a minute."
 
 
-async def test_staff_choose_from_whom_the_next_refund_is_taken(market: Office) -> None:
+async def test_staff_choose_from_whom_the_next_refund_is_taken(market: StaffClient) -> None:
     shop = market.shop
     here = f"/payments/{shop.order_id}"
     before = text(await market.see(here))
@@ -138,8 +138,8 @@ async def test_staff_choose_from_whom_the_next_refund_is_taken(market: Office) -
     chosen = text(await market.do(f"{here}/next-refund", **fields))
     assert "The choice is kept for the next refund." in chosen
     assert "Chosen: the next refund of exactly 50.50 UAH is taken like this. Potter: 40.00 UAH Smith: 10.50" in chosen
-    assert chosen_in(await shop.sheet()) == {POTTER: Decimal("40.00"), SMITH: Decimal("10.50")}
-    assert shop.till.heard == []
+    assert chosen_in(await shop.aggregate()) == {POTTER: Decimal("40.00"), SMITH: Decimal("10.50")}
+    assert shop.gateway.heard == []
 
     refused = await shop.staff("REFUND", "50.00", "another-amount")
     assert refused.result == "REFUND_FAILURE"
@@ -151,13 +151,13 @@ async def test_staff_choose_from_whom_the_next_refund_is_taken(market: Office) -
 
 
 @one_database
-async def test_a_choice_is_removed(market: Office) -> None:
+async def test_a_choice_is_removed(market: StaffClient) -> None:
     shop = market.shop
     here = f"/payments/{shop.order_id}/next-refund"
     await market.do(here, **{f"from_{POTTER}": "40.00"})
     removed = text(await market.do(f"{here}/leave-to-rules"))
     assert "The choice is removed" in removed
-    assert chosen_in(await shop.sheet()) is None
+    assert chosen_in(await shop.aggregate()) is None
     assert set(shares(await refund(shop, "40.00", "first"))) == set(SHARES)
 
 
@@ -175,19 +175,19 @@ async def test_a_choice_is_removed(market: Office) -> None:
         ({}, "Nobody is chosen"),
     ],
 )
-async def test_what_cannot_be_chosen_changes_nothing(market: Office, fields: dict[str, str], words: str) -> None:
+async def test_what_cannot_be_chosen_changes_nothing(market: StaffClient, fields: dict[str, str], words: str) -> None:
     here = f"/payments/{market.shop.order_id}/next-refund"
     await market.do(here, **{f"from_{POTTER}": "40.00"})
     answer = await market.do(here, **fields)
     assert answer.status_code == 422
     assert words in answer.json()["detail"]["message"]
-    assert chosen_in(await market.shop.sheet()) == {POTTER: Decimal("40.00")}
+    assert chosen_in(await market.shop.aggregate()) == {POTTER: Decimal("40.00")}
 
 
 @one_database
-async def test_a_payment_that_is_not_split_has_nothing_to_choose(office: Office) -> None:
-    kept = await office.payment(1)
-    answer = await office.do(f"/payments/{kept.order_id}/next-refund", **{f"from_{SMITH}": "1.00"})
+async def test_a_payment_that_is_not_split_has_nothing_to_choose(staff_client: StaffClient) -> None:
+    kept = await staff_client.payment(1)
+    answer = await staff_client.do(f"/payments/{kept.order_id}/next-refund", **{f"from_{SMITH}": "1.00"})
     assert answer.status_code == 422
     assert "not split" in answer.json()["detail"]["message"]
 
@@ -211,5 +211,5 @@ def test_amounts_are_typed_as_people_write_them(typed: str, amount: str) -> None
     "typed", ["1,000", "1.000", "1.234,50", "-1", "+1", "1e3", "NaN", "١", "1..2", ".5", "5.", "9" * 16]
 )
 def test_what_could_be_meant_otherwise_is_no_amount(typed: str) -> None:
-    with pytest.raises(NotAnAmount):
+    with pytest.raises(NotAnAmountError):
         read_amounts([("from.me", typed)])

@@ -6,14 +6,14 @@ from dataclasses import replace
 import httpx2
 import pytest
 
-from app.ledger.accounts import AccountKeys
-from app.ledger.tables import MerchantAccount
-from app.payments.desk import Addresses
-from tests.commands.conftest import KEYS, NEW_KEYS, POS_ID, Gateway, gateway
-from tests.dashboard.office import Office, open_office
+from app.db.accounts import AccountKeys
+from app.db.tables import MerchantAccount
+from app.payments.services import Addresses
+from tests.commands.conftest import KEYS, NEW_KEYS, POS_ID, PointOfSale, pos
+from tests.dashboard.dashboard_app import StaffClient, open_staff_client
 from tests.payments.shop import SECRET, Shop
 
-__all__ = ["gateway"]
+__all__ = ["pos"]
 
 LONG_KEYS = {
     "GATEWAY_API_KEY": "3f9c1d5a-7b2e-4c55-api-key-XKEY",
@@ -23,37 +23,37 @@ LONG_KEYS = {
 
 
 @pytest.fixture
-async def office(shop: Shop) -> AsyncIterator[Office]:
+async def staff_client(shop: Shop) -> AsyncIterator[StaffClient]:
     """The office of a store with one account, whose app is on the machine of whoever sets it up."""
-    shop.desk = replace(shop.desk, addresses=Addresses("http://127.0.0.1:8100"))
+    shop.services = replace(shop.services, addresses=Addresses("http://127.0.0.1:8100"))
     answers: list[str] = []
 
     async def overhear(answer: httpx2.Response) -> None:
         answers.append((await answer.aread()).decode() + str(answer.headers))
 
-    async with open_office(shop) as office:
-        office.permissions = ("HANDLE_PAYMENTS", "MANAGE_APPS")
-        office.http.event_hooks = {"response": [overhear]}
-        yield office
+    async with open_staff_client(shop) as staff_client:
+        staff_client.permissions = ("HANDLE_PAYMENTS", "MANAGE_APPS")
+        staff_client.http.event_hooks = {"response": [overhear]}
+        yield staff_client
     secrets = [*KEYS.values(), *NEW_KEYS.values(), *LONG_KEYS.values(), SECRET, "the-api-key", "the-endpoints-key"]
     for secret in secrets:
         assert not any(secret in answer for answer in answers)
 
 
 @pytest.fixture
-async def nothing(office: Office) -> Office:
+async def nothing(staff_client: StaffClient) -> StaffClient:
     """The office of a store that has just installed the app."""
-    await office.desk.accounts.remove(office.shop.account.id)
-    return office
+    await staff_client.services.accounts.remove(staff_client.shop.account.id)
+    return staff_client
 
 
 @pytest.fixture
-async def account(office: Office, gateway: Gateway) -> MerchantAccount:
+async def account(staff_client: StaffClient, pos: PointOfSale) -> MerchantAccount:
     """The store's account, at a gateway that looks at keys."""
-    await office.desk.accounts.change(office.shop.account.id, base_url=gateway.url, pos_id=POS_ID)
+    await staff_client.services.accounts.change(staff_client.shop.account.id, base_url=pos.url, pos_id=POS_ID)
     keys = AccountKeys(*KEYS.values())
-    return await office.desk.accounts.change_keys(
-        office.shop.account.id,
+    return await staff_client.services.accounts.change_keys(
+        staff_client.shop.account.id,
         api_key=keys.api_key,
         api_secret=keys.api_secret,
         endpoints_key=keys.endpoints_key,
@@ -61,7 +61,7 @@ async def account(office: Office, gateway: Gateway) -> MerchantAccount:
     )
 
 
-def new_account(here: Gateway, /, **different: str) -> dict[str, str]:
+def new_account(here: PointOfSale, /, **different: str) -> dict[str, str]:
     """Return the form of a new account, filled in for a gateway on loopback."""
     usual = {
         "kind": "test",

@@ -12,12 +12,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.dashboard.set_up.forms import GROUPS
-from app.ledger.tables import MerchantAccount, ProductsForm
+from app.db.tables import MerchantAccount, ProductsForm
 from app.payments.accounts.options import OPTIONS
 from tests.browsing import serving
 from tests.commands.books import a_payment
-from tests.commands.conftest import KEYS, NEW_KEYS, Gateway, one_database, row_of
-from tests.dashboard.office import Office
+from tests.commands.conftest import KEYS, NEW_KEYS, PointOfSale, one_database, row_of
+from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.set_up.conftest import LONG_KEYS
 from tests.payments.split.people import MARKET, POTTER, SMITH
 
@@ -53,8 +53,8 @@ class Theirs:
     headers: list[dict[str, str]] = field(default_factory=list)
 
 
-async def row(office: Office, account: MerchantAccount) -> MerchantAccount:
-    found = await row_of(office.desk, account.id)
+async def row(staff_client: StaffClient, account: MerchantAccount) -> MerchantAccount:
+    found = await row_of(staff_client.services, account.id)
     assert found is not None
     return found
 
@@ -63,8 +63,8 @@ def test_every_option_of_an_account_is_on_its_page() -> None:
     assert sorted(name for group in GROUPS.values() for name in group) == sorted({*OPTIONS} - {"enabled"})
 
 
-async def test_what_is_shown_of_an_account(office: Office, account: MerchantAccount) -> None:
-    page = (await office.see(f"/set-up/accounts/{account.id}")).text
+async def test_what_is_shown_of_an_account(staff_client: StaffClient, account: MerchantAccount) -> None:
+    page = (await staff_client.see(f"/set-up/accounts/{account.id}")).text
     for words in ("Main", "Live", account.pos_id, account.base_url, "https://shop.example.com", "uah",
                   f"http://127.0.0.1:8100/api/webhooks/gateway/{account.id}",
                   "No notification has come yet."):  # fmt: skip
@@ -73,29 +73,29 @@ async def test_what_is_shown_of_an_account(office: Office, account: MerchantAcco
 
 
 async def test_of_keys_no_more_is_shown_than_by_what_they_are_recognised(
-    office: Office, account: MerchantAccount, gateway: Gateway
+    staff_client: StaffClient, account: MerchantAccount, pos: PointOfSale
 ) -> None:
     path = f"/set-up/accounts/{account.id}"
-    assert "••••" not in (await office.see(path)).text  # of short keys four characters would be too much
-    gateway.keys = LONG_KEYS
+    assert "••••" not in (await staff_client.see(path)).text  # of short keys four characters would be too much
+    pos.keys = LONG_KEYS
     new = dict(zip(("api_key", "api_secret", "endpoints_key"), LONG_KEYS.values(), strict=True))
-    page = (await office.do(f"{path}/keys", **NO_KEYS | new)).text
+    page = (await staff_client.do(f"{path}/keys", **NO_KEYS | new)).text
     assert "••••XKEY" in page
     assert "••••XEND" in page
     assert "XSEC" not in page  # whoever has a notification could try secrets out against it
 
 
-async def test_the_newest_notification_is_told(office: Office, account: MerchantAccount) -> None:
+async def test_the_newest_notification_is_told(staff_client: StaffClient, account: MerchantAccount) -> None:
     for order in ("1", "2"):
-        await office.desk.inbox.keep(
-            account_id=account.id, digest=order, data="x", order_id=order, now=office.shop.clock()
+        await staff_client.services.inbox.keep(
+            account_id=account.id, digest=order, data="x", order_id=order, now=staff_client.shop.clock()
         )
-        office.shop.clock.forward(minutes=1)
-    newest = office.shop.clock() - timedelta(minutes=1)
-    assert f"{newest:%Y-%m-%dT%H:%M:%SZ}" in (await office.see(f"/set-up/accounts/{account.id}")).text
+        staff_client.shop.clock.forward(minutes=1)
+    newest = staff_client.shop.clock() - timedelta(minutes=1)
+    assert f"{newest:%Y-%m-%dT%H:%M:%SZ}" in (await staff_client.see(f"/set-up/accounts/{account.id}")).text
 
 
-async def test_all_options_are_changed_at_once(office: Office, account: MerchantAccount) -> None:
+async def test_all_options_are_changed_at_once(staff_client: StaffClient, account: MerchantAccount) -> None:
     wanted = SAME | {
         "name": "Second", "currencies": "UAH\neur", "storefront_origins": "https://a.example https://b.example",
         "order_timeout": "600", "sector": "gambling", "merchant_mcc": "7995", "description_template": "Bet {order}",
@@ -103,29 +103,29 @@ async def test_all_options_are_changed_at_once(office: Office, account: Merchant
         "test_project": "yes", "balances_url": "https://balances.example/", "register_url": "http://127.0.0.1:7",
     }  # fmt: skip
     del wanted["names_required"], wanted["cancel_older"]
-    answer = await office.do(f"/set-up/accounts/{account.id}/options", **wanted, **TYPED_KEYS)
+    answer = await staff_client.do(f"/set-up/accounts/{account.id}/options", **wanted, **TYPED_KEYS)
     assert answer.status_code == 200, answer.text
-    kept = await row(office, account)
+    kept = await row(staff_client, account)
     assert (kept.name, kept.currencies, kept.order_timeout) == ("Second", ["UAH", "EUR"], 600)
     assert kept.storefront_origins == ["https://a.example", "https://b.example"]
     assert (kept.sector, kept.merchant_mcc, kept.description_template) == ("gambling", "7995", "Bet {order}")
     assert (kept.products, kept.receipt_delivery, kept.order_3ds_bypass) == (ProductsForm.FISCAL, "email", "always")
     assert (kept.names_required, kept.cancel_older, kept.test_project) == (False, False, True)
     assert (kept.balances_url, kept.register_url) == ("https://balances.example", "http://127.0.0.1:7")
-    assert kept.pci_dss_confirmed_at == office.shop.clock()
+    assert kept.pci_dss_confirmed_at == staff_client.shop.clock()
     assert 'value="fiscal" selected' in answer.text
 
 
-async def test_what_is_as_it_was_is_left_alone(office: Office, account: MerchantAccount) -> None:
+async def test_what_is_as_it_was_is_left_alone(staff_client: StaffClient, account: MerchantAccount) -> None:
     path = f"/set-up/accounts/{account.id}/options"
-    await office.do(path, **SAME, pci_dss_confirmed="yes")
-    confirmed = await row(office, account)
-    office.shop.clock.forward(days=1)
-    answer = await office.do(path, **SAME, pci_dss_confirmed="yes")
+    await staff_client.do(path, **SAME, pci_dss_confirmed="yes")
+    confirmed = await row(staff_client, account)
+    staff_client.shop.clock.forward(days=1)
+    answer = await staff_client.do(path, **SAME, pci_dss_confirmed="yes")
     assert "Nothing was changed" in answer.text
-    assert await row(office, account) == confirmed
-    await office.do(path, **SAME)
-    assert (await row(office, account)).pci_dss_confirmed_at is None
+    assert await row(staff_client, account) == confirmed
+    await staff_client.do(path, **SAME)
+    assert (await row(staff_client, account)).pci_dss_confirmed_at is None
 
 
 @one_database
@@ -137,28 +137,28 @@ async def test_what_is_as_it_was_is_left_alone(office: Office, account: Merchant
      ("register_url", "ftp://x")],
 )  # fmt: skip
 async def test_a_value_that_cannot_be_is_refused_with_its_field(
-    office: Office, account: MerchantAccount, field: str, typed: str
+    staff_client: StaffClient, account: MerchantAccount, field: str, typed: str
 ) -> None:
-    answer = await office.do(f"/set-up/accounts/{account.id}/options", **SAME | {field: typed})
+    answer = await staff_client.do(f"/set-up/accounts/{account.id}/options", **SAME | {field: typed})
     assert (answer.status_code, answer.json()["detail"]["field"]) == (422, field)
     assert answer.json()["detail"]["message"].startswith(f"{OPTIONS[field].title}: ")
-    assert (await row(office, account)).updated_at == account.updated_at
+    assert (await row(staff_client, account)).updated_at == account.updated_at
 
 
 class TestKeys:
     async def test_new_keys_are_tried_out_before_they_are_kept(
-        self, office: Office, account: MerchantAccount, gateway: Gateway
+        self, staff_client: StaffClient, account: MerchantAccount, pos: PointOfSale
     ) -> None:
         path = f"/set-up/accounts/{account.id}/keys"
         new = NO_KEYS | {"api_secret": NEW_KEYS["GATEWAY_API_SECRET"]}
-        answer = await office.do(path, **new)
+        answer = await staff_client.do(path, **new)
         assert answer.json()["detail"]["code"] == "KEYS_REFUSED"
-        assert (await row(office, account)).api_secret_sealed == account.api_secret_sealed
+        assert (await row(staff_client, account)).api_secret_sealed == account.api_secret_sealed
 
-        gateway.keys = KEYS | {"GATEWAY_API_SECRET": NEW_KEYS["GATEWAY_API_SECRET"]}
-        answer = await office.do(path, **new)
+        pos.keys = KEYS | {"GATEWAY_API_SECRET": NEW_KEYS["GATEWAY_API_SECRET"]}
+        answer = await staff_client.do(path, **new)
         assert "still verifies notifications until" in answer.text
-        keys = office.desk.accounts.keys(await row(office, account))
+        keys = staff_client.services.accounts.keys(await row(staff_client, account))
         assert (keys.api_secret, keys.previous_api_secret) == (
             NEW_KEYS["GATEWAY_API_SECRET"],
             KEYS["GATEWAY_API_SECRET"],
@@ -166,60 +166,60 @@ class TestKeys:
         assert keys.api_key == KEYS["GATEWAY_API_KEY"]
 
     async def test_the_old_secret_ends_by_itself_or_at_once(
-        self, office: Office, account: MerchantAccount, gateway: Gateway
+        self, staff_client: StaffClient, account: MerchantAccount, pos: PointOfSale
     ) -> None:
         path, new = f"/set-up/accounts/{account.id}", {"api_secret": NEW_KEYS["GATEWAY_API_SECRET"]}
-        gateway.keys = KEYS | {"GATEWAY_API_SECRET": new["api_secret"]}
-        await office.do(f"{path}/keys", **NO_KEYS | new | {"grace": "1"})
-        office.shop.clock.forward(minutes=59)
-        assert "still verifies notifications until" in (await office.see(path)).text
-        office.shop.clock.forward(minutes=1)
-        assert "still verifies notifications until" not in (await office.see(path)).text
-        assert office.desk.accounts.keys(await row(office, account)).previous_api_secret is None
+        pos.keys = KEYS | {"GATEWAY_API_SECRET": new["api_secret"]}
+        await staff_client.do(f"{path}/keys", **NO_KEYS | new | {"grace": "1"})
+        staff_client.shop.clock.forward(minutes=59)
+        assert "still verifies notifications until" in (await staff_client.see(path)).text
+        staff_client.shop.clock.forward(minutes=1)
+        assert "still verifies notifications until" not in (await staff_client.see(path)).text
+        assert staff_client.services.accounts.keys(await row(staff_client, account)).previous_api_secret is None
 
-        await office.do(f"{path}/keys", **NO_KEYS | new)
-        assert "still verifies notifications until" not in (await office.do(f"{path}/end-grace")).text
-        assert (await row(office, account)).previous_api_secret_sealed is None
-        await office.do(f"{path}/keys", **NO_KEYS | new | {"grace": "0"})
-        assert (await row(office, account)).previous_api_secret_sealed is None
+        await staff_client.do(f"{path}/keys", **NO_KEYS | new)
+        assert "still verifies notifications until" not in (await staff_client.do(f"{path}/end-grace")).text
+        assert (await row(staff_client, account)).previous_api_secret_sealed is None
+        await staff_client.do(f"{path}/keys", **NO_KEYS | new | {"grace": "0"})
+        assert (await row(staff_client, account)).previous_api_secret_sealed is None
 
-    async def test_nothing_typed_changes_nothing(self, office: Office, account: MerchantAccount) -> None:
-        answer = await office.do(f"/set-up/accounts/{account.id}/keys", **NO_KEYS)
+    async def test_nothing_typed_changes_nothing(self, staff_client: StaffClient, account: MerchantAccount) -> None:
+        answer = await staff_client.do(f"/set-up/accounts/{account.id}/keys", **NO_KEYS)
         assert "Nothing was changed" in answer.text
-        answer = await office.do(f"/set-up/accounts/{account.id}/keys", **NO_KEYS | {"grace": "9999"})
+        answer = await staff_client.do(f"/set-up/accounts/{account.id}/keys", **NO_KEYS | {"grace": "9999"})
         assert answer.json()["detail"]["field"] == "grace"
 
     async def test_they_are_tried_out_when_somebody_wants_to_know(
-        self, office: Office, account: MerchantAccount, gateway: Gateway
+        self, staff_client: StaffClient, account: MerchantAccount, pos: PointOfSale
     ) -> None:
         path = f"/set-up/accounts/{account.id}/check"
-        assert "The gateway takes the keys of this account." in (await office.do(path)).text
-        gateway.keys = NEW_KEYS
-        answer = await office.do(path)
+        assert "The gateway takes the keys of this account." in (await staff_client.do(path)).text
+        pos.keys = NEW_KEYS
+        answer = await staff_client.do(path)
         assert 'data-status="error"' in answer.text
         assert "refuses these keys [S-404]" in answer.text
 
     async def test_keys_that_cannot_be_opened_are_no_stack_trace(
-        self, office: Office, account: MerchantAccount
+        self, staff_client: StaffClient, account: MerchantAccount
     ) -> None:
-        await office.desk.accounts.change(account.id, api_key_sealed="v1:nobody:opens:this")
-        assert "They cannot be opened" in (await office.see(f"/set-up/accounts/{account.id}")).text
+        await staff_client.services.accounts.change(account.id, api_key_sealed="v1:nobody:opens:this")
+        assert "They cannot be opened" in (await staff_client.see(f"/set-up/accounts/{account.id}")).text
         for path in ("check", "keys"):
             form = NO_KEYS | {"api_key": "new"}
-            answer = await office.do(f"/set-up/accounts/{account.id}/{path}", **form)
+            answer = await staff_client.do(f"/set-up/accounts/{account.id}/{path}", **form)
             assert (answer.status_code, answer.json()["detail"]["code"]) == (409, "SEALED")
 
 
 async def test_another_gateway_is_tried_out_before_the_account_moves(
-    office: Office, account: MerchantAccount, gateway: Gateway
+    staff_client: StaffClient, account: MerchantAccount, pos: PointOfSale
 ) -> None:
     path, there = f"/set-up/accounts/{account.id}/gateway", {"gateway": "", "scheme_word": ""}
-    answer = await office.do(path, **there, **TYPED_KEYS, base_url="http://127.0.0.1:9")
+    answer = await staff_client.do(path, **there, **TYPED_KEYS, base_url="http://127.0.0.1:9")
     assert answer.json()["detail"]["code"] == "NO_CONNECTION"
-    gateway.scheme_word = "OPAY"
-    assert (await office.do(path, **there | {"scheme_word": "OPAY"}, base_url="")).status_code == 200
-    kept = await row(office, account)
-    assert (kept.base_url, kept.scheme_word) == (gateway.url, "OPAY")
+    pos.scheme_word = "OPAY"
+    assert (await staff_client.do(path, **there | {"scheme_word": "OPAY"}, base_url="")).status_code == 200
+    kept = await row(staff_client, account)
+    assert (kept.base_url, kept.scheme_word) == (pos.url, "OPAY")
 
 
 class TestNobodyIsSentTheKeysBecauseStaffSaySo:
@@ -241,88 +241,90 @@ class TestNobodyIsSentTheKeysBecauseStaffSaySo:
     @pytest.mark.parametrize("typed", [{}, {"api_key": "x", "api_secret": "y"}, {"api_key": "", "endpoints_key": " "}])
     @pytest.mark.parametrize("name", ["base_url", "balances_url", "register_url"])
     async def test_without_all_keys_no_address_changes(
-        self, office: Office, account: MerchantAccount, theirs: Theirs, name: str, typed: dict[str, str]
+        self, staff_client: StaffClient, account: MerchantAccount, theirs: Theirs, name: str, typed: dict[str, str]
     ) -> None:
-        before, form = await row(office, account), "gateway" if name == "base_url" else "options"
+        before, form = await row(staff_client, account), "gateway" if name == "base_url" else "options"
         said = (SAME if form == "options" else {"gateway": "", "scheme_word": ""}) | {name: theirs.url} | typed
-        answer = await office.do(f"/set-up/accounts/{account.id}/{form}", **said)
+        answer = await staff_client.do(f"/set-up/accounts/{account.id}/{form}", **said)
         assert (answer.status_code, answer.json()["detail"]["code"]) == (422, "KEYS_NEEDED")
         assert answer.json()["detail"]["field"] == next(key for key in TYPED_KEYS if not typed.get(key))
-        assert await row(office, account) == before
-        await office.do(f"/set-up/accounts/{account.id}/check")
+        assert await row(staff_client, account) == before
+        await staff_client.do(f"/set-up/accounts/{account.id}/check")
         assert theirs.headers == []
 
     async def test_whoever_makes_keys_up_is_sent_those(
-        self, office: Office, account: MerchantAccount, theirs: Theirs
+        self, staff_client: StaffClient, account: MerchantAccount, theirs: Theirs
     ) -> None:
         made_up = {"api_key": "made-up-1", "api_secret": "made-up-2", "endpoints_key": "made-up-3"}
         said = {"gateway": "", "scheme_word": "", "base_url": theirs.url} | made_up
-        answer = await office.do(f"/set-up/accounts/{account.id}/gateway", **said)
+        answer = await staff_client.do(f"/set-up/accounts/{account.id}/gateway", **said)
         assert answer.json()["detail"]["code"] == "ANY_KEYS"
         assert len(theirs.headers) == 2
         for secret in KEYS.values():
             assert secret not in str(theirs.headers)
-        assert (await row(office, account)).base_url == account.base_url
+        assert (await row(staff_client, account)).base_url == account.base_url
 
     async def test_balances_may_always_be_asked_for_where_payments_are_made(
-        self, office: Office, account: MerchantAccount, theirs: Theirs
+        self, staff_client: StaffClient, account: MerchantAccount, theirs: Theirs
     ) -> None:
         path = f"/set-up/accounts/{account.id}/options"
-        await office.do(path, **SAME | {"balances_url": theirs.url}, **TYPED_KEYS)
-        assert (await row(office, account)).balances_url == theirs.url
-        assert (await office.do(path, **SAME)).status_code == 200
-        assert (await row(office, account)).balances_url is None
+        await staff_client.do(path, **SAME | {"balances_url": theirs.url}, **TYPED_KEYS)
+        assert (await row(staff_client, account)).balances_url == theirs.url
+        assert (await staff_client.do(path, **SAME)).status_code == 200
+        assert (await row(staff_client, account)).balances_url is None
 
     async def test_keys_that_are_typed_again_are_not_replaced(
-        self, office: Office, account: MerchantAccount, theirs: Theirs
+        self, staff_client: StaffClient, account: MerchantAccount, theirs: Theirs
     ) -> None:
-        office.shop.clock.forward(hours=1)
-        await office.do(f"/set-up/accounts/{account.id}/options", **SAME | {"register_url": theirs.url}, **TYPED_KEYS)
-        kept = await row(office, account)
+        staff_client.shop.clock.forward(hours=1)
+        await staff_client.do(
+            f"/set-up/accounts/{account.id}/options", **SAME | {"register_url": theirs.url}, **TYPED_KEYS
+        )
+        kept = await row(staff_client, account)
         assert kept.register_url == theirs.url
         assert kept.previous_api_secret_until == account.previous_api_secret_until
 
 
-async def test_switched_off_and_on_again(office: Office, account: MerchantAccount) -> None:
+async def test_switched_off_and_on_again(staff_client: StaffClient, account: MerchantAccount) -> None:
     path = f"/set-up/accounts/{account.id}/switch"
-    assert "Switched off" in (await office.do(path, enabled="no")).text
-    assert not (await row(office, account)).enabled
-    await office.do(path, enabled="yes")
-    assert (await row(office, account)).enabled
+    assert "Switched off" in (await staff_client.do(path, enabled="no")).text
+    assert not (await row(staff_client, account)).enabled
+    await staff_client.do(path, enabled="yes")
+    assert (await row(staff_client, account)).enabled
 
 
-async def test_removed_or_kept_for_its_payments(office: Office, account: MerchantAccount) -> None:
-    await a_payment(office.desk, account)
-    answer = await office.do(f"/set-up/accounts/{account.id}/remove")
+async def test_removed_or_kept_for_its_payments(staff_client: StaffClient, account: MerchantAccount) -> None:
+    await a_payment(staff_client.services, account)
+    answer = await staff_client.do(f"/set-up/accounts/{account.id}/remove")
     assert "It is kept for the payments" in answer.text
-    assert not (await row(office, account)).enabled
-    async with office.desk.database.transaction() as session:
+    assert not (await row(staff_client, account)).enabled
+    async with staff_client.services.database.transaction() as session:
         for table in ("operation", "payment"):
             await session.exec(text(f"DELETE FROM {table}"))  # type: ignore[call-overload] # noqa: S608 - two words
-    answer = await office.do(f"/set-up/accounts/{account.id}/remove")
+    answer = await staff_client.do(f"/set-up/accounts/{account.id}/remove")
     assert "The account is deleted, with its keys." in answer.text
     assert answer.headers["content-location"] == "/set-up"
-    assert await office.desk.accounts.all() == []
+    assert await staff_client.services.accounts.all() == []
 
 
 class TestSplit:
     RULES = f'mode = "percentages"\npercentages = {{ "{POTTER}" = 33.35, "{SMITH}" = 66.65 }}'
 
-    async def test_rules_are_checked_shown_and_kept(self, office: Office, account: MerchantAccount) -> None:
+    async def test_rules_are_checked_shown_and_kept(self, staff_client: StaffClient, account: MerchantAccount) -> None:
         path = f"/set-up/accounts/{account.id}/split"
-        checked = await office.do(path, rules=self.RULES, do="check")
+        checked = await staff_client.do(path, rules=self.RULES, do="check")
         assert "The rules are right. Nothing was saved" in checked.text
         assert "669.97" in checked.text
-        assert (await row(office, account)).split_rules is None
+        assert (await row(staff_client, account)).split_rules is None
 
-        kept = await office.do(path, rules=self.RULES, do="save")
+        kept = await staff_client.do(path, rules=self.RULES, do="save")
         assert "669.97" in kept.text
-        rules = (await row(office, account)).split_rules
+        rules = (await row(staff_client, account)).split_rules
         assert rules is not None
         assert rules["percentages"] == {POTTER: "33.35", SMITH: "66.65"}
 
-        await office.do(path, rules="", do="save")
-        assert (await row(office, account)).split_rules is None
+        await staff_client.do(path, rules="", do="save")
+        assert (await row(staff_client, account)).split_rules is None
 
     @one_database
     @pytest.mark.parametrize(
@@ -332,9 +334,9 @@ class TestSplit:
          (f'mode = "metadata"\ndefault = "{MARKET}x"', "is not a sub-merchant")],
     )  # fmt: skip
     async def test_rules_that_are_not_right_are_refused(
-        self, office: Office, account: MerchantAccount, rules: str, words: str
+        self, staff_client: StaffClient, account: MerchantAccount, rules: str, words: str
     ) -> None:
-        answer = await office.do(f"/set-up/accounts/{account.id}/split", rules=rules, do="save")
+        answer = await staff_client.do(f"/set-up/accounts/{account.id}/split", rules=rules, do="save")
         assert (answer.status_code, answer.json()["detail"]["field"]) == (422, "rules")
         assert words in answer.json()["detail"]["message"]
-        assert (await row(office, account)).split_rules is None
+        assert (await row(staff_client, account)).split_rules is None

@@ -3,9 +3,9 @@
 import pytest
 from starlette.responses import JSONResponse
 
-from app.ledger.tables import MerchantAccount
+from app.db.tables import MerchantAccount
 from tests.commands.conftest import add_account, one_database
-from tests.dashboard.office import Office, next_door
+from tests.dashboard.dashboard_app import StaffClient, next_door
 
 CHANNELS = [
     {"slug": "uah", "name": "Україна", "currencyCode": "UAH", "isActive": True},
@@ -14,21 +14,21 @@ CHANNELS = [
 ]
 
 
-def open_saleor(office: Office) -> None:
+def open_saleor(staff_client: StaffClient) -> None:
     """Let the store's Saleor tell of its channels."""
-    office.saleor.graphql = JSONResponse({"data": {"channels": CHANNELS}})
+    staff_client.saleor.graphql = JSONResponse({"data": {"channels": CHANNELS}})
 
 
-async def routes(office: Office) -> dict[str, str]:
-    found = await office.desk.accounts.routes(office.shop.installation.id)
+async def routes(staff_client: StaffClient) -> dict[str, str]:
+    found = await staff_client.services.accounts.routes(staff_client.shop.installation.id)
     return {each.channel: each.account_id for each in found}
 
 
-async def test_channels_are_shown_with_what_they_lack(office: Office) -> None:
-    open_saleor(office)
-    await office.desk.accounts.map_channel("pl", office.shop.account.id)
-    await office.desk.accounts.map_channel("gone", office.shop.account.id)
-    page = (await office.see("/set-up/channels")).text
+async def test_channels_are_shown_with_what_they_lack(staff_client: StaffClient) -> None:
+    open_saleor(staff_client)
+    await staff_client.services.accounts.map_channel("pl", staff_client.shop.account.id)
+    await staff_client.services.accounts.map_channel("gone", staff_client.shop.account.id)
+    page = (await staff_client.see("/set-up/channels")).text
     for words in ("Україна", "Polska &lt;b&gt;", "the account does not take its currency", "Shoppers can pay",
                   "the channel is not active in Saleor", "no account takes its money",
                   "Saleor has no such channel any more"):  # fmt: skip
@@ -37,54 +37,56 @@ async def test_channels_are_shown_with_what_they_lack(office: Office) -> None:
     assert "Slug of the channel" not in page
 
 
-async def test_channels_are_mapped_and_unmapped_together(office: Office) -> None:
-    open_saleor(office)
-    second = await add_account(office.desk, office.shop.installation.id, name="Second")
-    wanted = {"account.uah": "", "account.pl": second.id, "account.old": office.shop.account.id}
-    answer = await office.http.post("/parts/set-up/channels", headers=office.headers(), data=wanted)
+async def test_channels_are_mapped_and_unmapped_together(staff_client: StaffClient) -> None:
+    open_saleor(staff_client)
+    second = await add_account(staff_client.services, staff_client.shop.installation.id, name="Second")
+    wanted = {"account.uah": "", "account.pl": second.id, "account.old": staff_client.shop.account.id}
+    answer = await staff_client.http.post("/parts/set-up/channels", headers=staff_client.headers(), data=wanted)
     assert "The channels are kept." in answer.text
-    assert await routes(office) == {"pl": second.id, "old": office.shop.account.id}
+    assert await routes(staff_client) == {"pl": second.id, "old": staff_client.shop.account.id}
 
 
-async def test_when_saleor_cannot_be_reached_a_slug_can_be_typed(office: Office) -> None:
-    office.saleor.graphql = JSONResponse({}, 503)
-    page = (await office.see("/set-up/channels")).text
+async def test_when_saleor_cannot_be_reached_a_slug_can_be_typed(staff_client: StaffClient) -> None:
+    staff_client.saleor.graphql = JSONResponse({}, 503)
+    page = (await staff_client.see("/set-up/channels")).text
     assert "Saleor does not tell of its channels at the moment" in page
-    account = office.shop.account.id
+    account = staff_client.shop.account.id
     typed = {"account.uah": account, "slug": "second-channel", "account_of_slug": account}
-    answer = await office.http.post("/parts/set-up/channels", headers=office.headers(), data=typed)
+    answer = await staff_client.http.post("/parts/set-up/channels", headers=staff_client.headers(), data=typed)
     assert answer.status_code == 200
-    assert await routes(office) == {"uah": account, "second-channel": account}
+    assert await routes(staff_client) == {"uah": account, "second-channel": account}
     for slug in ("Second Channel", "канал", "x" * 256):
-        answer = await office.http.post(
-            "/parts/set-up/channels", headers=office.headers(), data={"slug": slug, "account_of_slug": account}
+        answer = await staff_client.http.post(
+            "/parts/set-up/channels", headers=staff_client.headers(), data={"slug": slug, "account_of_slug": account}
         )
         assert (answer.status_code, answer.json()["detail"]["field"]) == (422, "slug")
-    assert len(await routes(office)) == 2
+    assert len(await routes(staff_client)) == 2
 
 
 class TestTheFirstVisit:
-    async def test_begins_with_an_account_and_goes_on_with_channels(self, nothing: Office) -> None:
+    async def test_begins_with_an_account_and_goes_on_with_channels(self, nothing: StaffClient) -> None:
         page = (await nothing.see("/")).text
         assert 'aria-current="step"' in page
         assert "Add your merchant account" in page
         assert 'name="api_secret"' in page
         assert "saleor-gateway" not in page  # nobody needs a terminal
 
-        account = await add_account(nothing.desk, nothing.shop.installation.id)
+        account = await add_account(nothing.services, nothing.shop.installation.id)
         open_saleor(nothing)
         page = (await nothing.see("/")).text
         assert "Україна" in page
-        await nothing.desk.accounts.map_channel("uah", account.id)
+        await nothing.services.accounts.map_channel("uah", account.id)
         assert "There is no payment yet." in (await nothing.see("/")).text
 
-    async def test_without_an_account_there_is_no_channel_to_be_chosen(self, nothing: Office) -> None:
+    async def test_without_an_account_there_is_no_channel_to_be_chosen(self, nothing: StaffClient) -> None:
         open_saleor(nothing)
         assert "First there must be a merchant account." in (await nothing.see("/set-up/channels")).text
 
     @one_database
     @pytest.mark.parametrize(("language", "words"), [("en", "can set it up"), ("uk", "Налаштувати його може")])
-    async def test_whoever_may_not_set_it_up_is_told_who_can(self, nothing: Office, language: str, words: str) -> None:
+    async def test_whoever_may_not_set_it_up_is_told_who_can(
+        self, nothing: StaffClient, language: str, words: str
+    ) -> None:
         nothing.permissions = ("HANDLE_PAYMENTS",)
         page = (await nothing.see("/", **{"Accept-Language": language})).text
         assert words in page
@@ -92,17 +94,17 @@ class TestTheFirstVisit:
         assert "set-up" not in page
 
     @one_database
-    async def test_the_account_of_another_store_counts_for_nothing(self, nothing: Office) -> None:
+    async def test_the_account_of_another_store_counts_for_nothing(self, nothing: StaffClient) -> None:
         theirs = await next_door(nothing.shop)
-        await nothing.desk.accounts.map_channel("uah", theirs.id)
+        await nothing.services.accounts.map_channel("uah", theirs.id)
         page = (await nothing.see("/")).text
         assert "Add your merchant account" in page
         assert theirs.pos_id not in page
 
 
 @one_database
-async def test_later_it_is_a_place_in_the_navigation(office: Office, account: MerchantAccount) -> None:
-    assert 'href="/set-up"' in (await office.see("/payments")).text
-    assert account.name in (await office.see("/set-up")).text
-    office.permissions = ("HANDLE_PAYMENTS",)
-    assert 'href="/set-up"' not in (await office.see("/payments")).text
+async def test_later_it_is_a_place_in_the_navigation(staff_client: StaffClient, account: MerchantAccount) -> None:
+    assert 'href="/set-up"' in (await staff_client.see("/payments")).text
+    assert account.name in (await staff_client.see("/set-up")).text
+    staff_client.permissions = ("HANDLE_PAYMENTS",)
+    assert 'href="/set-up"' not in (await staff_client.see("/payments")).text

@@ -9,9 +9,9 @@ from app.shopper.limits import PageLimits
 from app.shopper.look_ups import LookUps
 from app.shopper.router import create_shopper_router
 from tests.commands.conftest import one_database
+from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.framing import Complaints, dashboard_of, heard, sign_in
-from tests.dashboard.office import Office
-from tests.payments.till import NO_SUCH_ORDER, POS_ID, payment, refused
+from tests.payments.fake_gateway import NO_SUCH_ORDER, POS_ID, payment, refused
 
 pytestmark = pytest.mark.browser
 
@@ -19,14 +19,14 @@ CHANNELS = [{"slug": "uah", "name": "Україна", "currencyCode": "UAH", "is
 
 
 @pytest.fixture
-async def new_store(nothing: Office) -> Office:
+async def new_store(nothing: StaffClient) -> StaffClient:
     """A store that has just installed the app; its shoppers' pages are served too."""
-    desk = nothing.desk
+    services = nothing.services
     nothing.app.include_router(
         create_shopper_router(
-            find=lambda order_id: standing.find(desk, order_id),
-            on_return=LookUps(desk).follow_up,
-            limits=PageLimits(desk.now),
+            find=lambda order_id: standing.find(services, order_id),
+            on_return=LookUps(services).follow_up,
+            limits=PageLimits(services.now),
         )
     )
     nothing.saleor.graphql = JSONResponse({"data": {"channels": CHANNELS}})
@@ -38,10 +38,10 @@ async def no_wider_than_the_phone(frame: FrameLocator) -> None:
     assert wide == 0
 
 
-async def fill_in_the_account(frame: FrameLocator, office: Office, secret: str) -> None:
+async def fill_in_the_account(frame: FrameLocator, staff_client: StaffClient, secret: str) -> None:
     await frame.get_by_label("Test project: no real money moves").check()
     await frame.get_by_role("combobox", name="Gateway", exact=True).select_option("")
-    await frame.get_by_label("Address of another gateway").fill(office.shop.till.url)
+    await frame.get_by_label("Address of another gateway").fill(staff_client.shop.gateway.url)
     await frame.get_by_label("Point of sale", exact=True).fill(POS_ID)
     await frame.get_by_label("API key", exact=True).fill("the-api-key")
     await frame.get_by_label("API secret").fill(secret)
@@ -51,7 +51,7 @@ async def fill_in_the_account(frame: FrameLocator, office: Office, secret: str) 
 
 
 @one_database
-async def test_from_nothing_to_the_first_payment(new_store: Office) -> None:
+async def test_from_nothing_to_the_first_payment(new_store: StaffClient) -> None:
     complaints, shop = Complaints(), new_store.shop
     async with dashboard_of(new_store.app, width=400, complaints=complaints) as (page, frame):
         await page.evaluate("dress('dark')")
@@ -78,27 +78,27 @@ async def test_from_nothing_to_the_first_payment(new_store: Office) -> None:
         await frame.get_by_role("link", name="Відкрити платіж").click()
         await expect(frame.get_by_role("heading", name="Що можна зробити")).to_be_visible()
         assert complaints == []
-    assert shop.books.reports == []
+    assert shop.saleor.reports == []
 
 
-async def wrong_keys_are_refused(frame: FrameLocator, office: Office) -> None:
-    office.shop.till.will_look(refused("Invalid credentials", "S-404", 401))
-    await fill_in_the_account(frame, office, "not-the-secret")
+async def wrong_keys_are_refused(frame: FrameLocator, staff_client: StaffClient) -> None:
+    staff_client.shop.gateway.will_look(refused("Invalid credentials", "S-404", 401))
+    await fill_in_the_account(frame, staff_client, "not-the-secret")
     await frame.get_by_role("button", name="Try the keys out and save").click()
     await expect(frame.get_by_role("alert")).to_contain_text("refuses these keys [S-404]")
     await expect(frame.get_by_label("API secret")).to_have_value("not-the-secret")
-    assert await office.desk.accounts.all() == []
+    assert await staff_client.services.accounts.all() == []
 
 
-async def right_keys_are_kept(page: Page, frame: FrameLocator, office: Office) -> None:
+async def right_keys_are_kept(page: Page, frame: FrameLocator, staff_client: StaffClient) -> None:
     # It knows no such order with these keys, and does not take made-up ones.
-    office.shop.till.will_look(NO_SUCH_ORDER, refused("Invalid credentials", "S-404", 401))
+    staff_client.shop.gateway.will_look(NO_SUCH_ORDER, refused("Invalid credentials", "S-404", 401))
     await frame.get_by_label("API secret").fill("the-api-secret")
     await frame.get_by_role("button", name="Try the keys out and save").click()
     await expect(frame.get_by_role("status")).to_contain_text("the account is kept")
     await expect(frame.get_by_role("status")).to_be_focused()
-    (account,) = await office.desk.accounts.all()
-    office.shop.account = account
+    (account,) = await staff_client.services.accounts.all()
+    staff_client.shop.account = account
     assert (await heard(page, "updateRouting"))[-1]["newRoute"] == f"/set-up/accounts/{account.id}"
     await frame.get_by_role("button", name="Copy").click()
     await expect(frame.get_by_role("button", name="Copied")).to_be_visible()
@@ -114,12 +114,12 @@ async def the_channels_are_saleors_own(frame: FrameLocator) -> None:
     await no_wider_than_the_phone(frame)
 
 
-async def a_trial_is_begun(page: Page, frame: FrameLocator, office: Office) -> str:
+async def a_trial_is_begun(page: Page, frame: FrameLocator, staff_client: StaffClient) -> str:
     await frame.get_by_role("link", name="Try it").click()
     await frame.get_by_label("Phone number").fill("+380501234567")
     await frame.get_by_label("First name").fill("Тарас")
     await frame.get_by_label("Last name").fill("Шевченко")
-    office.shop.till.will(office.shop.till.page())
+    staff_client.shop.gateway.will(staff_client.shop.gateway.page())
     await frame.get_by_role("button", name="Open the payment page").click()
     await expect(frame.get_by_role("heading", name="Trial of 1.00")).to_be_visible()
     await the_qr_code_is_drawn(frame)
@@ -134,7 +134,7 @@ async def the_qr_code_is_drawn(frame: FrameLocator) -> None:
 
 
 @one_database
-async def test_a_refused_field_is_shown_and_what_was_typed_stays(new_store: Office) -> None:
+async def test_a_refused_field_is_shown_and_what_was_typed_stays(new_store: StaffClient) -> None:
     async with dashboard_of(new_store.app, "/set-up/accounts/new") as (page, frame):
         await sign_in(page, new_store.token())
         await fill_in_the_account(frame, new_store, "the-api-secret")
@@ -144,14 +144,14 @@ async def test_a_refused_field_is_shown_and_what_was_typed_stays(new_store: Offi
         await expect(frame.get_by_label("Storefronts")).to_be_focused()
         await expect(frame.get_by_label("Storefronts")).to_have_attribute("aria-invalid", "true")
         await expect(frame.get_by_label("API key")).to_have_value("the-api-key")
-    assert await new_store.desk.accounts.all() == []
+    assert await new_store.services.accounts.all() == []
 
 
 @one_database
-async def test_rules_are_only_checked_by_the_button_that_says_so(office: Office) -> None:
-    account = office.shop.account
-    async with dashboard_of(office.app, f"/set-up/accounts/{account.id}") as (page, frame):
-        await sign_in(page, office.token())
+async def test_rules_are_only_checked_by_the_button_that_says_so(staff_client: StaffClient) -> None:
+    account = staff_client.shop.account
+    async with dashboard_of(staff_client.app, f"/set-up/accounts/{account.id}") as (page, frame):
+        await sign_in(page, staff_client.token())
         await frame.get_by_text("Write the rules").click()
         rules = frame.get_by_label("Rules, as TOML or JSON")
         await rules.fill('mode = "percentages"')
@@ -163,5 +163,5 @@ async def test_rules_are_only_checked_by_the_button_that_says_so(office: Office)
         await frame.get_by_role("button", name="Only check them").click()
         await expect(frame.get_by_role("status")).to_contain_text("Nothing was saved")
         await expect(frame.get_by_role("cell", name="669.97").first).to_be_visible()
-    (kept,) = await office.desk.accounts.all()
+    (kept,) = await staff_client.services.accounts.all()
     assert kept.split_rules is None

@@ -4,24 +4,24 @@ from dataclasses import replace
 
 import pytest
 
-from app.payments.desk import Addresses
-from tests.commands.conftest import KEYS, POS_ID, Gateway, one_database
-from tests.dashboard.office import Office, open_office
+from app.payments.services import Addresses
+from tests.commands.conftest import KEYS, POS_ID, PointOfSale, one_database
+from tests.dashboard.dashboard_app import StaffClient, open_staff_client
 from tests.dashboard.set_up.conftest import new_account
 
 
-async def test_an_account_is_tried_out_and_kept(nothing: Office, gateway: Gateway) -> None:
-    answer = await nothing.do("/set-up/accounts", **new_account(gateway, currencies="uah, EUR", name=" Main "))
+async def test_an_account_is_tried_out_and_kept(nothing: StaffClient, pos: PointOfSale) -> None:
+    answer = await nothing.do("/set-up/accounts", **new_account(pos, currencies="uah, EUR", name=" Main "))
 
-    (account,) = await nothing.desk.accounts.all()
+    (account,) = await nothing.services.accounts.all()
     assert answer.status_code == 200, answer.text
-    assert gateway.asked == [f"/api/v1/pos/{POS_ID}/orders/0"] * 2  # with these keys, and with others
+    assert pos.asked == [f"/api/v1/pos/{POS_ID}/orders/0"] * 2  # with these keys, and with others
     assert answer.headers["content-location"] == f"/set-up/accounts/{account.id}"
     assert "The gateway takes these keys, and the account is kept." in answer.text
-    assert (account.name, account.pos_id, account.base_url) == ("Main", POS_ID, gateway.url)
+    assert (account.name, account.pos_id, account.base_url) == ("Main", POS_ID, pos.url)
     assert (account.currencies, account.storefront_origins) == (["UAH", "EUR"], ["https://shop.example.com"])
     assert account.test_project
-    keys = nothing.desk.accounts.keys(account)
+    keys = nothing.services.accounts.keys(account)
     assert [keys.api_key, keys.api_secret, keys.endpoints_key] == list(KEYS.values())
     assert account.name in (await nothing.see("/set-up")).text
 
@@ -49,29 +49,29 @@ async def test_an_account_is_tried_out_and_kept(nothing: Office, gateway: Gatewa
     ],
 )
 async def test_what_cannot_work_is_refused_and_nothing_is_saved(
-    nothing: Office, gateway: Gateway, typed: dict[str, str], code: str, field: str | None
+    nothing: StaffClient, pos: PointOfSale, typed: dict[str, str], code: str, field: str | None
 ) -> None:
-    answer = await nothing.do("/set-up/accounts", **new_account(gateway, **typed))
+    answer = await nothing.do("/set-up/accounts", **new_account(pos, **typed))
     assert (answer.status_code, answer.json()["detail"]["code"]) == (422, code)
     assert answer.json()["detail"].get("field") == field
-    assert await nothing.desk.accounts.all() == []
+    assert await nothing.services.accounts.all() == []
     assert "two words" not in answer.text
 
 
-async def test_two_accounts_of_a_store_have_different_names(nothing: Office, gateway: Gateway) -> None:
-    assert (await nothing.do("/set-up/accounts", **new_account(gateway, name="Main"))).status_code == 200
-    again = await nothing.do("/set-up/accounts", **new_account(gateway, name="main"))
+async def test_two_accounts_of_a_store_have_different_names(nothing: StaffClient, pos: PointOfSale) -> None:
+    assert (await nothing.do("/set-up/accounts", **new_account(pos, name="Main"))).status_code == 200
+    again = await nothing.do("/set-up/accounts", **new_account(pos, name="main"))
     assert (again.status_code, again.json()["detail"]["field"]) == (409, "name")
-    assert len(await nothing.desk.accounts.all()) == 1
+    assert len(await nothing.services.accounts.all()) == 1
 
 
 @one_database
-async def test_refusals_are_told_in_the_readers_language(nothing: Office, gateway: Gateway) -> None:
-    typed = new_account(gateway, api_secret="not-it")
+async def test_refusals_are_told_in_the_readers_language(nothing: StaffClient, pos: PointOfSale) -> None:
+    typed = new_account(pos, api_secret="not-it")
     headers = nothing.headers(**{"Accept-Language": "uk"})
     answer = await nothing.http.post("/parts/set-up/accounts", headers=headers, data=typed)
     assert answer.json()["detail"]["message"].startswith("Нічого не збережено: шлюз 127.0.0.1:")
-    typed = new_account(gateway, currencies="")
+    typed = new_account(pos, currencies="")
     answer = await nothing.http.post("/parts/set-up/accounts", headers=headers, data=typed)
     assert (
         answer.json()["detail"]["message"]
@@ -87,21 +87,21 @@ async def test_refusals_are_told_in_the_readers_language(nothing: Office, gatewa
      "https://[::ffff:127.0.0.1]", "https://[64:ff9b::7f00:1]"],
 )  # fmt: skip
 async def test_an_app_in_public_asks_no_private_network_for_its_users(
-    nothing: Office, gateway: Gateway, address: str
+    nothing: StaffClient, pos: PointOfSale, address: str
 ) -> None:
     """Whoever manages a store's apps is not always whoever runs the app."""
     shop = nothing.shop
-    await nothing.do("/set-up/accounts", **new_account(gateway))
-    (account,) = await shop.desk.accounts.all()
-    gateway.asked.clear()
-    shop.desk = replace(shop.desk, addresses=Addresses("https://pay.example.com"))
-    async with open_office(shop) as public:
+    await nothing.do("/set-up/accounts", **new_account(pos))
+    (account,) = await shop.services.accounts.all()
+    pos.asked.clear()
+    shop.services = replace(shop.services, addresses=Addresses("https://pay.example.com"))
+    async with open_staff_client(shop) as public:
         public.permissions = nothing.permissions
         for path, form in {
-            "/set-up/accounts": new_account(gateway, base_url=address, name="Another"),
+            "/set-up/accounts": new_account(pos, base_url=address, name="Another"),
             f"/set-up/accounts/{account.id}/gateway": {"gateway": "", "base_url": address, "scheme_word": ""},
         }.items():
             answer = await public.do(path, **form)
             assert (answer.status_code, answer.json()["detail"]["field"]) == (422, "base_url"), answer.text
-    assert gateway.asked == []
-    assert await shop.desk.accounts.all() == [account]
+    assert pos.asked == []
+    assert await shop.services.accounts.all() == [account]

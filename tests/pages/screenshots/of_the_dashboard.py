@@ -12,10 +12,10 @@ from uuid import UUID
 
 from playwright.async_api import ViewportSize
 
-from app.ledger.migrate import migrate
+from app.db.migrate import migrate
 from app.saleor.testing import staff, storefront
-from tests.pages.house import House, a_house
 from tests.pages.screenshots.photographer import Photographer
+from tests.pages.stack import AppUnderTest, a_house
 
 BEGUN = datetime(2026, 11, 23, 8, 30, tzinfo=UTC)
 PORT = 18100  # it is in the address of a payment link
@@ -36,7 +36,7 @@ async def photograph(photographer: Photographer) -> None:
         patch.object(staff, "uuid4", name),
     ):
         folder = Path(place)
-        address = f"sqlite:///{folder / 'ledger.sqlite'}"
+        address = f"sqlite:///{folder / 'payments.sqlite'}"
         await migrate(address)
         async with a_house(folder, address, now=_clock(), port=PORT) as house:
             await _payments(house, photographer)
@@ -49,7 +49,7 @@ def _clock() -> Callable[[], datetime]:
     return lambda: BEGUN + timedelta(seconds=time.monotonic() - began)
 
 
-async def _payments(house: House, photographer: Photographer) -> None:
+async def _payments(house: AppUnderTest, photographer: Photographer) -> None:
     store = house.shop.saleor
     split, reserved, *_ = house.known["order_id"]
 
@@ -71,7 +71,7 @@ async def _payments(house: House, photographer: Photographer) -> None:
     await photographer.take(page, "dashboard-widget.png")
 
 
-async def _what_is_to_do(house: House, photographer: Photographer) -> None:
+async def _what_is_to_do(house: AppUnderTest, photographer: Photographer) -> None:
     page = await photographer.open_frame(await house.frame(house.new_store, "/"), WINDOW)
     await photographer.take(page, "dashboard-set-up.png")
 

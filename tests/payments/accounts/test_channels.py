@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.ledger.tables import MerchantAccount
+from app.db.tables import MerchantAccount
 from app.payments.accounts.channels import Missing, is_slug, lay_beside
 from app.saleor.channels import Channel
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.payments.accounts.options import OPTIONS, Form, OptionRefusedError, read_option, read_options
-from app.payments.plan.description import LONGEST, PLACEHOLDERS, TemplateError, check_template, describe
+from app.payments.requests.description import LONGEST, PLACEHOLDERS, TemplateError, check_template, describe
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

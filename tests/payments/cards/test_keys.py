@@ -8,13 +8,13 @@ import pytest
 from joserfc.jwk import RSAKey
 from sqlalchemy import text
 
-from app.ledger.card_keys import CardKeyBook, StoreCardKeys
-from app.ledger.database import Database, create_engine
-from app.ledger.installations import InstallationBook
-from app.ledger.vault import Vault, VaultError
+from app.db.card_keys import CardKeyBook, StoreCardKeys
+from app.db.database import Database, create_engine
+from app.db.installations import InstallationBook
+from app.db.vault import Vault, VaultError
 from app.payments.cards.keys import offered_key, opening_keys, rotate
 from tests.conftest import Clock
-from tests.ledger.rows import an_installation
+from tests.db.rows import an_installation
 from tests.payments.shop import at_once
 
 
@@ -95,13 +95,13 @@ async def test_processes_that_need_a_key_at_once_agree_on_one(
 ) -> None:
     others = [Database(create_engine(database_url)) for _ in range(3)]
     try:
-        books = [CardKeyBook(each, vault).of(store) for each in (database, *others)]
-        offers = await at_once(*(offered_key(book, clock.now) for book in books * 2))
+        saleor = [CardKeyBook(each, vault).of(store) for each in (database, *others)]
+        offers = await at_once(*(offered_key(book, clock.now) for book in saleor * 2))
     finally:
         for other in others:
             await other.close()
     assert len({key.kid for key in offers}) == 1
-    assert len(await books[0].all()) == 1
+    assert len(await saleor[0].all()) == 1
 
 
 async def test_the_private_half_is_sealed_and_bound_to_its_key(

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from app.gateway.statuses import TABLE, Status
-from tests.payments.till import BROKEN, NO_SUCH_ORDER, Mute, Reply, refused, said
+from tests.payments.fake_gateway import BROKEN, NO_SUCH_ORDER, Mute, Reply, refused, said
 
 
 @dataclass(frozen=True, slots=True)

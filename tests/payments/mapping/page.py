@@ -18,7 +18,7 @@ edit that: `tests/payments/mapping/rows.txt`.
 
 How to read it:
 
-- **Saleor is answered** is the answer to the webhook. **Kept** is what changes in the ledger, and by whose reference
+- **Saleor is answered** is the answer to the webhook. **Kept** is what changes in the database, and by whose reference
   Saleor knows it for ever. **Told besides** are the events that are reported; *the same* is the answer's own event,
   reported too because an answer can get lost. **Saleor's books** are Saleor's amounts half a minute later.
 - `TRY_AGAIN`: nobody has the link of that page, which is closed behind the scenes

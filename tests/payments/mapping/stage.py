@@ -9,14 +9,14 @@ from typing import Any
 
 from sqlalchemy import update
 
-from app.ledger.sheets import Sheet
-from app.ledger.tables import Kind, Operation, SaleorEvent
-from app.payments.schedule import Schedule
+from app.db.aggregates import PaymentAggregate
+from app.db.tables import Kind, Operation, SaleorEvent
+from app.payments.core.schedule import Schedule
 from app.saleor.answers import ActionAnswer, SessionAnswer
-from tests.payments.begin.test_direct import BANK, typed
+from tests.payments.fake_gateway import Mute, operation, payment, said
 from tests.payments.mapping.outcomes import PAGE, SHOPPERS_TURN, Outcome
+from tests.payments.operations.test_card_payment import BANK, typed
 from tests.payments.shop import Shop
-from tests.payments.till import Mute, operation, payment, said
 
 METHODS = {"CHARGE": "purchase", "AUTHORIZATION": "auth"}
 _NEXT = {"CHARGE": ["REFUND"], "AUTHORIZATION": ["CANCEL", "CHARGE"]}
@@ -53,22 +53,26 @@ class Teller:
 
     async def before(self) -> Before:
         """Return how things stand now."""
-        sheet = await self._shop.recorded()
-        if sheet is None:
+        aggregate = await self._shop.recorded()
+        if aggregate is None:
             return Before({}, 0, None)
-        return Before({each.id: self._operation(each) for each in sheet.operations}, len(sheet.events), _problem(sheet))
+        return Before(
+            {each.id: self._operation(each) for each in aggregate.operations},
+            len(aggregate.events),
+            _problem(aggregate),
+        )
 
     async def after(self, before: Before, answer: SessionAnswer | ActionAnswer | None) -> Consequences:
         """Return what has followed, and what follows within the next half minute."""
-        sheet = await self._shop.recorded()
-        if sheet is None:
+        aggregate = await self._shop.recorded()
+        if aggregate is None:
             return Consequences(self._answer(answer), "nothing", "nothing", self._amounts())
         changed = [
-            text for each in sheet.operations if (text := self._operation(each)) != before.operations.get(each.id)
+            text for each in aggregate.operations if (text := self._operation(each)) != before.operations.get(each.id)
         ]
-        if _problem(sheet) != before.problem:
+        if _problem(aggregate) != before.problem:
             changed.append("problem")
-        told = [self._event(each, answer) for each in sheet.events[before.events :]]
+        told = [self._event(each, answer) for each in aggregate.events[before.events :]]
         await self._shop.later(seconds=30)
         return Consequences(
             self._answer(answer), "; ".join(changed) or "as before", "; ".join(told) or "nothing", self._amounts()
@@ -138,8 +142,8 @@ class Teller:
         return "[next]" if self._flow and words == _NEXT[self._flow] else f"[{', '.join(words)}]"
 
 
-def _problem(sheet: Sheet) -> str | None:
-    return sheet.payment.problem
+def _problem(aggregate: PaymentAggregate) -> str | None:
+    return aggregate.payment.problem
 
 
 def _join(*parts: object) -> str:
@@ -148,13 +152,13 @@ def _join(*parts: object) -> str:
 
 async def put_to_rest(shop: Shop) -> None:
     """Let the worker forget all that was played, so that the next row has the stage for itself."""
-    async with shop.desk.database.transaction() as session:
-        for table, column in ((Operation, "next_look_at"), (SaleorEvent, "next_attempt_at")):
+    async with shop.services.database.transaction() as session:
+        for table, column in ((Operation, "next_poll_at"), (SaleorEvent, "next_attempt_at")):
             await session.exec(update(table).values({column: None}))
-    shop.transaction = shop.books.new_transaction()
-    shop.till.book.clear()
-    shop.till.script.clear()
-    shop.till.look_ups.clear()
+    shop.transaction = shop.saleor.new_transaction()
+    shop.gateway.book.clear()
+    shop.gateway.script.clear()
+    shop.gateway.look_ups.clear()
 
 
 @asynccontextmanager
@@ -167,15 +171,15 @@ async def line_to(shop: Shop, outcome: Outcome) -> AsyncIterator[None]:
     if outcome.reachable:
         yield
         return
-    desk, account = shop.desk, shop.account
-    shop.account = await desk.accounts.change(account.id, base_url="http://127.0.0.1:9")  # nobody listens there
-    shop.desk = replace(desk, schedule=Schedule(pauses_before_resending=(timedelta(0),) * 2))
+    services, account = shop.services, shop.account
+    shop.account = await services.accounts.change(account.id, base_url="http://127.0.0.1:9")  # nobody listens there
+    shop.services = replace(services, schedule=Schedule(pauses_before_resending=(timedelta(0),) * 2))
     try:
         yield
     finally:
-        shop.desk = desk
+        shop.services = services
         shop.clock.forward(seconds=1)  # an account that is changed at another moment gets another client
-        shop.account = await desk.accounts.change(account.id, base_url=account.base_url)
+        shop.account = await services.accounts.change(account.id, base_url=account.base_url)
 
 
 def payment_record(shop: Shop, flow: str, outcome: Outcome) -> dict[str, Any]:
@@ -193,8 +197,8 @@ async def begins(shop: Shop, flow: str, outcome: Outcome) -> Consequences:
     before = await teller.before()
     async with line_to(shop, outcome):
         if outcome.reachable:
-            shop.till.will(
-                shop.till.page() if outcome is PAGE else outcome.reply or said(payment_record(shop, flow, outcome))
+            shop.gateway.will(
+                shop.gateway.page() if outcome is PAGE else outcome.reply or said(payment_record(shop, flow, outcome))
             )
         answer = await shop.begin(flow=flow)
     return await teller.after(before, answer)
@@ -207,7 +211,7 @@ async def begins_with_a_card(shop: Shop, flow: str, outcome: Outcome) -> Consequ
     data = await typed(shop)
     async with line_to(shop, outcome):
         if outcome.reachable:
-            shop.till.will(outcome.reply or said(_direct_record(shop, flow, outcome)))
+            shop.gateway.will(outcome.reply or said(_direct_record(shop, flow, outcome)))
         answer = await shop.begin(flow=flow, data=data)
     return await teller.after(before, answer)
 
@@ -215,17 +219,17 @@ async def begins_with_a_card(shop: Shop, flow: str, outcome: Outcome) -> Consequ
 async def comes_back_from_the_bank(shop: Shop, flow: str, outcome: Outcome) -> Consequences:
     """The shopper comes back from the bank's page, where a typed card was confirmed, or not."""
     record = _direct_record(shop, flow, SHOPPERS_TURN["2122"])
-    shop.till.will(said(record))
+    shop.gateway.will(said(record))
     await shop.begin(flow=flow, data=await typed(shop))
-    shop.till.book[shop.order_id] = [record]
+    shop.gateway.book[shop.order_id] = [record]
     await shop.work()
     teller = Teller(shop, flow, outcome.code)
     before = await teller.before()
     async with line_to(shop, outcome):
         if outcome.reply is not None:
-            shop.till.will_look(outcome.reply)
+            shop.gateway.will_look(outcome.reply)
         elif outcome.reachable:
-            shop.till.book[shop.order_id] = [_direct_record(shop, flow, outcome)]
+            shop.gateway.book[shop.order_id] = [_direct_record(shop, flow, outcome)]
         answer = await shop.come_back(flow=flow)
     return await teller.after(before, answer)
 
@@ -239,7 +243,7 @@ def _direct_record(shop: Shop, flow: str, outcome: Outcome) -> dict[str, Any]:
 
 async def open_page(shop: Shop, flow: str) -> None:
     """Open the page, as every shopper finds it."""
-    shop.till.will(shop.till.page())
+    shop.gateway.will(shop.gateway.page())
     await shop.begin(flow=flow)
     await shop.work()
 
@@ -257,9 +261,9 @@ async def comes_back(shop: Shop, flow: str, outcome: Outcome) -> Consequences:
 
 def _will_be_looked_up(shop: Shop, flow: str, outcome: Outcome) -> None:
     if outcome.reply is not None:
-        shop.till.will_look(outcome.reply)
+        shop.gateway.will_look(outcome.reply)
     elif outcome.reachable:
-        shop.till.book[shop.order_id] = [payment_record(shop, flow, outcome)]
+        shop.gateway.book[shop.order_id] = [payment_record(shop, flow, outcome)]
 
 
 async def is_notified(shop: Shop, flow: str, outcome: Outcome) -> Consequences:
@@ -294,9 +298,11 @@ async def staff_ask(shop: Shop, what: str, amount: str, outcome: Outcome) -> Con
     before = await teller.before()
     async with line_to(shop, outcome):
         if outcome.record is not None:
-            shop.till.will(said(operation(method, shop.order_id, amount, named="operation-1") | dict(outcome.record)))
+            shop.gateway.will(
+                said(operation(method, shop.order_id, amount, named="operation-1") | dict(outcome.record))
+            )
         elif outcome.reply is not None:
-            shop.till.will(outcome.reply)
+            shop.gateway.will(outcome.reply)
         answer = await shop.staff(action, amount)
     return await teller.after(before, answer)
 
@@ -308,8 +314,8 @@ async def staff_close(shop: Shop, outcome: Outcome) -> Consequences:
     before = await teller.before()
     async with line_to(shop, outcome):
         if outcome.record is not None:
-            shop.till.will(said([payment_record(shop, "CHARGE", outcome)]))
+            shop.gateway.will(said([payment_record(shop, "CHARGE", outcome)]))
         elif outcome.reply is not None:
-            shop.till.will(outcome.reply)
+            shop.gateway.will(outcome.reply)
         answer = await shop.staff("CANCEL")
     return await teller.after(before, answer)

@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from app.saleor.answers import ActionAnswer
+from tests.payments.fake_gateway import NO_SUCH_ORDER, Mute, operation, payment, said
 from tests.payments.mapping.stage import Consequences, Teller, open_page
 from tests.payments.shop import TOTAL, Shop
-from tests.payments.till import NO_SUCH_ORDER, Mute, operation, payment, said
 
 Story = Callable[[Shop], Awaitable[Consequences]]
 
@@ -44,8 +44,8 @@ def _late(first: Mapping[str, Any] | None, then: Mapping[str, Any], *, hours: fl
             await shop.notify(payment(shop.order_id, **first))
             await shop.work()
         if hours:
-            shop.till.book.clear()
-            shop.till.will(NO_SUCH_ORDER)  # the app tries to close the page when its time is over
+            shop.gateway.book.clear()
+            shop.gateway.will(NO_SUCH_ORDER)  # the app tries to close the page when its time is over
             await shop.later(hours=hours)
         teller = Teller(shop)
         before = await teller.before()
@@ -61,7 +61,7 @@ def _found(what: str, method: str, amount: str, *, given_up: bool) -> Story:
 
     async def story(shop: Shop) -> Consequences:
         await shop.paid("CHARGE" if method == "refund" else "AUTHORIZATION")
-        shop.till.will(Mute.HANGS_UP)
+        shop.gateway.will(Mute.HANGS_UP)
         await shop.staff(what, amount)
         if given_up:
             await shop.later(minutes=40)
@@ -77,7 +77,7 @@ def _found(what: str, method: str, amount: str, *, given_up: bool) -> Story:
 async def _paid_after_the_shopper_asked(shop: Shop) -> Consequences:
     """Answered as pending, so it counts as covered; then the bank declines."""
     await open_page(shop, "CHARGE")
-    shop.till.book[shop.order_id] = [payment(shop.order_id, "pending")]
+    shop.gateway.book[shop.order_id] = [payment(shop.order_id, "pending")]
     await shop.come_back()
     teller = Teller(shop)
     before = await teller.before()
@@ -161,8 +161,8 @@ async def _reserved(shop: Shop) -> None:
 def _staff(action: str, method: str, amount: str, status: str = "success") -> Callable[[Shop], Awaitable[ActionAnswer]]:
     async def step(shop: Shop) -> ActionAnswer:
         record = operation(method, shop.order_id, amount, status)
-        shop.till.book[shop.order_id].append(record)
-        shop.till.will(said(record))
+        shop.gateway.book[shop.order_id].append(record)
+        shop.gateway.will(said(record))
         return await shop.staff(action, amount, f"{action} {amount} {status}")
 
     return step

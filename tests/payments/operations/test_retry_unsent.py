@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from app.gateway.errors import GatewayError, NotSent, OutcomeUnknown
-from app.payments.deadline import Deadline
+from app.gateway.errors import GatewayError, NotSentError, OutcomeUnknownError
+from app.payments.core.deadline import Deadline
+from app.payments.core.schedule import Schedule
 from app.payments.operations.execute import retry_unsent
-from app.payments.schedule import Schedule
 
 AT_ONCE = Schedule(pauses_before_resending=(timedelta(0), timedelta(0)))
 
@@ -31,38 +31,38 @@ async def needed() -> bool:
 
 
 async def test_a_call_that_never_left_is_made_again() -> None:
-    line = Line(NotSent("no connection"), NotSent("no connection"))
+    line = Line(NotSentError("no connection"), NotSentError("no connection"))
     assert await retry_unsent(line, Deadline(5), AT_ONCE, needed) == "answered"
     assert line.attempts == 3
 
 
 async def test_in_the_end_it_is_given_up() -> None:
-    line = Line(*[NotSent("no connection")] * 9)
-    assert isinstance(await retry_unsent(line, Deadline(5), AT_ONCE, needed), NotSent)
+    line = Line(*[NotSentError("no connection")] * 9)
+    assert isinstance(await retry_unsent(line, Deadline(5), AT_ONCE, needed), NotSentError)
     assert line.attempts == 3
 
 
 async def test_what_has_become_needless_meanwhile_is_not_sent_any_more() -> None:
-    line, answers = Line(*[NotSent("no connection")] * 9), iter([True, False])
+    line, answers = Line(*[NotSentError("no connection")] * 9), iter([True, False])
 
     async def still() -> bool:
         return next(answers)
 
-    assert isinstance(await retry_unsent(line, Deadline(5), AT_ONCE, still), NotSent)
+    assert isinstance(await retry_unsent(line, Deadline(5), AT_ONCE, still), NotSentError)
     assert line.attempts == 2
 
 
 @pytest.mark.law(2)
 @pytest.mark.law(2)
 async def test_what_may_have_arrived_is_never_repeated() -> None:
-    line = Line(OutcomeUnknown("no answer"))
-    assert isinstance(await retry_unsent(line, Deadline(5), AT_ONCE, needed), OutcomeUnknown)
+    line = Line(OutcomeUnknownError("no answer"))
+    assert isinstance(await retry_unsent(line, Deadline(5), AT_ONCE, needed), OutcomeUnknownError)
     assert line.attempts == 1
 
 
 @pytest.mark.law(11)
 @pytest.mark.law(11)
 async def test_a_spent_budget_ends_it() -> None:
-    line = Line(NotSent("no connection"))
-    assert isinstance(await retry_unsent(line, Deadline(0), AT_ONCE, needed), NotSent)
+    line = Line(NotSentError("no connection"))
+    assert isinstance(await retry_unsent(line, Deadline(0), AT_ONCE, needed), NotSentError)
     assert line.attempts == 1

@@ -4,11 +4,11 @@ from decimal import Decimal
 from itertools import count
 from typing import Any
 
-from app.ledger.tables import Kind
+from app.db.tables import Kind
 from app.payments.split.standing import SplitStanding, standing_of
+from tests.payments.fake_gateway import operation, said
 from tests.payments.shop import Shop, source
 from tests.payments.split.people import MARKET, POTTER, SMITH, rules
-from tests.payments.till import operation, said
 
 SHARES = {MARKET: Decimal("70.00"), POTTER: Decimal("300.00"), SMITH: Decimal("199.50")}
 
@@ -55,7 +55,7 @@ def granted(*lines: tuple[dict[str, Any], int], shipping: bool = False) -> dict[
 async def becomes_a_market(shop: Shop, **different: Any) -> Shop:
     """Let the shop's account split payments."""
     kept = rules(**different).model_dump(mode="json")
-    shop.account = await shop.desk.accounts.change(shop.account.id, split_rules=kept)
+    shop.account = await shop.services.accounts.change(shop.account.id, split_rules=kept)
     return shop
 
 
@@ -63,10 +63,10 @@ async def refund(
     shop: Shop, amount: str, key: str, *, granted: dict[str, Any] | None = None, named: str | None = None
 ) -> list[dict[str, Any]]:
     """Staff refund something; return the shares that the gateway was told."""
-    shop.till.will(said(operation("refund", shop.order_id, amount, named=named or key)))
+    shop.gateway.will(said(operation("refund", shop.order_id, amount, named=named or key)))
     answer = await shop.staff("REFUND", amount, key, **(asked_for(shop, key, granted) if granted else {}))
     assert answer.result == "REFUND_SUCCESS", answer.message
-    heard = shop.till.heard[-1]
+    heard = shop.gateway.heard[-1]
     assert heard.path == "/api/v1/split/refund"
     assert heard.body["refund_amount"] == Decimal(amount)
     return list(heard.body["split"])
@@ -86,10 +86,10 @@ def shares(said: list[dict[str, Any]]) -> dict[str, Decimal]:
 
 async def standing(shop: Shop) -> SplitStanding:
     """Return how the payment stands."""
-    return standing_of(await shop.sheet())
+    return standing_of(await shop.aggregate())
 
 
 async def recorded(shop: Shop, kind: Kind, number: int = 0) -> dict[str, Decimal]:
     """Return the rows of an operation's shares."""
-    sheet = await shop.sheet()
-    return sheet.shares_of([each for each in sheet.operations if each.kind is kind][number])
+    aggregate = await shop.aggregate()
+    return aggregate.shares_of([each for each in aggregate.operations if each.kind is kind][number])

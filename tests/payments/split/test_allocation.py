@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.payments.refusal import Refusal, RefusalCode
+from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.split.allocation import Basket, Line, allocate
 from tests.payments.split.people import MARKET, POTTER, SMITH, WEAVER, rules
 
@@ -57,7 +57,7 @@ def test_shipping_for_whoever_ships() -> None:
 def test_shipping_by_the_lines_of_a_basket_of_gifts() -> None:
     gift = basket(mugs("0.00"), shipping="60.00")
     assert shares(gift, shipping="lines") == money(market="60.00")
-    with pytest.raises(Refusal, match="none of them costs anything"):
+    with pytest.raises(RefusalError, match="none of them costs anything"):
         shares(gift, shipping="lines", default=None, names={})
 
 
@@ -138,14 +138,14 @@ def test_zero_shares_are_left_out() -> None:
 def test_what_cannot_be_split_is_refused_in_words_that_name_the_line(
     line: Line, different: dict[str, Any], said: str
 ) -> None:
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(RefusalError) as refused:
         shares(basket(mugs(), line), **different)
     assert said in refused.value.message
     assert refused.value.code is RefusalCode.SPLIT_NOT_POSSIBLE
 
 
 def test_a_basket_worth_nothing_is_not_split() -> None:
-    with pytest.raises(Refusal, match="nothing in it is worth anything"):
+    with pytest.raises(RefusalError, match="nothing in it is worth anything"):
         shares(basket(mugs("0.00")), "1.00")
 
 

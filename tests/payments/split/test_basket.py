@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.payments.refusal import Refusal
+from app.payments.core.refusal import RefusalError
 from app.payments.split.allocation import Basket, Line, allocate
 from app.payments.split.basket import basket_of, granted_lines
 from app.payments.split.remainder import granted_worth
@@ -97,7 +97,7 @@ def test_a_saleor_that_tells_no_more_than_it_must() -> None:
     )
     line = Line("l", Decimal("5.00"), told=False)
     assert basket_of(bare, "sub_merchant_id") == Basket([line], total=Decimal("5.00"))
-    with pytest.raises(Refusal, match="Saleor does not tell the product of “l”"):
+    with pytest.raises(RefusalError, match="Saleor does not tell the product of “l”"):
         allocate(rules(), basket_of(bare, "sub_merchant_id"), Decimal("5.00"), "UAH")
     by_percent = rules(mode="percentages", percentages={POTTER: 100})
     assert allocate(by_percent, basket_of(bare, ""), Decimal("5.00"), "UAH") == {POTTER: Decimal("5.00")}

@@ -4,13 +4,13 @@ from decimal import Decimal
 
 import pytest
 
-from app.ledger.sheets import load_by_order
-from app.payments.refusal import Refusal
+from app.db.aggregates import load_by_order
+from app.payments.core.refusal import RefusalError
 from app.payments.split.choice import choose, chosen_in, leave_it_to_the_rules
+from tests.payments.fake_gateway import operation
 from tests.payments.shop import Shop
 from tests.payments.split.market import MUGS, SHARES, becomes_a_market, bought, granted, refund, shares, standing
 from tests.payments.split.people import MARKET, POTTER, SMITH, WEAVER
-from tests.payments.till import operation
 
 
 @pytest.fixture
@@ -23,17 +23,17 @@ async def sold(shop: Shop) -> Shop:
 
 async def chosen(shop: Shop, **amounts: str) -> None:
     who = {"market": MARKET, "potter": POTTER.upper(), "smith": SMITH, "weaver": WEAVER, "nobody": "nobody"}
-    async with shop.desk.database.transaction() as session:
-        sheet = await load_by_order(session, shop.order_id)
-        assert sheet is not None
-        choose(sheet, {who[name]: Decimal(amount) for name, amount in amounts.items()}, shop.clock.now)
+    async with shop.services.database.transaction() as session:
+        aggregate = await load_by_order(session, shop.order_id)
+        assert aggregate is not None
+        choose(aggregate, {who[name]: Decimal(amount) for name, amount in amounts.items()}, shop.clock.now)
 
 
 async def test_the_next_refund_is_taken_from_whom_staff_chose_and_the_one_after_it_is_not(sold: Shop) -> None:
     await chosen(sold, potter="40.00", smith="10.00")
     expected = {POTTER: Decimal("40.00"), SMITH: Decimal("10.00")}
     assert shares(await refund(sold, "50.00", "first", granted=granted((MUGS, 1)))) == expected
-    assert chosen_in(await sold.sheet()) is None
+    assert chosen_in(await sold.aggregate()) is None
     assert shares(await refund(sold, "100.00", "second", granted=granted((MUGS, 1)))) == {POTTER: Decimal("100.00")}
 
 
@@ -42,17 +42,17 @@ async def test_another_amount_than_chosen_is_refused_and_the_choice_stays(sold: 
     answer = await sold.staff("REFUND", "50.00", "first")
     assert answer.result == "REFUND_FAILURE"
     assert "chosen who gives back 40.00 UAH next, but 50.00 UAH is asked" in (answer.message or "")
-    assert sold.till.heard == []
-    assert chosen_in(await sold.sheet()) == {POTTER: Decimal("40.00")}
+    assert sold.gateway.heard == []
+    assert chosen_in(await sold.aggregate()) == {POTTER: Decimal("40.00")}
     await refund(sold, "40.00", "second")
 
 
 async def test_a_choice_can_be_taken_back(sold: Shop) -> None:
     await chosen(sold, potter="40.00")
-    async with sold.desk.database.transaction() as session:
-        sheet = await load_by_order(session, sold.order_id)
-        assert sheet is not None
-        leave_it_to_the_rules(sheet, sold.clock.now)
+    async with sold.services.database.transaction() as session:
+        aggregate = await load_by_order(session, sold.order_id)
+        assert aggregate is not None
+        leave_it_to_the_rules(aggregate, sold.clock.now)
     assert set(shares(await refund(sold, "40.00", "first"))) == set(SHARES)
 
 
@@ -68,13 +68,13 @@ async def test_a_choice_can_be_taken_back(sold: Shop) -> None:
     ],
 )
 async def test_what_cannot_be_is_refused_when_it_is_chosen(sold: Shop, amounts: dict[str, str], said: str) -> None:
-    with pytest.raises(Refusal, match=said):
+    with pytest.raises(RefusalError, match=said):
         await chosen(sold, **amounts)
-    assert chosen_in(await sold.sheet()) is None
+    assert chosen_in(await sold.aggregate()) is None
 
 
 async def test_a_payment_that_is_not_split_leaves_no_choice(paid: Shop) -> None:
-    with pytest.raises(Refusal, match="not split"):
+    with pytest.raises(RefusalError, match="not split"):
         await chosen(paid, potter="1.00")
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.ledger.tables import Kind, ProductsForm, State
+from app.db.tables import Kind, ProductsForm, State
+from tests.payments.fake_gateway import Heard, Mute, operation, payment, said
 from tests.payments.shop import TOTAL, Shop
 from tests.payments.split.market import (
     LAMP,
@@ -22,7 +23,6 @@ from tests.payments.split.market import (
     standing,
 )
 from tests.payments.split.people import MARKET, POTTER, SMITH
-from tests.payments.till import Heard, Mute, operation, payment, said
 
 
 @pytest.fixture
@@ -52,18 +52,18 @@ def of(**amounts: str) -> dict[str, Decimal]:
 
 class TestPaying:
     async def test_a_purchase_says_whose_money_it_is(self, market: Shop) -> None:
-        market.till.will(market.till.page())
+        market.gateway.will(market.gateway.page())
         answer = await market.begin(sourceObject=bought())
         assert answer.result == "CHARGE_ACTION_REQUIRED"
-        [asked] = market.till.heard
+        [asked] = market.gateway.heard
         assert asked.path == "/api/v1/split/purchase"
         assert shares(asked.body["split"]) == SHARES
         assert await recorded(market, Kind.CREATE) == SHARES
 
     async def test_a_reservation_says_it_too(self, market: Shop) -> None:
-        market.till.will(market.till.page())
+        market.gateway.will(market.gateway.page())
         await market.begin(flow="AUTHORIZATION", sourceObject=bought())
-        [asked] = market.till.heard
+        [asked] = market.gateway.heard
         assert asked.path == "/api/v1/payment"
         assert asked.body["method"] == "auth"
         assert shares(asked.body["split"]) == SHARES
@@ -75,13 +75,13 @@ class TestPaying:
         async def look(heard: Heard) -> None:
             seen.append(await recorded(market, Kind.CREATE))
 
-        market.till.on_arrival = look
-        market.till.will(market.till.page())
+        market.gateway.on_arrival = look
+        market.gateway.will(market.gateway.page())
         await market.begin(sourceObject=bought())
         assert seen == [SHARES]
 
     async def test_a_part_of_the_order_is_the_same_part_of_each_share(self, market: Shop) -> None:
-        market.till.will(market.till.page())
+        market.gateway.will(market.gateway.page())
         await market.begin(amount="56.95", sourceObject=bought())
         assert await recorded(market, Kind.CREATE) == of(market="7.00", potter="30.00", smith="19.95")
 
@@ -92,38 +92,38 @@ class TestPaying:
         [error] = answer.data["errors"]
         assert error["code"] == "SPLIT_NOT_POSSIBLE"
         assert "“Cloth”" in error["message"]
-        assert market.till.heard == []
+        assert market.gateway.heard == []
         assert await market.recorded() is None
 
     async def test_an_account_without_rules_splits_nothing(self, shop: Shop) -> None:
-        shop.till.will(shop.till.page())
+        shop.gateway.will(shop.gateway.page())
         await shop.begin(sourceObject=bought())
-        [asked] = shop.till.heard
+        [asked] = shop.gateway.heard
         assert asked.path == "/api/v1/payment"
         assert "split" not in asked.body
 
 
 class TestCapturing:
     async def test_the_whole(self, held: Shop) -> None:
-        held.till.will(said(operation("capture", held.order_id, TOTAL)))
+        held.gateway.will(said(operation("capture", held.order_id, TOTAL)))
         await held.staff("CHARGE", TOTAL)
-        [asked] = held.till.heard
+        [asked] = held.gateway.heard
         assert asked.path == "/api/v1/split/capture"
         assert shares(asked.body["split"]) == SHARES
 
     async def test_a_part_is_divided_as_the_whole_and_only_that_can_be_given_back(self, held: Shop) -> None:
-        held.till.will(said(operation("capture", held.order_id, "300.00")))
+        held.gateway.will(said(operation("capture", held.order_id, "300.00")))
         await held.staff("CHARGE", "300.00")
         part = of(market="36.88", potter="158.03", smith="105.09")
-        assert shares(held.till.heard[-1].body["split"]) == part
+        assert shares(held.gateway.heard[-1].body["split"]) == part
         assert await recorded(held, Kind.CAPTURE) == part
         assert (await standing(held)).left == part
         assert shares(await refund(held, "300.00", "all")) == part
 
     async def test_a_release_says_nothing_of_shares(self, held: Shop) -> None:
-        held.till.will(said(operation("void", held.order_id, TOTAL)))
+        held.gateway.will(said(operation("void", held.order_id, TOTAL)))
         await held.staff("CANCEL")
-        assert held.till.heard[-1].path == "/api/v1/void"
+        assert held.gateway.heard[-1].path == "/api/v1/void"
 
 
 class TestRefunding:
@@ -145,14 +145,14 @@ class TestRefunding:
         assert (await standing(sold)).left == {}
 
     async def test_a_refund_that_failed_leaves_the_shares_as_they_were(self, sold: Shop) -> None:
-        sold.till.will(said(operation("refund", sold.order_id, "100.00", "failure")))
+        sold.gateway.will(said(operation("refund", sold.order_id, "100.00", "failure")))
         answer = await sold.staff("REFUND", "100.00", "r")
         assert answer.result == "REFUND_FAILURE"
-        assert sold.till.calls == ["refund"]
+        assert sold.gateway.calls == ["refund"]
         assert (await standing(sold)).left == SHARES
 
     async def test_of_an_account_that_splits_no_more_what_was_split_is_still_given_back_so(self, sold: Shop) -> None:
-        await sold.desk.accounts.change(sold.account.id, split_rules=None)
+        await sold.services.accounts.change(sold.account.id, split_rules=None)
         assert shares(await refund(sold, TOTAL, "all", granted=granted((MUGS, 1)))) == SHARES
 
 
@@ -160,21 +160,21 @@ class TestWaiting:
     @pytest.mark.law(3)
     async def test_shares_are_made_anew_when_the_turn_comes(self, sold: Shop) -> None:
         """A mug is granted while a refund of unknown outcome is open. That one fails, and the potter has all again."""
-        sold.till.will(Mute.HANGS_UP)
+        sold.gateway.will(Mute.HANGS_UP)
         await sold.staff("REFUND", "300.00", "first", **asked_for(sold, "first", granted((MUGS, 3))))
         waiting = await sold.staff("REFUND", "100.00", "second", **asked_for(sold, "second", granted((MUGS, 1))))
         assert waiting.result is None
         assert (await sold.operation(Kind.REFUND, 1)).state is State.WAITING
         assert POTTER not in await recorded(sold, Kind.REFUND, 1), "the potter may have nothing left"
-        sold.till.will(said(operation("refund", sold.order_id, "100.00")))
+        sold.gateway.will(said(operation("refund", sold.order_id, "100.00")))
         await sold.later(minutes=30)
         assert (await sold.operation(Kind.REFUND, 0)).state is State.FAILURE
-        asked = [each.body for each in sold.till.heard if each.action == "refund"]
+        asked = [each.body for each in sold.gateway.heard if each.action == "refund"]
         assert shares(asked[-1]["split"]) == of(potter="100.00")
         assert await recorded(sold, Kind.REFUND, 1) == of(potter="100.00")
 
     async def test_what_is_not_left_any_more_is_not_asked_for(self, sold: Shop) -> None:
-        sold.till.will(Mute.HANGS_UP)
+        sold.gateway.will(Mute.HANGS_UP)
         await sold.staff("REFUND", "300.00", "first")
         await sold.staff("REFUND", "269.50", "second")
         await sold.notify(operation("refund", sold.order_id, "200.00", named="in-the-portal"))
@@ -184,8 +184,8 @@ class TestWaiting:
         second = await sold.operation(Kind.REFUND, 1)
         assert second.state is State.FAILURE
         assert "69.50 UAH of it left" in (second.message or "")
-        assert sold.till.calls == ["refund"]
-        assert "REFUND_FAILURE" in sold.books.told
+        assert sold.gateway.calls == ["refund"]
+        assert "REFUND_FAILURE" in sold.saleor.told
 
 
 class TestOthersAct:
@@ -206,7 +206,7 @@ class TestOthersAct:
         assert now.left == SHARES
 
     async def test_a_shopper_who_paid_another_amount_paid_everybody_in_proportion(self, market: Shop) -> None:
-        market.till.will(market.till.page())
+        market.gateway.will(market.gateway.page())
         await market.begin(sourceObject=bought())
         changed = payment(market.order_id, processed_amount=Decimal("284.75"), processed_currency="UAH")
         await market.notify(changed)
@@ -224,25 +224,25 @@ def products(said: list[dict[str, Any]]) -> dict[str, list[tuple[str, int]]]:
 
 class TestProducts:
     async def test_each_share_says_what_it_is_for(self, market: Shop) -> None:
-        market.account = await market.desk.accounts.change(market.account.id, products=ProductsForm.PLAIN)
-        market.till.will(market.till.page())
+        market.account = await market.services.accounts.change(market.account.id, products=ProductsForm.PLAIN)
+        market.gateway.will(market.gateway.page())
         await market.begin(sourceObject=bought())
-        [asked] = market.till.heard
+        [asked] = market.gateway.heard
         assert shares(asked.body["split"]) == SHARES
         told = products(asked.body["split"])
         assert told == {MARKET: [("Доставка", 1)], POTTER: [("Mugs", 3)], SMITH: [("Lamp", 1)]}
 
     async def test_shares_that_are_not_the_products_go_without_them(self, market: Shop) -> None:
         await becomes_a_market(market, shipping="lines")
-        market.account = await market.desk.accounts.change(market.account.id, products=ProductsForm.PLAIN)
-        market.till.will(market.till.page())
+        market.account = await market.services.accounts.change(market.account.id, products=ProductsForm.PLAIN)
+        market.gateway.will(market.gateway.page())
         await market.begin(sourceObject=bought())
-        [asked] = market.till.heard
+        [asked] = market.gateway.heard
         assert products(asked.body["split"]) == {POTTER: [], SMITH: []}
         assert len(asked.body["products"]) == 3
 
     async def test_a_fiscal_market_says_again_what_is_given_back(self, market: Shop) -> None:
-        market.account = await market.desk.accounts.change(market.account.id, products=ProductsForm.FISCAL)
+        market.account = await market.services.accounts.change(market.account.id, products=ProductsForm.FISCAL)
         await market.paid(sourceObject=bought())
         assert products(await refund(market, "200.00", "r", granted=granted((MUGS, 2)))) == {POTTER: [("Mugs", 2)]}
         rest = {MARKET: [("Доставка", 1)], POTTER: [("Mugs", 1)], SMITH: [("Lamp", 1)]}

@@ -2,8 +2,8 @@
 
 Errors::
 
-    AnswerRefused     the answer is not accepted; its text becomes the message of a failure event
-    SaleorCrashed     the answer brings Saleor itself down: "Internal Server Error", or a task that vanishes
+    AnswerRefusedError     the answer is not accepted; its text becomes the message of a failure event
+    SaleorCrashedError     the answer brings Saleor itself down: "Internal Server Error", or a task that vanishes
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,11 +31,11 @@ _SESSION_RESULTS = {
 """What a session may answer, and whether it needs a ``pspReference`` then."""
 
 
-class AnswerRefused(Exception):  # noqa: N818 - named like the sentence: the answer is refused
+class AnswerRefusedError(Exception):
     """Saleor does not accept the answer; the text is Saleor's."""
 
 
-class SaleorCrashed(Exception):  # noqa: N818 - named like what happens
+class SaleorCrashedError(Exception):
     """The answer makes Saleor fail in itself. ``code`` is the name of the exception that the API then shows."""
 
     def __init__(self, code: str) -> None:
@@ -119,10 +119,10 @@ class Answer(BaseModel):
         return "" if self.external_url is None else str(self.external_url)
 
     def within_columns(self) -> Self:
-        """Raise SaleorCrashed if the database could not take it: those limits are checked by nobody before."""
+        """Raise SaleorCrashedError if the database could not take it: those limits are checked by nobody before."""
         if len(self.psp_reference or "") > PSP_REFERENCE_LENGTH or len(self.url) > EXTERNAL_URL_LENGTH:
             code = "DataError"
-            raise SaleorCrashed(code)
+            raise SaleorCrashedError(code)
         return self
 
 
@@ -152,26 +152,26 @@ class _ActionAnswerWithReference(Answer):
 
 
 def read_session_answer(answer: Mapping[str, Any]) -> SessionAnswer:
-    """Return the answer to a session webhook, understood; raise AnswerRefused or SaleorCrashed."""
+    """Return the answer to a session webhook, understood; raise AnswerRefusedError or SaleorCrashedError."""
     result = answer.get("result")
     if not isinstance(result, str) or result not in _SESSION_RESULTS:
-        raise AnswerRefused(shortened(_wrong_result(result, list(EventType))))
+        raise AnswerRefusedError(shortened(_wrong_result(result, list(EventType))))
     model = _SessionAnswerWithReference if _SESSION_RESULTS[result] else SessionAnswer
     return _read(model, answer).within_columns()
 
 
 def read_action_answer(answer: Mapping[str, Any], action: Action) -> Answer | PendingAnswer:
-    """Return the answer to a staff action, understood; raise AnswerRefused or SaleorCrashed."""
+    """Return the answer to a staff action, understood; raise AnswerRefusedError or SaleorCrashedError."""
     success, failure = f"{action}_SUCCESS", f"{action}_FAILURE"
     result = answer.get("result")
     if result is None:
         pending = _read(PendingAnswer, answer)
         if len(pending.psp_reference) > PSP_REFERENCE_LENGTH:
             code = "DataError"
-            raise SaleorCrashed(code)
+            raise SaleorCrashedError(code)
         return pending
     if result not in [success, failure]:
-        raise AnswerRefused(shortened(_wrong_result(result, [success, failure])))
+        raise AnswerRefusedError(shortened(_wrong_result(result, [success, failure])))
     return _read(_ActionAnswerWithReference if result == success else Answer, answer).within_columns()
 
 
@@ -183,7 +183,7 @@ def _read(model: type[_Model], answer: Mapping[str, Any]) -> _Model:
     try:
         return model.model_validate(answer)
     except ValidationError as exc:
-        raise AnswerRefused(shortened("\n\n".join(map(_complaint, exc.errors())))) from exc
+        raise AnswerRefusedError(shortened("\n\n".join(map(_complaint, exc.errors())))) from exc
 
 
 def _complaint(error: Any) -> str:

@@ -12,9 +12,9 @@ from typing import Any
 from app.saleor.testing.rules import amounts
 from app.saleor.testing.rules.answers import (
     Answer,
-    AnswerRefused,
+    AnswerRefusedError,
     PendingAnswer,
-    SaleorCrashed,
+    SaleorCrashedError,
     read_action_answer,
     read_session_answer,
 )
@@ -40,7 +40,7 @@ _NEVER_DUPLICATES = frozenset(
 )
 
 
-class Conflict(Exception):  # noqa: N818 - it is one
+class ConflictError(Exception):
     """The event contradicts one that is there already. Field, code and text are Saleor's."""
 
     def __init__(self, field: str, code: str, message: str) -> None:
@@ -91,17 +91,17 @@ def existing_event(transaction: Transaction, kind: EventType, psp_reference: str
 def write_event(transaction: Transaction, event: Event) -> tuple[Event, bool]:
     """Write the event down unless it is there: return the event that stands, and whether it is new.
 
-    Raises Conflict if it is there with another amount, or if it would be a second authorization.
+    Raises ConflictError if it is there with another amount, or if it would be a second authorization.
     """
     twin = existing_event(transaction, event.type, event.psp_reference)
     if twin is not None:
         if twin.amount != event.amount:
-            raise Conflict("pspReference", "INCORRECT_DETAILS", OTHER_AMOUNT)
+            raise ConflictError("pspReference", "INCORRECT_DETAILS", OTHER_AMOUNT)
         return twin, False
     if event.type is EventType.AUTHORIZATION_SUCCESS and any(
         e.type is EventType.AUTHORIZATION_SUCCESS for e in transaction.events
     ):
-        raise Conflict("type", "ALREADY_EXISTS", SECOND_AUTHORIZATION)
+        raise ConflictError("type", "ALREADY_EXISTS", SECOND_AUTHORIZATION)
     transaction.events.append(event)
     return event, True
 
@@ -130,10 +130,10 @@ def recount(transaction: Transaction, now: datetime) -> None:
 
 def _as_object(answer: Any) -> Mapping[str, Any]:
     if answer is None:
-        raise AnswerRefused(NOT_DELIVERED)
+        raise AnswerRefusedError(NOT_DELIVERED)
     if not isinstance(answer, Mapping):
         code = "AttributeError"
-        raise SaleorCrashed(code)
+        raise SaleorCrashedError(code)
     return answer
 
 
@@ -154,11 +154,11 @@ def _event_of(answer: Answer, request: Event, scribe: Scribe) -> Event:
 def book_session_answer(transaction: Transaction, request: Event, answer: Any, scribe: Scribe) -> tuple[Event, Any]:
     """Book the answer to initialize or process; return the event and the ``data`` for the storefront.
 
-    Raises SaleorCrashed where the answer makes Saleor fail in itself (then nothing is booked).
+    Raises SaleorCrashedError where the answer makes Saleor fail in itself (then nothing is booked).
     """
     try:
         session = read_session_answer(_as_object(answer))
-    except AnswerRefused as exc:
+    except AnswerRefusedError as exc:
         # The storefront gets even the data of an answer that was refused.
         return write_failure(transaction, request, str(exc), scribe), (answer or {}).get("data")
     event = request
@@ -168,7 +168,7 @@ def book_session_answer(transaction: Transaction, request: Event, answer: Any, s
     else:
         try:
             event, _ = write_event(transaction, _event_of(session, request, scribe))
-        except Conflict as exc:
+        except ConflictError as exc:
             return write_failure(transaction, request, str(exc), scribe), session.data
         request.psp_reference = event.psp_reference
     if event.type in _BOOKED_AT_ONCE:
@@ -183,7 +183,7 @@ def book_session_answer(transaction: Transaction, request: Event, answer: Any, s
 
 
 def book_action_answer(transaction: Transaction, request: Event, action: Action, answer: Any, scribe: Scribe) -> None:
-    """Book the answer to a staff action. Raises SaleorCrashed where the task dies without a trace."""
+    """Book the answer to a staff action. Raises SaleorCrashedError where the task dies without a trace."""
     try:
         understood = read_action_answer(_as_object(answer), action)
         if understood.psp_reference is not None:
@@ -191,7 +191,7 @@ def book_action_answer(transaction: Transaction, request: Event, action: Action,
             request.psp_reference, request.counts = understood.psp_reference, True
         if isinstance(understood, Answer):
             write_event(transaction, _event_of(understood, request, scribe))
-    except (AnswerRefused, Conflict) as exc:
+    except (AnswerRefusedError, ConflictError) as exc:
         write_failure(transaction, request, str(exc), scribe)
     else:
         if isinstance(understood, PendingAnswer):

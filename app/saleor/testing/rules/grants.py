@@ -19,7 +19,7 @@ _NOT_AGAIN = {
 }
 
 
-class GrantRefused(Exception):  # noqa: N818 - named after what happened
+class GrantRefusedError(Exception):
     """Saleor does not ask for the granted refund: field, code and Saleor's message."""
 
     field = "grantedRefundId"
@@ -30,9 +30,9 @@ class GrantRefused(Exception):  # noqa: N818 - named after what happened
 
 
 def check_requestable(granted: GrantedRefund, transaction: Transaction) -> None:
-    """Raise GrantRefused if ``transactionRequestRefundForGrantedRefund`` refuses this."""
+    """Raise GrantRefusedError if ``transactionRequestRefundForGrantedRefund`` refuses this."""
     if granted.status in _NOT_AGAIN:
-        raise GrantRefused(*_NOT_AGAIN[granted.status])
+        raise GrantRefusedError(*_NOT_AGAIN[granted.status])
     charged = transaction.amounts.charged
     if charged < granted.amount:
         message = (
@@ -40,7 +40,7 @@ def check_requestable(granted: GrantedRefund, transaction: Transaction) -> None:
             f"({charged}).Update the order granted refund amount to process the grant refund."
         )
         code = "AMOUNT_GREATER_THAN_AVAILABLE"
-        raise GrantRefused(code, message)
+        raise GrantRefusedError(code, message)
 
 
 def granted_refund_of(transaction: Transaction, kind: EventType, psp_reference: str) -> GrantedRefund | None:

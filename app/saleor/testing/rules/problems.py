@@ -10,7 +10,7 @@ MESSAGE_LENGTH = 2048
 _CUT = "..."
 
 
-class ProblemRefused(Exception):  # noqa: N818 - named after what happened
+class ProblemRefusedError(Exception):
     """Saleor answers with an error for ``field``."""
 
     def __init__(self, field: str, code: str, message: str) -> None:
@@ -57,7 +57,7 @@ def add_problem(
     message, key = message.strip(), key.strip()
     for field, text, longest in (("message", message, None), ("key", key, 128)):
         if len(text) < 3 or (longest is not None and len(text) > longest):
-            raise ProblemRefused(field, "INVALID", f"{field} has {len(text)} characters")
+            raise ProblemRefusedError(field, "INVALID", f"{field} has {len(text)} characters")
     if len(message) > MESSAGE_LENGTH:
         message = message[: MESSAGE_LENGTH - len(_CUT)] + _CUT
     period = timedelta(minutes=aggregation_minutes)
@@ -78,12 +78,12 @@ def add_problem(
 def dismiss_problems(problems: list[Problem], *, ids: Collection[str] | None, keys: Collection[str] | None) -> None:
     """Dismiss what an app names, by ids or by keys."""
     if ids and keys:
-        raise ProblemRefused("byApp", "INVALID", "Cannot specify both 'ids' and 'keys'.")
+        raise ProblemRefusedError("byApp", "INVALID", "Cannot specify both 'ids' and 'keys'.")
     if not ids and not keys:
-        raise ProblemRefused("byApp", "REQUIRED", "Must provide either 'ids' or 'keys'.")
+        raise ProblemRefusedError("byApp", "REQUIRED", "Must provide either 'ids' or 'keys'.")
     for field, named in (("ids", ids or ()), ("keys", keys or ())):
         if len(named) > MOST:
-            raise ProblemRefused(field, "INVALID", f"Cannot specify more than {MOST} items.")
+            raise ProblemRefusedError(field, "INVALID", f"Cannot specify more than {MOST} items.")
     for each in problems:
         if each.id in (ids or ()) or each.key in (keys or ()):
             each.dismissed = True

@@ -11,7 +11,7 @@ from pydantic import HttpUrl, TypeAdapter, ValidationError
 from app.saleor.testing.money import ZERO, in_currency
 from app.saleor.testing.rules.answers import EXTERNAL_URL_LENGTH, PSP_REFERENCE_LENGTH, shortened
 from app.saleor.testing.rules.booking import (
-    Conflict,
+    ConflictError,
     offer,
     recount,
     write_event,
@@ -88,7 +88,7 @@ class Report:
     method_details: dict[str, Any] | None = None
 
 
-class ReportRefused(Exception):  # noqa: N818 - named like what happens
+class ReportRefusedError(Exception):
     """One entry of ``transactionEventReport.errors``: field, code and Saleor's message."""
 
     def __init__(self, field: str, code: str, message: str) -> None:
@@ -103,7 +103,7 @@ def book_report(
     """Book a report; return the event that stands and whether it had been processed already.
 
     ``everything`` are all transactions of this Saleor (a missing amount is looked for in all of them). Raises
-    ReportRefused; with INCORRECT_DETAILS and ALREADY_EXISTS a failure event has been written down then.
+    ReportRefusedError; with INCORRECT_DETAILS and ALREADY_EXISTS a failure event has been written down then.
     """
     amount = in_currency(_amount(report, everything), transaction.currency)
     details = _method_details(report.method_details)
@@ -120,10 +120,10 @@ def book_report(
     )
     try:
         event, new = write_event(transaction, event)
-    except Conflict as exc:
+    except ConflictError as exc:
         write_failure(transaction, event, str(exc), scribe)
         settle_granted_refund(event.granted_refund)
-        raise ReportRefused(exc.field, exc.code, str(exc)) from exc
+        raise ReportRefusedError(exc.field, exc.code, str(exc)) from exc
     if report.actions is not None:
         offer(transaction, report.actions)
         transaction.poisoned = False
@@ -151,7 +151,7 @@ def _amount(report: Report, everything: Iterable[Transaction]) -> Decimal:
         return ZERO
     name = report.type.value.lower()
     if report.type not in _AMOUNT_FROM:
-        raise ReportRefused("amount", "REQUIRED", f"The `amount` field is required for {name} event.")
+        raise ReportRefusedError("amount", "REQUIRED", f"The `amount` field is required for {name} event.")
     sources = [
         event
         for transaction in everything
@@ -159,22 +159,22 @@ def _amount(report: Report, everything: Iterable[Transaction]) -> Decimal:
         if event.type in _AMOUNT_FROM[report.type] and event.psp_reference == report.psp_reference
     ]
     if not sources:
-        raise ReportRefused("amount", "REQUIRED", f"Unable to deduce the amount for {name} event.")
+        raise ReportRefusedError("amount", "REQUIRED", f"Unable to deduce the amount for {name} event.")
     return max(sources, key=lambda event: event.created_at).amount
 
 
 def _check_columns(report: Report) -> None:
     if len(report.psp_reference) > PSP_REFERENCE_LENGTH:
-        raise ReportRefused("pspReference", "INVALID", _too_long(report.psp_reference, PSP_REFERENCE_LENGTH))
+        raise ReportRefusedError("pspReference", "INVALID", _too_long(report.psp_reference, PSP_REFERENCE_LENGTH))
     url = report.external_url
     if not url:
         return
     if len(url) > EXTERNAL_URL_LENGTH:
-        raise ReportRefused("externalUrl", "INVALID", _too_long(url, EXTERNAL_URL_LENGTH))
+        raise ReportRefusedError("externalUrl", "INVALID", _too_long(url, EXTERNAL_URL_LENGTH))
     try:
         _URL.validate_python(url)
     except ValidationError as exc:
-        raise ReportRefused("externalUrl", "INVALID", "Enter a valid URL.") from exc
+        raise ReportRefusedError("externalUrl", "INVALID", "Enter a valid URL.") from exc
 
 
 def _too_long(value: str, limit: int) -> str:
@@ -186,11 +186,11 @@ def _method_details(given: dict[str, Any] | None) -> dict[str, Any] | None:
     if not chosen:
         return None
     if len(chosen) > 1:
-        raise ReportRefused("paymentMethodDetails", "INVALID", "Only one of the methods may be described.")
+        raise ReportRefusedError("paymentMethodDetails", "INVALID", "Only one of the methods may be described.")
     [(kind, fields)] = chosen.items()
     for name, value in fields.items():
         low, high = _METHOD_LIMITS[name]
         size = len(value) if isinstance(value, str) else value
         if value is not None and not low <= size <= high:
-            raise ReportRefused(name, "INVALID", f"The value of {name} is out of its limits ({low} to {high}).")
+            raise ReportRefusedError(name, "INVALID", f"The value of {name} is out of its limits ({low} to {high}).")
     return {"type": _METHOD_TYPES[kind], **fields}

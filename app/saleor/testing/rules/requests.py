@@ -23,7 +23,7 @@ def request_action(
 def request_granted_refund(
     granted: GrantedRefund, transaction: Transaction, scribe: Scribe, *, idempotency_key: str
 ) -> Event:
-    """Write down ``transactionRequestRefundForGrantedRefund``; raise GrantRefused.
+    """Write down ``transactionRequestRefundForGrantedRefund``; raise GrantRefusedError.
 
     The status of the granted refund is for the caller to settle, when the webhook's body has been built: it still says
     what was the case before.

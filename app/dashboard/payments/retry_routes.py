@@ -1,0 +1,99 @@
+"""What staff let be done again, and what they look at as it was said: nothing here moves money."""
+
+import structlog
+from fastapi import APIRouter
+from fastapi.responses import HTMLResponse
+
+from app.dashboard.payments.actions import Flash
+from app.dashboard.payments.payment_view import Shown
+from app.dashboard.renderer import Paper
+from app.dashboard.staff import AnyStaff, Staff, refused
+from app.dashboard.translation import gettext_noop
+from app.gateway.errors import GatewayError
+from app.payments.core.refusal import RefusalError
+from app.payments.services import Services
+from app.payments.staff.raw import Source, raw, raw_records
+from app.payments.sync.on_demand import ask_now, ask_to_notify, records_now
+from app.payments.sync.retry import digest_again, tell_again
+
+log = structlog.get_logger(__name__)
+
+_NOT_ASKED = gettext_noop("The gateway could not be asked. Try again in a minute.")
+_LOOKED_UP = gettext_noop("The gateway was asked: this is how it stands now.")
+_NOTIFIES = gettext_noop(
+    "The gateway was asked to send its notifications again. They come in a moment: look at the page again."
+)
+_TOLD = gettext_noop("Saleor is told again in this moment: look at the page again.")
+_NOTHING_TO_TELL = gettext_noop("There is nothing that Saleor has refused or not taken.")
+_DIGESTED = gettext_noop("The notifications were worked on again.")
+_NOT_DIGESTED = gettext_noop("Not all notifications could be worked on. The app tries again by itself.")
+_SOURCES = {
+    Source.ASKED: gettext_noop("The gateway was asked:"),
+    Source.NOTIFIED: gettext_noop("The gateway notified:"),
+    Source.TOLD: gettext_noop("Saleor was told:"),
+}
+
+
+class AgainParts:
+    """The parts of a payment's page with which something is asked, told or made of once more."""
+
+    def __init__(self, services: Services, paper: Paper, shown: Shown) -> None:
+        self._desk = services
+        self._paper = paper
+        self._shown = shown
+
+    def add_to(self, router: APIRouter) -> None:
+        """Add the routes to a router, whose guard lets in only whoever may handle payments."""
+        here = "/payments/{order_id}"
+        router.add_api_route(f"{here}/raw", self._raw, methods=["GET"])
+        router.add_api_route(f"{here}/at-gateway", self._at_gateway, methods=["GET"])
+        router.add_api_route(f"{here}/look", self._look_up, methods=["POST"])
+        router.add_api_route(f"{here}/notify-again", self._notify_again, methods=["POST"])
+        router.add_api_route(f"{here}/tell-again", self._tell_again, methods=["POST"])
+        router.add_api_route(f"{here}/work-again", self._work_again, methods=["POST"])
+
+    async def _raw(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
+        page = await self._shown.page(staff, order_id)
+        return self._paper.part(
+            "payments/raw.html", staff, here=None, messages=raw(page.aggregate, page.notifications), sources=_SOURCES
+        )
+
+    async def _at_gateway(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
+        payment = (await self._shown.page(staff, order_id)).payment
+        records = await records_now(self._desk, payment.order_id)
+        if isinstance(records, GatewayError):
+            raise self._not_asked(staff, payment.order_id, records)
+        return self._paper.part("payments/at_gateway.html", staff, here=None, text=raw_records(records))
+
+    async def _look_up(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
+        payment = (await self._shown.page(staff, order_id)).payment
+        try:
+            error = await ask_now(self._desk, payment.order_id)
+        except RefusalError as refusal:
+            raise refused(409, refusal.code, staff.translation, refusal.message) from refusal
+        if error is not None:
+            raise self._not_asked(staff, payment.order_id, error)
+        return await self._shown.part(staff, order_id, Flash(_LOOKED_UP))
+
+    async def _notify_again(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
+        payment = (await self._shown.page(staff, order_id)).payment
+        answers = await ask_to_notify(self._desk, payment.order_id)
+        errors = [each.error for each in answers if each.error is not None]
+        if errors:
+            raise self._not_asked(staff, payment.order_id, errors[0])
+        return await self._shown.part(staff, order_id, Flash(_NOTIFIES))
+
+    async def _tell_again(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
+        page = await self._shown.page(staff, order_id)
+        told = await tell_again(self._desk, [each.id for each in page.untold if each.id is not None])
+        log.info("staff let Saleor be told again", order_id=page.payment.order_id, staff=staff.id, events=told)
+        return await self._shown.part(staff, order_id, Flash(_TOLD) if told else Flash(_NOTHING_TO_TELL, "info"))
+
+    async def _work_again(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
+        page = await self._shown.page(staff, order_id)
+        went_well = await digest_again(self._desk, page.undigested)
+        return await self._shown.part(staff, order_id, Flash(_DIGESTED) if went_well else Flash(_NOT_DIGESTED, "info"))
+
+    def _not_asked(self, staff: Staff, order_id: str, error: GatewayError) -> Exception:
+        log.warning("the gateway could not be asked for staff", order_id=order_id, error=str(error))
+        return refused(502, "GATEWAY", staff.translation, _NOT_ASKED)

@@ -1,0 +1,105 @@
+"""The parts about one payment: its page, and what staff do there for one store.
+
+A page at `/payments/7` fetches `/parts/payments/7`. Whatever changes something is a POST.
+"""
+
+from collections.abc import Awaitable, Callable
+from decimal import Decimal
+
+import structlog
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+
+from app.dashboard.form import fields_of
+from app.dashboard.payments.actions import KINDS, Flash, NotOurFormError, news_of, read_wish
+from app.dashboard.payments.amounts import NotAnAmountError, read_amounts
+from app.dashboard.payments.payment_view import NO_PAYMENT, Shown
+from app.dashboard.payments.retry_routes import AgainParts
+from app.dashboard.renderer import Paper
+from app.dashboard.staff import AnyStaff, Staff, refused
+from app.dashboard.translation import gettext_noop
+from app.db.aggregates import load_by_order
+from app.db.tables import Kind, MerchantAccount
+from app.payments.core.refusal import RefusalError
+from app.payments.services import Services
+from app.payments.split.choice import choose, leave_it_to_the_rules
+from app.payments.split.rules import names_of
+from app.payments.staff.actions import ask_for
+
+log = structlog.get_logger(__name__)
+
+_NOT_AN_AMOUNT = gettext_noop("Write amounts like 1234.50.")
+_NOT_OUR_FORM = gettext_noop("Reload the page: this form cannot be sent.")
+_CHOSEN = gettext_noop("The choice is kept for the next refund.")
+_REMOVED = gettext_noop("The choice is removed: the next refund goes by the rules.")
+
+
+class PaymentParts:
+    """The parts about one payment, written on ``paper``."""
+
+    def __init__(self, services: Services, paper: Paper) -> None:
+        self._desk = services
+        self._paper = paper
+        self._shown = Shown(services, paper)
+
+    def add_to(self, router: APIRouter) -> None:
+        """Add the routes to a router, whose guard lets in only whoever may handle payments."""
+        router.add_api_route("/payments/{order_id}", self._payment, methods=["GET"])
+        AgainParts(self._desk, self._paper, self._shown).add_to(router)
+        for kind in KINDS:
+            router.add_api_route(f"/payments/{{order_id}}/{kind.value}", self._acting(kind), methods=["POST"])
+        router.add_api_route("/payments/{order_id}/next-refund", self._choose, methods=["POST"])
+        router.add_api_route("/payments/{order_id}/next-refund/leave-to-rules", self._leave, methods=["POST"])
+
+    async def _payment(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
+        return await self._shown.part(staff, order_id)
+
+    def _acting(self, kind: Kind) -> Callable[..., Awaitable[HTMLResponse]]:
+        async def act(request: Request, order_id: str, staff: AnyStaff) -> HTMLResponse:
+            payment = (await self._shown.page(staff, order_id)).payment
+            try:
+                staff_request = read_wish(kind, staff.id, await fields_of(request))
+            except NotAnAmountError as typed:
+                raise refused(422, "INVALID_AMOUNT", staff.translation, _NOT_AN_AMOUNT) from typed
+            except NotOurFormError as strange:
+                raise refused(422, "INVALID_DATA", staff.translation, _NOT_OUR_FORM) from strange
+            log.info("staff act", order_id=payment.order_id, kind=kind.value, staff=staff.id)
+            try:
+                _, operation = await ask_for(
+                    self._desk, payment.order_id, staff_request, installation_id=staff.installation.id
+                )
+            except RefusalError as refusal:
+                raise refused(422, refusal.code, staff.translation, refusal.message) from refusal
+            return await self._shown.part(staff, order_id, news_of(operation))
+
+        return act
+
+    async def _choose(self, request: Request, order_id: str, staff: AnyStaff) -> HTMLResponse:
+        try:
+            amounts = read_amounts(await fields_of(request))
+        except NotAnAmountError as typed:
+            raise refused(422, "INVALID_AMOUNT", staff.translation, _NOT_AN_AMOUNT) from typed
+        await self._decide(staff, order_id, amounts)
+        return await self._shown.part(staff, order_id, Flash(_CHOSEN))
+
+    async def _leave(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
+        await self._decide(staff, order_id, None)
+        return await self._shown.part(staff, order_id, Flash(_REMOVED))
+
+    async def _decide(self, staff: Staff, order_id: str, amounts: dict[str, Decimal] | None) -> None:
+        """Store from whom the next refund is taken; None: leave it to the rules."""
+        services = self._desk
+        async with services.database.transaction() as session:
+            aggregate = await load_by_order(session, order_id, installation_id=staff.installation.id)
+            if aggregate is None:
+                raise refused(404, "UNKNOWN_PAYMENT", staff.translation, NO_PAYMENT)
+            account = await session.get_one(MerchantAccount, aggregate.payment.account_id)
+            try:
+                if amounts is None:
+                    leave_it_to_the_rules(aggregate, services.now())
+                else:
+                    choose(aggregate, amounts, services.now(), names_of(account.split_rules))
+            except RefusalError as refusal:
+                raise refused(422, refusal.code, staff.translation, refusal.message) from refusal
+        what = "next refund chosen" if amounts is not None else "next refund left to the rules"
+        log.info(what, order_id=aggregate.payment.order_id, staff=staff.id)

@@ -1,0 +1,54 @@
+"""What the pages in the Dashboard show and do, each part for one member of one store's staff.
+
+A page at `/payments/7` fetches `/parts/payments/7`. Nothing here knows a cookie: the token in the request's header says
+who asks, and only that store's payments exist for them.
+"""
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse
+
+from app.dashboard.attention.count import OpenTasks
+from app.dashboard.attention.routes import AttentionParts
+from app.dashboard.navigation import SET_UP
+from app.dashboard.payments.list_parts import PaymentListParts
+from app.dashboard.payments.routes import PaymentParts
+from app.dashboard.renderer import Paper
+from app.dashboard.set_up.routes import SetUpParts
+from app.dashboard.staff import HANDLE_PAYMENTS, MANAGE_APPS, AnyStaff, guard
+from app.payments.services import Services
+from app.saleor.dashboard_token import DashboardTokens
+from app.saleor.graphql import SaleorClient
+
+
+def create_parts(
+    services: Services, tokens: DashboardTokens, saleor: SaleorClient, *, app_name: str, base: str = ""
+) -> tuple[APIRouter, ...]:
+    """Return all parts: a router for each set of permissions that they need, with the guard that asks for it.
+
+    No part can be added that forgets its guard. ``base`` is the path below which browsers reach the app.
+    """
+    paper = Paper(app_name, base)
+    payment_list, payment = PaymentListParts(services, paper), PaymentParts(services, paper)
+    open_tasks = OpenTasks(services)
+    set_up = SetUpParts(services, saleor, paper)
+
+    async def home(request: Request, staff: AnyStaff) -> HTMLResponse:
+        """Return the payments; before any channel has an account, what is left to do until there can be some."""
+        if await services.accounts.routes(staff.installation.id):
+            return await payment_list.list(request, staff)
+        if staff.permissions >= SET_UP.permissions:
+            return await set_up.begin(staff)
+        return paper.part("set_up/others.html", staff, here=None)
+
+    def for_those_who_may(*permissions: str) -> APIRouter:
+        guarded = Depends(guard(tokens, *permissions, counting=open_tasks.of))
+        return APIRouter(prefix="/parts", include_in_schema=False, dependencies=[guarded])
+
+    handling_payments = for_those_who_may(HANDLE_PAYMENTS)
+    handling_payments.add_api_route("/", home, methods=["GET"])
+    payment_list.add_to(handling_payments)
+    payment.add_to(handling_payments)
+    AttentionParts(services, paper, open_tasks).add_to(handling_payments)
+    setting_up = for_those_who_may(HANDLE_PAYMENTS, MANAGE_APPS)
+    set_up.add_to(setting_up)
+    return (handling_payments, setting_up)

@@ -1,0 +1,39 @@
+"""Setting up: merchant accounts, the channels that use them, a payment to try it out.
+
+Every part writes the steps at its top, and nothing here shows a secret.
+"""
+
+from fastapi import APIRouter
+from fastapi.responses import HTMLResponse
+
+from app.dashboard.renderer import Paper
+from app.dashboard.set_up.accounts import AccountParts
+from app.dashboard.set_up.channels import ChannelParts
+from app.dashboard.set_up.setup_page import SetUpSheet
+from app.dashboard.set_up.trials import TrialParts
+from app.dashboard.staff import Staff
+from app.payments.services import Services
+from app.saleor.graphql import SaleorClient
+
+
+class SetUpParts:
+    """The parts about setting up, written on ``paper``."""
+
+    def __init__(self, services: Services, saleor: SaleorClient, paper: Paper) -> None:
+        aggregate = SetUpSheet(services, paper)
+        self._desk = services
+        self._accounts = AccountParts(services, aggregate)
+        self._channels = ChannelParts(services, saleor, aggregate)
+        self._trials = TrialParts(services, aggregate)
+
+    def add_to(self, router: APIRouter) -> None:
+        """Add the routes to a router, whose guard lets in only whoever may set the app up."""
+        self._accounts.add_to(router)
+        self._channels.add_to(router)
+        self._trials.add_to(router)
+
+    async def begin(self, staff: Staff) -> HTMLResponse:
+        """Return the first step that is not done."""
+        if await self._desk.accounts.all(staff.installation.id):
+            return await self._channels.list(staff)
+        return await self._accounts.list(staff)

@@ -1,0 +1,48 @@
+"""What all parts of setting up are written on: the steps at the top, then what was just done, then the part."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fastapi.responses import HTMLResponse
+
+from app.dashboard.navigation import SET_UP
+from app.dashboard.renderer import Paper
+from app.dashboard.set_up.steps import read_steps
+from app.dashboard.staff import Staff
+from app.payments.services import Services
+
+
+@dataclass(frozen=True, slots=True)
+class Flash:
+    """What has just been done, in words that are to be translated; ``facts`` are what they tell of.
+
+    ``good`` False: it was done, and what came out is not.
+    """
+
+    words: str
+    facts: Mapping[str, str] | None = None
+    good: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SetUpSheet:
+    """Writes the parts of setting up."""
+
+    services: Services
+    paper: Paper
+
+    async def part(
+        self,
+        template: str,
+        staff: Staff,
+        *,
+        step: str,
+        news: Flash | None = None,
+        at: str | None = None,
+        **values: object,
+    ) -> HTMLResponse:
+        """Return a part that belongs to the ``step`` with that path; ``at``: see ``Paper.part``."""
+        steps = await read_steps(self.services, staff.installation.id)
+        return self.paper.part(
+            f"set_up/{template}", staff, here=SET_UP, steps=steps, step=step, news=news, at=at, **values
+        )

@@ -1,0 +1,252 @@
+"""Merchant accounts and the routes from Saleor's channels to them. Keys are opened only for the one who calls."""
+
+import secrets
+import string
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from sqlalchemy import exists, or_
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel.sql.expression import SelectOfScalar
+
+from app.db.database import Database
+from app.db.tables import ChannelRoute, MerchantAccount, Notification, Payment
+from app.db.ttl_cache import TtlCache
+from app.db.vault import Vault
+
+_ID_ALPHABET = string.ascii_lowercase + string.digits
+_ID_LENGTH = 12
+
+GRACE = timedelta(hours=24)
+"""For how long a replaced API secret still verifies notifications, unless it is said otherwise."""
+
+
+class AccountError(Exception):
+    """What was asked of the account book cannot be done; the message says why, for staff."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccountKeys:
+    """The secrets of a point of sale. Never shown."""
+
+    api_key: str = field(repr=False)
+    api_secret: str = field(repr=False)
+    endpoints_key: str = field(repr=False)
+    previous_api_secret: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NewAccount:
+    """A point of sale to be added; ``order_timeout`` in seconds, ``options`` further columns of the account's row."""
+
+    installation_id: int
+    name: str
+    pos_id: str
+    base_url: str
+    scheme_word: str
+    keys: AccountKeys
+    currencies: Sequence[str]
+    storefront_origins: Sequence[str]
+    order_timeout: int = 3600
+    names_required: bool = True
+    options: Mapping[str, object] = field(default_factory=dict)
+
+
+class AccountBook:
+    """Finds and keeps merchant accounts and channel routes. What every payment asks for is remembered for a moment."""
+
+    def __init__(self, database: Database, vault: Vault, now: Callable[[], datetime]) -> None:
+        self._database = database
+        self._vault = vault
+        self._now = now
+        self._cache: TtlCache[str | tuple[int, str], MerchantAccount] = TtlCache(now)
+
+    async def add(self, new: NewAccount) -> MerchantAccount:
+        """Add a point of sale and return its row."""
+        now = self._now()
+        account_id = "".join(secrets.choice(_ID_ALPHABET) for _ in range(_ID_LENGTH))
+        row = MerchantAccount(
+            id=account_id,
+            installation_id=new.installation_id,
+            name=new.name,
+            pos_id=new.pos_id,
+            base_url=new.base_url,
+            scheme_word=new.scheme_word,
+            api_key_sealed=self._seal(new.keys.api_key, account_id, "api_key"),
+            api_secret_sealed=self._seal(new.keys.api_secret, account_id, "api_secret"),
+            endpoints_key_sealed=self._seal(new.keys.endpoints_key, account_id, "endpoints_key"),
+            currencies=list(new.currencies),
+            storefront_origins=list(new.storefront_origins),
+            order_timeout=new.order_timeout,
+            names_required=new.names_required,
+            created_at=now,
+            updated_at=now,
+        )
+        for name, value in new.options.items():
+            setattr(row, name, value)
+        async with self._database.transaction() as session:
+            session.add(row)
+        return row
+
+    async def find(self, account_id: str) -> MerchantAccount | None:
+        """Return the account with that public id, or None."""
+        return await self._cache.get(
+            account_id, lambda: self._read(account_id, select(MerchantAccount).where(MerchantAccount.id == account_id))
+        )
+
+    async def all(self, installation_id: int | None = None) -> Sequence[MerchantAccount]:
+        """Return every account (of that Saleor, if one is named), oldest first."""
+        query = select(MerchantAccount).order_by(col(MerchantAccount.created_at))
+        if installation_id is not None:
+            query = query.where(MerchantAccount.installation_id == installation_id)
+        async with self._database.transaction() as session:
+            return (await session.exec(query)).all()
+
+    async def routes(self, installation_id: int | None = None) -> Sequence[ChannelRoute]:
+        """Return every route from a channel (of that Saleor, if one is named) to an account."""
+        query = select(ChannelRoute).order_by(col(ChannelRoute.channel))
+        if installation_id is not None:
+            query = query.where(ChannelRoute.installation_id == installation_id)
+        async with self._database.transaction() as session:
+            return (await session.exec(query)).all()
+
+    def keys(self, account: MerchantAccount) -> AccountKeys:
+        """Return the account's opened secrets; the previous one only while its grace lasts. Raises VaultError."""
+        until = account.previous_api_secret_until
+        previous = account.previous_api_secret_sealed if until is not None and self._now() < until else None
+        return AccountKeys(
+            api_key=self._open(account.api_key_sealed, account.id, "api_key"),
+            api_secret=self._open(account.api_secret_sealed, account.id, "api_secret"),
+            endpoints_key=self._open(account.endpoints_key_sealed, account.id, "endpoints_key"),
+            previous_api_secret=self._open(previous, account.id, "api_secret") if previous else None,
+        )
+
+    async def change(self, account_id: str, **columns: object) -> MerchantAccount:
+        """Set plain columns of an account (name, base_url, currencies, enabled...). Raises AccountError."""
+        async with self._database.transaction() as session:
+            row = await _required(session, account_id)
+            for name, value in columns.items():
+                setattr(row, name, value)
+            row.updated_at = self._now()
+        self._cache.forget()
+        return row
+
+    async def change_keys(
+        self,
+        account_id: str,
+        *,
+        api_key: str | None = None,
+        api_secret: str | None = None,
+        endpoints_key: str | None = None,
+        grace: timedelta = GRACE,
+        columns: Mapping[str, object] | None = None,
+    ) -> MerchantAccount:
+        """Replace secrets, and set plain ``columns`` in the same step. Raises AccountError.
+
+        For ``grace`` the old API secret still verifies notifications: those on their way were signed with it.
+        """
+        async with self._database.transaction() as session:
+            row = await _required(session, account_id)
+            for name, value in (columns or {}).items():
+                setattr(row, name, value)
+            if api_key is not None:
+                row.api_key_sealed = self._seal(api_key, account_id, "api_key")
+            if endpoints_key is not None:
+                row.endpoints_key_sealed = self._seal(endpoints_key, account_id, "endpoints_key")
+            if api_secret is not None:
+                row.previous_api_secret_sealed = row.api_secret_sealed if grace else None
+                row.previous_api_secret_until = self._now() + grace if grace else None
+                row.api_secret_sealed = self._seal(api_secret, account_id, "api_secret")
+            row.updated_at = self._now()
+        self._cache.forget()
+        return row
+
+    async def forget_previous_secret(self, account_id: str) -> MerchantAccount:
+        """Take no notification any more that the replaced API secret has signed. Raises AccountError."""
+        return await self.change(account_id, previous_api_secret_sealed=None, previous_api_secret_until=None)
+
+    async def remove(self, account_id: str) -> bool:
+        """Delete an account that nothing refers to (True), else disable it (False); its routes go in any case.
+
+        Payments refer to their account, and so do notifications, also those about payments that are not ours. Raises
+        AccountError when there is no such account.
+        """
+        async with self._database.transaction() as session:
+            row = await _required(session, account_id)
+            routes = await session.exec(select(ChannelRoute).where(ChannelRoute.account_id == account_id))
+            for route in routes.all():
+                await session.delete(route)
+            await session.flush()
+            paid = exists().where(col(Payment.account_id) == account_id)
+            notified = exists().where(col(Notification.account_id) == account_id)
+            used = (await session.exec(select(or_(paid, notified)))).one()
+            if used:
+                row.enabled = False
+                row.updated_at = self._now()
+            else:
+                await session.delete(row)
+        self._cache.forget()
+        return not used
+
+    async def map_channel(self, channel: str, account_id: str) -> None:
+        """Send the money of ``channel`` to the account, in the account's own Saleor. Raises AccountError."""
+        async with self._database.transaction() as session:
+            account = await _required(session, account_id)
+            query = select(ChannelRoute).where(
+                ChannelRoute.installation_id == account.installation_id, ChannelRoute.channel == channel
+            )
+            route = (await session.exec(query.with_for_update())).first()
+            if route is None:
+                session.add(
+                    ChannelRoute(installation_id=account.installation_id, channel=channel, account_id=account_id)
+                )
+            else:
+                route.account_id = account_id
+        self._cache.forget()
+
+    async def unmap_channel(self, installation_id: int, channel: str) -> bool:
+        """Offer payments in ``channel`` no longer; False when it had no account."""
+        query = select(ChannelRoute).where(
+            ChannelRoute.installation_id == installation_id, ChannelRoute.channel == channel
+        )
+        async with self._database.transaction() as session:
+            route = (await session.exec(query.with_for_update())).first()
+            if route is not None:
+                await session.delete(route)
+        self._cache.forget()
+        return route is not None
+
+    async def for_channel(self, installation_id: int, channel: str) -> MerchantAccount | None:
+        """Return the account that takes the money of that channel, or None."""
+        name = (installation_id, channel)
+        return await self._cache.get(name, lambda: self._read(name, _of_channel(*name)))
+
+    async def _read(
+        self, name: str | tuple[int, str], query: SelectOfScalar[MerchantAccount]
+    ) -> Mapping[str | tuple[int, str], MerchantAccount]:
+        async with self._database.transaction() as session:
+            row = (await session.exec(query)).first()
+        return {} if row is None else {name: row}
+
+    def _seal(self, secret: str, account_id: str, name: str) -> str:
+        return self._vault.seal(secret, f"account/{account_id}/{name}")
+
+    def _open(self, sealed: str, account_id: str, name: str) -> str:
+        return self._vault.open(sealed, f"account/{account_id}/{name}")
+
+
+def _of_channel(installation_id: int, channel: str) -> SelectOfScalar[MerchantAccount]:
+    return (
+        select(MerchantAccount)
+        .join(ChannelRoute, col(ChannelRoute.account_id) == col(MerchantAccount.id))
+        .where(ChannelRoute.installation_id == installation_id, ChannelRoute.channel == channel)
+    )
+
+
+async def _required(session: AsyncSession, account_id: str) -> MerchantAccount:
+    row = await session.get(MerchantAccount, account_id, with_for_update=True)
+    if row is None:
+        raise AccountError(f"There is no merchant account {account_id!r}: see `saleor-gateway accounts list`.")
+    return row

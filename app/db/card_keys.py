@@ -1,0 +1,91 @@
+"""The key pairs for which storefronts encrypt cards. The private half is sealed, and opened only to open a card.
+
+Each store has key pairs of its own: what a shopper of one has encrypted can be opened for no other.
+"""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, text
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.db.database import Database
+from app.db.tables import CardKey
+from app.db.vault import Vault
+
+
+class StoreCardKeys:
+    """Keeps one store's card keys. Which of them are offered and which still open is not decided here."""
+
+    def __init__(self, database: Database, vault: Vault, installation_id: int) -> None:
+        self._database = database
+        self._vault = vault
+        self._installation_id = installation_id
+
+    async def all(self) -> Sequence[CardKey]:
+        """Return every key that the store keeps, newest first."""
+        async with self._database.transaction() as session:
+            return await _newest_first(session, self._installation_id)
+
+    def private_jwk(self, key: CardKey) -> str:
+        """Return the private half, opened: a JWK as JSON text. Raises VaultError."""
+        return self._vault.open(key.private_sealed, _place(self._installation_id, key.kid))
+
+    async def add(
+        self, public_jwk: dict[str, Any], private_jwk: str, *, now: datetime, unless_since: datetime | None
+    ) -> CardKey:
+        """Keep a key pair, unless the store has one made after ``unless_since``; return the newest.
+
+        Processes that need a key at the same moment all get the same one.
+        """
+        kid = public_jwk["kid"]
+        key = CardKey(
+            kid=kid,
+            installation_id=self._installation_id,
+            public_jwk=public_jwk,
+            private_sealed=self._vault.seal(private_jwk, _place(self._installation_id, kid)),
+            created_at=now,
+        )
+        async with self._database.transaction() as session:
+            await _one_at_a_time(session)
+            newest = next(iter(await _newest_first(session, self._installation_id)), None)
+            if newest is not None and unless_since is not None and newest.created_at > unless_since:
+                return newest
+            session.add(key)
+        return key
+
+    async def forget(self, kids: Collection[str]) -> None:
+        """Delete keys of the store: what was encrypted for them opens no more."""
+        theirs = (col(CardKey.installation_id) == self._installation_id, col(CardKey.kid).in_(kids))
+        async with self._database.transaction() as session:
+            await session.exec(delete(CardKey).where(*theirs))
+
+
+class CardKeyBook:
+    """Keeps the card keys of all stores, each apart."""
+
+    def __init__(self, database: Database, vault: Vault) -> None:
+        self._database = database
+        self._vault = vault
+
+    def of(self, installation_id: int) -> StoreCardKeys:
+        """Return the keys of one store."""
+        return StoreCardKeys(self._database, self._vault, installation_id)
+
+
+async def _newest_first(session: AsyncSession, installation_id: int) -> Sequence[CardKey]:
+    theirs = select(CardKey).where(CardKey.installation_id == installation_id)
+    return (await session.exec(theirs.order_by(col(CardKey.created_at).desc(), col(CardKey.kid)))).all()
+
+
+async def _one_at_a_time(session: AsyncSession) -> None:
+    """Keep other writers of this table waiting, readers not. On SQLite every transaction does so from its start."""
+    connection = await session.connection()
+    if connection.dialect.name == "postgresql":
+        await connection.execute(text("LOCK TABLE card_key IN EXCLUSIVE MODE"))
+
+
+def _place(installation_id: int, kid: str) -> str:
+    return f"installation/{installation_id}/card-key/{kid}"

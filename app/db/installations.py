@@ -1,0 +1,250 @@
+"""Who installed us: the rows that the Saleor SDK asks for by its own protocol, with tokens sealed at rest."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, delete, func
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.db.database import Database
+from app.db.presence import BETWEEN_CHECKS, revive, row_id, tell_now
+from app.db.tables import Installation, PendingToken
+from app.db.ttl_cache import TtlCache
+from app.db.vault import Vault
+
+MOST_PENDING = 10
+"""Tokens of one Saleor that wait to be proven. A stranger's garbage never makes room for itself among them."""
+
+PENDING_FOR = timedelta(days=7)
+MOST_UNPROVEN = 50
+"""Saleors that are known by nothing but tokens that were never proven."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenInstallation:
+    """An installation with its tokens opened. ``token`` is empty while none was ever proven."""
+
+    id: int
+    saleor_api_url: str
+    app_id: str | None
+    token: str
+    pending_tokens: tuple[str, ...]
+    jwks: Mapping[str, Any] | None
+    jwks_fetched_at: datetime | None
+    schema_version: str | None
+    dashboard_url: str | None
+    away_since: datetime | None = None
+    unauthorised_since: datetime | None = None
+
+    @property
+    def pending_token(self) -> str | None:
+        """Return the newest token that is not proven."""
+        return self.pending_tokens[0] if self.pending_tokens else None
+
+    @property
+    def verified(self) -> bool:
+        """True when Saleor itself has told us whose token this is."""
+        return bool(self.token)
+
+    def __repr__(self) -> str:
+        return f"<OpenInstallation {self.saleor_api_url} app={self.app_id}>"
+
+
+class InstallationBook:
+    """Finds and keeps installations.
+
+    Every webhook and every report asks for one, so they are remembered for a moment.
+    """
+
+    def __init__(self, database: Database, vault: Vault, now: Callable[[], datetime]) -> None:
+        self._database = database
+        self._vault = vault
+        self._now = now
+        self._cache: TtlCache[str | int, OpenInstallation] = TtlCache(now)
+
+    async def find(self, saleor_api_url: str) -> OpenInstallation | None:
+        """Return the installation of that GraphQL address, or None."""
+        return await self._cache.get(
+            saleor_api_url, lambda: self._read(col(Installation.saleor_api_url) == saleor_api_url)
+        )
+
+    async def all(self) -> list[OpenInstallation]:
+        """Return every installation, oldest first."""
+        async with self._database.transaction() as session:
+            rows = (await session.exec(select(Installation).order_by(col(Installation.id)))).all()
+            pending = await _pending(session, [row.id for row in rows])
+        return [self._open(row, pending) for row in rows]
+
+    async def get(self, installation_id: int) -> OpenInstallation:
+        """Return the installation with that row id, which a payment refers to and which therefore exists."""
+        found = await self._cache.get(installation_id, lambda: self._read(col(Installation.id) == installation_id))
+        if found is None:
+            raise LookupError(f"no installation {installation_id}")
+        return found
+
+    async def save(
+        self,
+        *,
+        saleor_api_url: str,
+        saleor_domain: str,
+        schema_version: str | None,
+        app_id: str,
+        token: str,
+        jwks: Mapping[str, Any] | None,
+    ) -> None:
+        """Keep a proven token: overwrites the app's id, token and keys, and leaves everything else as it was."""
+        async with self._database.transaction() as session:
+            now = self._now()
+            row = await _locked(session, saleor_api_url) or Installation(
+                saleor_api_url=saleor_api_url, created_at=now, updated_at=now
+            )
+            row.saleor_domain = saleor_domain
+            row.schema_version = schema_version
+            row.app_id = app_id
+            row.token_sealed = self._vault.seal(token, _place(saleor_api_url))
+            if jwks is not None:
+                row.jwks, row.jwks_fetched_at = dict(jwks), now
+            row.problems_due_at = row.updated_at = now
+            row.away_since = row.unauthorised_since = None
+            row.next_check_at = now + BETWEEN_CHECKS
+            session.add(row)
+            await session.flush()
+            await session.exec(delete(PendingToken).where(col(PendingToken.installation_id) == row.id))
+            await tell_now(session, row_id(row), now)
+        self._cache.forget()
+
+    async def save_pending(
+        self,
+        *,
+        saleor_api_url: str,
+        saleor_domain: str,
+        schema_version: str | None,
+        token: str,
+    ) -> bool:
+        """Keep a token that cannot be proven yet beside everything else, of which nothing changes.
+
+        Return False when the Saleor has ``MOST_PENDING`` of them already, none of them older than ``PENDING_FOR``; or
+        when it has never installed us, and there are ``MOST_UNPROVEN`` of those already.
+        """
+        now = self._now()
+        async with self._database.transaction() as session:
+            row = await _locked(session, saleor_api_url)
+            if row is None:
+                unproven = select(func.count()).where(col(Installation.token_sealed).is_(None))
+                if (await session.exec(unproven)).one() >= MOST_UNPROVEN:
+                    return False
+                row = Installation(
+                    saleor_api_url=saleor_api_url,
+                    saleor_domain=saleor_domain,
+                    schema_version=schema_version,
+                    created_at=now,
+                    updated_at=now,
+                )
+                session.add(row)
+                await session.flush()
+            place = _place(saleor_api_url)
+            pending = (await _pending(session, [row.id])).get(row.id, [])
+            if any(self._vault.open(each.token_sealed, place) == token for each in pending):
+                return True
+            if len(pending) >= MOST_PENDING:
+                if now - pending[-1].received_at < PENDING_FOR:
+                    return False
+                await session.delete(pending[-1])
+            session.add(
+                PendingToken(
+                    installation_id=row_id(row),
+                    schema_version=schema_version,
+                    token_sealed=self._vault.seal(token, place),
+                    received_at=now,
+                )
+            )
+        self._cache.forget()
+        return True
+
+    async def forget_pending(self, saleor_api_url: str, token: str) -> None:
+        """Forget a token that Saleor does not take though it takes the app's."""
+        async with self._database.transaction() as session:
+            row = await _locked(session, saleor_api_url)
+            for each in (await _pending(session, [row.id])).get(row.id, []) if row is not None else ():
+                if self._vault.open(each.token_sealed, _place(saleor_api_url)) == token:
+                    await session.delete(each)
+        self._cache.forget()
+
+    async def heard_from(self, installed: object) -> None:
+        """That Saleor is there: what waits because it was not is told now, but that not more often than so."""
+        if not isinstance(installed, OpenInstallation):
+            raise TypeError("installations come from the db")
+        if installed.away_since is None and installed.unauthorised_since is None:
+            return
+        async with self._database.transaction() as session:
+            await revive(session, installed.id, self._now())
+        self._cache.forget()
+
+    async def save_jwks(self, saleor_api_url: str, jwks: Mapping[str, Any], fetched_at: datetime) -> None:
+        """Keep the keys with which that Saleor signs."""
+        async with self._database.transaction() as session:
+            row = await _locked(session, saleor_api_url)
+            if row is not None:
+                row.jwks = dict(jwks)
+                row.jwks_fetched_at = fetched_at
+        self._cache.forget()
+
+    def forget(self) -> None:
+        """Read everything anew: somebody else has changed what is known of an installation."""
+        self._cache.forget()
+
+    async def set_dashboard(self, installation_id: int, dashboard_url: str | None) -> None:
+        """Keep where that store's Dashboard is; None: forget it."""
+        async with self._database.transaction() as session:
+            row = await session.get_one(Installation, installation_id, with_for_update=True)
+            row.dashboard_url = dashboard_url
+            row.updated_at = self._now()
+        self._cache.forget()
+
+    async def _read(self, which: ColumnElement[bool]) -> Mapping[str | int, OpenInstallation]:
+        async with self._database.transaction() as session:
+            row = (await session.exec(select(Installation).where(which))).first()
+            pending = await _pending(session, [row.id]) if row is not None else {}
+        if row is None:
+            return {}
+        found = self._open(row, pending)
+        return {found.id: found, found.saleor_api_url: found}
+
+    def _open(self, row: Installation, pending: Mapping[int | None, Sequence[PendingToken]]) -> OpenInstallation:
+        place = _place(row.saleor_api_url)
+        return OpenInstallation(
+            id=row_id(row),
+            saleor_api_url=row.saleor_api_url,
+            app_id=row.app_id,
+            token=self._vault.open(row.token_sealed, place) if row.token_sealed else "",
+            pending_tokens=tuple(self._vault.open(each.token_sealed, place) for each in pending.get(row.id, ())),
+            jwks=row.jwks,
+            jwks_fetched_at=row.jwks_fetched_at,
+            schema_version=row.schema_version,
+            dashboard_url=row.dashboard_url,
+            away_since=row.away_since,
+            unauthorised_since=row.unauthorised_since,
+        )
+
+
+def _place(saleor_api_url: str) -> str:
+    return f"installation/{saleor_api_url}/token"
+
+
+async def _locked(session: AsyncSession, saleor_api_url: str) -> Installation | None:
+    query = select(Installation).where(Installation.saleor_api_url == saleor_api_url)
+    return (await session.exec(query.with_for_update())).first()
+
+
+async def _pending(
+    session: AsyncSession, installation_ids: Sequence[int | None]
+) -> dict[int | None, list[PendingToken]]:
+    """Return the tokens that wait to be proven, the newest first, by installation."""
+    query = select(PendingToken).where(col(PendingToken.installation_id).in_(installation_ids))
+    found: dict[int | None, list[PendingToken]] = {}
+    for each in (await session.exec(query.order_by(col(PendingToken.id).desc()))).all():
+        found.setdefault(each.installation_id, []).append(each)
+    return found

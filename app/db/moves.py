@@ -1,0 +1,137 @@
+"""A Saleor has moved to another address, where it has installed the app anew: what it had before follows it there."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, func, update
+from sqlalchemy.orm import aliased
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.db.blind_index import BlindIndex
+from app.db.personal import PersonalData
+from app.db.presence import tell_now
+from app.db.tables import (
+    CardKey,
+    ChannelRoute,
+    Installation,
+    Kind,
+    MerchantAccount,
+    Operation,
+    Payment,
+    PendingToken,
+    ReportedProblem,
+    SaleorEvent,
+)
+
+_FOLLOW = (MerchantAccount, ChannelRoute, Payment, SaleorEvent)
+
+
+class MoveRefusedError(Exception):
+    """Something would get lost by the move; the message says what, and what to do. Nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """How much of the old address belongs to the new one now."""
+
+    payments: int
+    accounts: int
+    channels: int
+
+
+async def move(
+    session: AsyncSession, old_id: int, new_id: int, *, emails: BlindIndex, personal: PersonalData, now: datetime
+) -> Moved:
+    """Give everything of the old installation the address, the app id and the token of the new one; the new row goes.
+
+    The old row stays, because payments are found by it (``emails``). Raises MoveRefusedError, and VaultError when what
+    the new row keeps of a shopper does not open: then everything is as it was.
+    """
+    rows = {each: await session.get_one(Installation, each, with_for_update=True) for each in sorted((old_id, new_id))}
+    old, new = rows[old_id], rows[new_id]
+    await _check(session, old, new)
+    moved = Moved(*[await _count(session, table, old_id) for table in (Payment, MerchantAccount, ChannelRoute)])
+    await _index_anew(session, old_id, new_id, emails, personal)
+    for table in _FOLLOW:
+        theirs: Any = table
+        follow = update(table).where(col(theirs.installation_id) == new_id).values(installation_id=old_id)
+        await session.exec(follow)
+    # Of the old app Saleor shows nothing any more, and its tokens are dead. Storefronts fetch a card key anew.
+    for gone in (
+        delete(ReportedProblem).where(col(ReportedProblem.installation_id) == old_id),
+        delete(PendingToken).where(col(PendingToken.installation_id).in_((old_id, new_id))),
+        delete(CardKey).where(col(CardKey.installation_id) == new_id),
+    ):
+        await session.exec(gone)
+    told = update(ReportedProblem).where(col(ReportedProblem.installation_id) == new_id).values(installation_id=old_id)
+    await session.exec(told)
+    taken = _taken(new, old)
+    await session.delete(new)
+    await session.flush()
+    for name, value in taken.items():
+        setattr(old, name, value)
+    old.away_since = old.unauthorised_since = None
+    old.problems_due_at = old.next_check_at = old.updated_at = now
+    await tell_now(session, old_id, now)
+    return moved
+
+
+def _taken(new: Installation, old: Installation) -> Mapping[str, Any]:
+    """Return what the new address brings. Its token is sealed for that address, which moves with it."""
+    names = ("saleor_api_url", "saleor_domain", "schema_version", "app_id", "token_sealed", "jwks", "jwks_fetched_at")
+    return {name: getattr(new, name) for name in names} | {"dashboard_url": new.dashboard_url or old.dashboard_url}
+
+
+async def _check(session: AsyncSession, old: Installation, new: Installation) -> None:
+    if old.id == new.id:
+        raise MoveRefusedError("both addresses are the same installation")
+    if new.token_sealed is None:
+        raise MoveRefusedError(f"{new.saleor_api_url} has not confirmed the app's token: activate the app there first")
+    channels = aliased(ChannelRoute)
+    both: Any = (
+        select(ChannelRoute.channel)
+        .join(channels, col(channels.channel) == col(ChannelRoute.channel))
+        .where(ChannelRoute.installation_id == old.id, channels.installation_id == new.id)
+        .order_by(ChannelRoute.channel)
+    )
+    if mapped := (await session.exec(both)).all():
+        raise MoveRefusedError(
+            f"both addresses map the channel {', '.join(mapped)}: take it away from one of them with "
+            "`saleor-gateway channels unmap`"
+        )
+    payments = aliased(Payment)
+    paid: Any = (
+        select(func.count())
+        .select_from(Payment)
+        .join(payments, col(payments.transaction_id) == col(Payment.transaction_id))
+        .where(Payment.installation_id == old.id, payments.installation_id == new.id)
+    )
+    if shared := (await session.exec(paid)).one():
+        raise MoveRefusedError(
+            f"{shared} transactions have a payment at both addresses: these are two stores, one of them a copy"
+        )
+
+
+async def _count(session: AsyncSession, table: Any, installation_id: int) -> int:
+    query = select(func.count()).select_from(table).where(table.installation_id == installation_id)
+    return (await session.exec(query)).one()
+
+
+async def _index_anew(
+    session: AsyncSession, old_id: int, new_id: int, emails: BlindIndex, personal: PersonalData
+) -> None:
+    """Let the payments of the new row be found by e-mail where they will be: a store's digests are its own."""
+    asked = (
+        select(Payment, Operation)
+        .join(Operation, col(Operation.payment_id) == col(Payment.id))
+        .where(Payment.installation_id == new_id, Operation.kind == Kind.CREATE)
+        .order_by(col(Payment.id))
+        .with_for_update(of=Payment)
+    )
+    for payment, create in (await session.exec(asked)).all():
+        address = personal.opened(payment.transaction_id, create).get("customer_email")
+        payment.email_digest = emails.kept(old_id, address) if isinstance(address, str) and address else None
+    await session.flush()

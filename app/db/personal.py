@@ -1,0 +1,66 @@
+"""What is personal of a payment is kept sealed: who the shopper is, and where the storefront wants them back.
+
+What the gateway was asked is kept for the laws of money (1), members about the shopper among it. They stand in the
+request by name only; their values are sealed together, bound to the transaction, so that they open for no other. An
+address to which the shopper goes back can hold anything, an order's number or a card's, so it is sealed as well.
+"""
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from app.db.tables import Operation, Payment
+from app.db.vault import Vault
+
+SEALED = "(sealed)"
+"""What stands in a request for the value of a personal member."""
+
+_PREFIX, _NOT_PERSONAL = "customer_", frozenset({"customer_lang"})
+_ALSO = frozenset({"browser_fingerprint"})
+
+
+def is_personal(member: str) -> bool:
+    """Return True for a member of the gateway's request that says something of the shopper."""
+    return (member.startswith(_PREFIX) and member not in _NOT_PERSONAL) or member in _ALSO
+
+
+class PersonalData:
+    """Seals and opens what is personal of payments. Opening raises VaultError."""
+
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+
+    def sealed(self, transaction_id: str, request: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:
+        """Return a creation's request without its personal values, and those, sealed; None when there are none."""
+        personal = {name: value for name, value in request.items() if is_personal(name)}
+        if not personal:
+            return dict(request), None
+        told = {name: SEALED if name in personal else value for name, value in request.items()}
+        return told, self._vault.seal(json.dumps(personal, ensure_ascii=False), _of_shopper(transaction_id))
+
+    def opened(self, transaction_id: str, operation: Operation) -> dict[str, Any]:
+        """Return the whole request of a creation."""
+        if operation.personal_sealed is None:
+            return dict(operation.request)
+        personal: dict[str, Any] = json.loads(
+            self._vault.open(operation.personal_sealed, _of_shopper(transaction_id)), parse_float=Decimal
+        )
+        return operation.request | personal
+
+    def seal_return_url(self, transaction_id: str, url: str | None) -> str | None:
+        """Return what a payment keeps of the address to which its shopper goes back."""
+        return None if url is None else self._vault.seal(url, _of_return(transaction_id))
+
+    def return_url(self, payment: Payment) -> str | None:
+        """Return the address to which the shopper of a payment goes back."""
+        kept = payment.return_url
+        return None if kept is None else self._vault.open(kept, _of_return(payment.transaction_id))
+
+
+def _of_shopper(transaction_id: str) -> str:
+    return f"transaction/{transaction_id}/shopper"
+
+
+def _of_return(transaction_id: str) -> str:
+    return f"transaction/{transaction_id}/return-url"

@@ -1,0 +1,181 @@
+"""Finds payments by whatever people call them, and lists them page by page; for staff, who decide nothing by it alone.
+
+Lists are paged by key: a page begins after the last row of the one before, so nothing is left out or shown twice when
+new rows come in meanwhile. Every way to look for payments has an index (``tables.Payment``): nothing here reads a table
+from end to end.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import ColumnElement, CompoundSelect, exists, func, literal, text, tuple_, union_all
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.db.columns import Moment
+from app.db.tables import (
+    EventState,
+    Installation,
+    Notification,
+    Operation,
+    Payment,
+    SaleorEvent,
+    State,
+)
+
+# The conditions of two indexes, word for word: so both databases see at once that these serve.
+_NO_SUCCESS = text("operation.state <> 'success'")
+_NO_CREATION = text("operation.kind <> 'create'")
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What somebody calls a payment.
+
+    ``exact`` are the gateway's order id, Saleor's transaction, or a reference of an operation, Saleor's or the
+    gateway's; ``beginning`` is that of an order id, in ASCII.
+    """
+
+    exact: Collection[str] = ()
+    beginning: str | None = None
+    order_number: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which payments are wanted; what is None does not matter.
+
+    ``installation_id``: those of one store. ``state``: one of the payment's operations is in it. ``since`` and
+    ``until``: when it was begun, the end excluded. ``names``: any of them. ``amount``: exactly that was to be paid.
+    ``email_digests``: the shopper's address is one of these (``emails``).
+    """
+
+    installation_id: int | None = None
+    problems: bool = False
+    state: State | None = None
+    channel: str | None = None
+    account_id: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    names: Names | None = None
+    amount: Decimal | None = None
+    currency: str | None = None
+    email_digests: Collection[str] | None = None
+
+
+async def payments_page(
+    session: AsyncSession, wanted: Wanted, *, most: int, after: Payment | None = None
+) -> Sequence[Payment]:
+    """Return the newest payments; with ``after``, those that come after that one in the list."""
+    begun, row = col(Payment.created_at), col(Payment.id)
+    query = select(Payment).where(*_conditions(wanted)).order_by(begun.desc(), row.desc()).limit(most)
+    if after is not None:
+        query = query.where(tuple_(begun, row) < tuple_(literal(after.created_at, Moment), literal(after.id)))
+    return (await session.exec(query)).all()
+
+
+async def called(session: AsyncSession, names: Names, *, most: int = 20) -> Sequence[Payment]:
+    """Return the payments that somebody calls so, the newest first. An order can have several payments."""
+    return await payments_page(session, Wanted(names=names), most=most)
+
+
+async def channels_of(session: AsyncSession, installation_id: int) -> list[str]:
+    """Return the sales channels in which a store has had payments, by name; as many steps in the index as channels."""
+    own = (col(Payment.installation_id) == installation_id) & (col(Payment.channel) != "")  # trials are in none
+    first = select(func.min(Payment.channel).label("channel")).where(own)
+    channel = first.cte("channel", recursive=True)
+    following = select(func.min(Payment.channel)).where(own, col(Payment.channel) > channel.c.channel)
+    found = channel.union_all(select(following.scalar_subquery()).where(channel.c.channel.is_not(None)))
+    return [each for each in (await session.exec(select(found.c.channel))).all() if each is not None]
+
+
+async def events_page(
+    session: AsyncSession, state: EventState | None, *, most: int, after: int | None
+) -> Sequence[tuple[SaleorEvent, Payment]]:
+    """Return the newest events with their payments; with ``after``, those that are older than the event of that row."""
+    query: Any = select(SaleorEvent, Payment).join(Payment, col(Payment.id) == col(SaleorEvent.payment_id))
+    if state is not None:
+        query = query.where(SaleorEvent.state == state)
+    if after is not None:
+        query = query.where(col(SaleorEvent.id) < after)
+    found = (await session.exec(query.order_by(col(SaleorEvent.id).desc()).limit(most))).all()
+    return [(event, payment) for event, payment in found]
+
+
+async def notifications_page(
+    session: AsyncSession, *, failed: bool = False, outcome: str | None = None, most: int, after: int | None
+) -> Sequence[Notification]:
+    """Return the newest notifications, sealed; with ``after``, those that are older than that row.
+
+    ``failed``: only those that were tried and could not be digested. ``outcome``: only those of which that came.
+    """
+    query = select(Notification).order_by(col(Notification.id).desc()).limit(most)
+    if failed:
+        query = query.where(col(Notification.processed_at).is_(None), col(Notification.outcome).is_not(None))
+    if outcome is not None:
+        query = query.where(Notification.outcome == outcome)
+    if after is not None:
+        query = query.where(col(Notification.id) < after)
+    return (await session.exec(query)).all()
+
+
+def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
+    found: list[ColumnElement[bool]] = []
+    if wanted.installation_id is not None:
+        found.append(col(Payment.installation_id) == wanted.installation_id)
+    if wanted.problems:
+        found.append(col(Payment.problem).is_not(None))
+    if wanted.state is not None:
+        found.append(_in_state(wanted.state))
+    if wanted.channel is not None:
+        found.append(col(Payment.channel) == wanted.channel)
+    if wanted.account_id is not None:
+        found.append(col(Payment.account_id) == wanted.account_id)
+    if wanted.since is not None:
+        found.append(col(Payment.created_at) >= wanted.since)
+    if wanted.until is not None:
+        found.append(col(Payment.created_at) < wanted.until)
+    if wanted.names is not None:
+        found.append(col(Payment.id).in_(_called(wanted.names, wanted.installation_id)))
+    if wanted.amount is not None:
+        found += [col(Payment.amount) == wanted.amount, _of_store(wanted.installation_id)]
+    if wanted.currency is not None:
+        found.append(col(Payment.currency) == wanted.currency)
+    if wanted.email_digests is not None:
+        found.append(col(Payment.email_digest).in_(wanted.email_digests))
+    return found
+
+
+def _in_state(state: State) -> ColumnElement[bool]:
+    """Return that a payment has an operation in that state. The database is told which way is the shorter one."""
+    if state.final:  # many have: looked for payment by payment
+        return exists().where(col(Operation.payment_id) == col(Payment.id), col(Operation.state) == state)
+    return col(Payment.id).in_(select(Operation.payment_id).where(col(Operation.state) == state, _NO_SUCCESS))
+
+
+def _called(names: Names, installation_id: int | None) -> CompoundSelect[Any]:
+    """Return the rows of the payments that somebody calls so: one look into an index for each kind of name."""
+    ways: list[Any] = []
+    if names.exact:
+        ways += [
+            select(Payment.id).where(col(Payment.order_id).in_(names.exact)),
+            select(Operation.payment_id).where(col(Operation.operation_id).in_(names.exact)),
+            select(Operation.payment_id).where(col(Operation.psp_reference).in_(names.exact), _NO_CREATION),
+            select(Payment.id).where(_of_store(installation_id), col(Payment.transaction_id).in_(names.exact)),
+        ]
+    if names.beginning:
+        # The last of all strings that begin so, for the order of bytes: nothing in ASCII is greater than DEL.
+        first, last = names.beginning, f"{names.beginning}\x7f"
+        ways.append(select(Payment.id).where(col(Payment.order_id).between(first, last)))
+    if names.order_number:
+        ways.append(select(Payment.id).where(col(Payment.order_number) == names.order_number))
+    return union_all(*ways)
+
+
+def _of_store(installation_id: int | None) -> ColumnElement[bool]:
+    """Return that a payment is of that store, or of any, so that an index which begins with the store can be used."""
+    any_store: Any = select(Installation.id) if installation_id is None else [installation_id]
+    return col(Payment.installation_id).in_(any_store)

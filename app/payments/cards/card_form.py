@@ -1,0 +1,74 @@
+"""A card as a shopper typed it: checked before the gateway is asked, with words for the shopper. Pure."""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from app.gateway.luhn import passes_luhn
+from app.gateway.statuses import TABLE
+from app.payments.cards.payment_instrument import PaymentInstrument
+from app.payments.core.refusal import RefusalCode, RefusalError
+
+_NUMBER = re.compile(r"[1-9][0-9]{11,18}")
+_CVV = re.compile(r"[0-9]{3,4}")
+_MONTH = re.compile(r"0?[1-9]|1[0-2]")
+_YEAR = re.compile(r"(20)?[0-9]{2}")
+_CARDS_LAST_AT_MOST = 30  # years
+
+_NUMBER_WORDS = {
+    "en": "The card number is not right. Please check it.",
+    "uk": "Номер картки неправильний. Будь ласка, перевірте його.",
+}
+_EXPIRY_WORDS = {
+    "en": "The card's expiry date is not right. Please check it.",
+    "uk": "Термін дії картки неправильний. Будь ласка, перевірте його.",
+}
+_CVV_WORDS = {
+    "en": "The card's security code is not right: it has three or four digits. Please check it.",
+    "uk": "Код безпеки картки неправильний: він має три або чотири цифри. Будь ласка, перевірте його.",
+}
+
+
+def typed_card(content: Mapping[str, Any], language: str, now: datetime) -> PaymentInstrument:
+    """Return the card in ``number``, ``expMonth``, ``expYear`` and ``cvv``. Raises RefusalError, echoing none of them.
+
+    Spaces and dashes in the number are left out, as shoppers type them; a year has two or four digits.
+    """
+    number = re.sub(r"[ -]", "", _text(content.get("number")))
+    if not _NUMBER.fullmatch(number) or not passes_luhn(number):
+        raise _wrong("number", "The card number is not one", _NUMBER_WORDS, language)
+    month, year = _expiry(content, language, now)
+    cvv = _text(content.get("cvv"))
+    if not _CVV.fullmatch(cvv):
+        raise _wrong("cvv", "The card's security code is not three or four digits", _CVV_WORDS, language)
+    return PaymentInstrument({"cc_number": number, "exp_month": month, "exp_year": year, "card_cvv": cvv})
+
+
+def _expiry(content: Mapping[str, Any], language: str, now: datetime) -> tuple[int, int]:
+    month, year = _text(content.get("expMonth")), _text(content.get("expYear"))
+    if not _MONTH.fullmatch(month):
+        raise _wrong("expMonth", "The card's expiry month is not 1 to 12", _EXPIRY_WORDS, language)
+    full_year = int(year[-2:]) + 2000 if _YEAR.fullmatch(year) else 0
+    if not full_year or full_year > now.year + _CARDS_LAST_AT_MOST:
+        raise _wrong("expYear", "The card's expiry year is not one", _EXPIRY_WORDS, language)
+    # Somewhere on earth it is still yesterday, and a card is good until the end of its month there.
+    there = now - timedelta(hours=12)
+    if (full_year, int(month)) < (there.year, there.month):
+        expired = {"en": TABLE["4001"].en, "uk": TABLE["4001"].uk}
+        raise _wrong("expYear", "The card has expired", expired, language)
+    return int(month), full_year
+
+
+def _text(value: object) -> str:
+    """Return what a form's field holds, given as text or as a whole number."""
+    return str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
+
+
+def _wrong(name: str, what: str, words: Mapping[str, str], language: str) -> RefusalError:
+    return RefusalError(
+        RefusalCode.INVALID_CARD,
+        f"{what}: nothing was asked of the gateway.",
+        f"data.card.{name}",
+        shopper=words.get(language, words["en"]),
+    )

@@ -1,0 +1,171 @@
+"""What the gateway says of an operation besides its state: fees, receipt, card, the names that its support asks for.
+
+It explains and decides nothing. It is kept in ``Operation.details`` as JSON, amounts as strings, and never holds a
+card token, a full card number or anything of the shopper's.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict
+
+from app.gateway.errors import quoted
+from app.gateway.models import OperationRecord, PaymentRecord
+from app.gateway.models.records import Fee
+from app.gateway.models.values import absolute_url
+from app.payments.core.messages import Joined, LazyMessage, Money, Value, Verbatim
+
+_LONGEST_URL = 2000
+_LONGEST_NAME = 256
+_MASK = re.compile(r"(\d{0,8})\D+(\d{4})")
+
+
+class _Kept(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
+
+
+class Sum(_Kept):
+    """An amount as the gateway names it: a fee may be finer than two decimals, and in another currency."""
+
+    amount: Decimal
+    currency: str | None = None
+
+    def __str__(self) -> str:
+        return str(self.said())
+
+    def said(self) -> Value:
+        """Return it as it is said."""
+        return Money(self.amount, self.currency) if self.currency else self.amount
+
+
+class Details(_Kept):
+    """Gateway interface, Payment record and Secondary operation record; what the gateway left out is None.
+
+    ``gateway_order_id`` and ``billing_order_id`` are the acquirer's names of the payment, ``transaction_id`` is the
+    gateway's own. ``processed`` is what the payer really paid, where the payer may change the amount. ``retry_after``
+    and ``limit`` come with a decline by a limit. Moments are UTC.
+    """
+
+    payment_id: str | None = None
+    transaction_id: str | None = None
+    gateway_order_id: str | None = None
+    billing_order_id: str | None = None
+    card_mask: str | None = None
+    payway: str | None = None
+    bank: str | None = None
+    eci: str | None = None
+    fee: Sum | None = None
+    fixed_fee: Sum | None = None
+    percent_fee: Sum | None = None
+    split_fees: tuple[Sum, ...] | None = None
+    processed: Sum | None = None
+    receipt_url: str | None = None
+    retry_after: datetime | None = None
+    limit: str | None = None
+    processed_at: datetime | None = None
+
+    @classmethod
+    def of(cls, record: PaymentRecord | OperationRecord) -> Self:
+        """Return what a record says. Never raises: what is malformed is left out."""
+        info = record.limit_info
+        said: dict[str, Any] = {
+            "payment_id": _name(record.payment_id),
+            "transaction_id": _name(record.transaction_id),
+            "fee": _sum(record.fee),
+            "receipt_url": web_address(record.receipt_url),
+            "retry_after": info.retry_after if info else None,
+            "limit": _name(info.description) if info else None,
+            "processed_at": record.processed_at,
+        }
+        if isinstance(record, PaymentRecord):
+            said |= {
+                "gateway_order_id": _name(record.gateway_order_id),
+                "billing_order_id": _name(record.billing_order_id),
+                "card_mask": card_mask(record.cc_mask),
+                "payway": _name(record.payway),
+                "bank": _name(record.bank_short_name),
+                "eci": _name(record.eci),
+                "fixed_fee": _sum(record.fixed_fee),
+                "percent_fee": _sum(record.percent_fee),
+            }
+            if record.processed_amount is not None:
+                said["processed"] = Sum(amount=record.processed_amount, currency=_name(record.processed_currency))
+        else:
+            said["split_fees"] = _sums(record.split_fee)
+        return cls(**said)
+
+    @classmethod
+    def kept(cls, row: Mapping[str, Any] | None) -> Self:
+        """Return what ``Operation.details`` holds."""
+        return cls.model_validate(row or {})
+
+    def row(self) -> dict[str, Any]:
+        """Return what ``Operation.details`` keeps: JSON, amounts as strings, nothing that was not said."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+    def completed_by(self, later: Self) -> Self:
+        """Return these particulars with those of ``later``, which goes before where both say something."""
+        said = {name: value for name in type(self).model_fields if (value := getattr(later, name)) is not None}
+        return self.model_copy(update=said)
+
+    def lines(self) -> Iterator[tuple[LazyMessage, Value]]:
+        """Return what staff are shown, as names and what stands behind them, the most asked for first."""
+        lines: tuple[tuple[LazyMessage, Value | None], ...] = (
+            (LazyMessage("card"), self.card_mask),
+            (LazyMessage("way to pay"), self.payway),
+            (LazyMessage("bank"), self.bank),
+            (LazyMessage("really paid"), self.processed.said() if self.processed else None),
+            (LazyMessage("fee"), self._fee()),
+            (LazyMessage("fees of the shares"), Joined(tuple(each.said() for each in self.split_fees or ()))),
+            (LazyMessage("receipt"), self.receipt_url),
+            (LazyMessage("limit"), Verbatim(self.limit or "")),
+            (LazyMessage("may be tried again after"), self.retry_after),
+            (LazyMessage("payment at the gateway"), self.payment_id),
+            (LazyMessage("transaction at the gateway"), self.transaction_id),
+            (LazyMessage("order at the acquirer"), self.gateway_order_id),
+            (LazyMessage("billing order"), self.billing_order_id),
+            (LazyMessage("3-D Secure result (ECI)"), self.eci),
+            (LazyMessage("processed at"), self.processed_at and f"{self.processed_at:%Y-%m-%d %H:%M:%S}"),
+        )
+        return ((name, value) for name, value in lines if value and str(value))
+
+    def _fee(self) -> Value | None:
+        if self.fee is None:
+            return None
+        parts = []
+        if self.fixed_fee is not None:
+            parts.append(LazyMessage("%(sum)s fixed", sum=self.fixed_fee.said()))
+        if self.percent_fee is not None:
+            parts.append(LazyMessage("%(sum)s by percentage", sum=self.percent_fee.said()))
+        whole = self.fee.said()
+        return LazyMessage("%(sum)s (%(parts)s)", sum=whole, parts=Joined(tuple(parts))) if parts else whole
+
+
+def web_address(url: str | None) -> str | None:
+    """Return ``url`` if it is an absolute http(s) address of a bearable length, else None: people click on it."""
+    try:
+        return absolute_url(url) if url and len(url) <= _LONGEST_URL else None
+    except ValueError:
+        return None
+
+
+def card_mask(mask: str | None) -> str | None:
+    """Return the mask as the interface writes it, ``424242******4242``; None for what is no mask."""
+    digits = _MASK.fullmatch("".join((mask or "").split()))
+    return f"{digits[1][:6]:*<12}{digits[2]}" if digits else None
+
+
+def _name(text: str | None) -> str | None:
+    return quoted(text or "")[:_LONGEST_NAME] or None
+
+
+def _sum(fee: Fee | None) -> Sum | None:
+    return None if fee is None else Sum(amount=fee.amount, currency=_name(fee.currency))
+
+
+def _sums(fees: Fee | list[Fee] | None) -> tuple[Sum, ...] | None:
+    listed = fees if isinstance(fees, list) else [fees]
+    return tuple(each for fee in listed if (each := _sum(fee)) is not None) or None

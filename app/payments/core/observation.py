@@ -1,0 +1,92 @@
+"""Turns the gateway's records into what the mapper judges, in words that fit the columns in which they are kept.
+
+They are made to fit here, before anything is compared: what is kept must be what the same word is compared with later.
+"""
+
+from app.db.columns import fitting
+from app.db.tables import Flow, Kind, State
+from app.gateway.models import OperationRecord, PaymentRecord, Records, Status
+from app.gateway.statuses import Kind as CodeKind
+from app.gateway.statuses import explain
+from app.payments.core.details import Details, web_address
+from app.payments.core.mapper import Observation
+from app.payments.core.payment_method import paid_with
+
+_LONGEST_NAME, _LONGEST_CODE = 100, 40  # what ``Operation`` has room for
+_FLOWS = {"purchase": Flow.CHARGE, "auth": Flow.AUTHORIZATION}
+_SECONDARY = {"capture": Kind.CAPTURE, "void": Kind.VOID, "refund": Kind.REFUND, "dispute": Kind.DISPUTE}
+_STATES = {
+    Status.INIT: State.INIT,
+    Status.PENDING: State.PENDING,
+    Status.SUCCESS: State.SUCCESS,
+    Status.FAILURE: State.FAILURE,
+}
+
+
+class Shown(tuple[Observation, ...]):
+    """What a look-up shows of an order, and why some of its records could not be read (``unreadable``).
+
+    Where there is any such record, what is not shown may yet have happened.
+    """
+
+    unreadable: tuple[str, ...]
+
+    @classmethod
+    def of(cls, records: Records, language: str) -> "Shown":
+        """Return what the records of an order say; ``language`` is the shopper's."""
+        shown = cls(seen for each in records if (seen := seen_in(each, language)) is not None)
+        shown.unreadable = records.unreadable
+        return shown
+
+
+def seen_in(record: PaymentRecord | OperationRecord, language: str) -> Observation | None:
+    """Return what a record says; None for a kind of operation that no payment of ours has (a payout, say).
+
+    How the record of a dispute looks the interface does not show: it may name an operation, or only the payment.
+    """
+    words = explain(record.status, record.status_code)
+    status_code = None if record.status_code is None else fitting(record.status_code, _LONGEST_CODE)
+    kind: Kind | None
+    flow = None
+    if isinstance(record, PaymentRecord):
+        flow = _FLOWS.get(str(record.method))
+        kind = Kind.CREATE if flow else _SECONDARY.get(str(record.method))
+    else:
+        kind = _SECONDARY.get(str(record.method))
+    if kind is None:
+        return None
+    paid, paid_currency, method, acts, action_url = None, None, None, False, None
+    if isinstance(record, PaymentRecord) and kind is Kind.CREATE:
+        paid, paid_currency = record.processed_amount, record.processed_currency
+        method = paid_with(record)
+        acts = bool(record.user_action_required)
+        action_url = web_address(record.user_action_url) if acts else None
+    return Observation(
+        kind=kind,
+        state=_STATES[record.status],
+        amount=record.amount,
+        currency=fitting(record.currency, _LONGEST_NAME),
+        pos_id=fitting(record.pos_id, _LONGEST_NAME),
+        order_id=fitting(record.order_id, _LONGEST_NAME),
+        gateway_id=gateway_id_of(record),
+        flow=flow,
+        status_code=status_code,
+        message=_for_staff(words.staff, status_code),
+        shopper_message=words.shopper(language),
+        waits_for_shopper=acts or words.kind is CodeKind.SHOPPER,
+        action_url=action_url,
+        paid=paid,
+        paid_currency=None if paid_currency is None else fitting(paid_currency, _LONGEST_NAME),
+        method=method,
+        details=Details.of(record),
+    )
+
+
+def gateway_id_of(record: PaymentRecord | OperationRecord) -> str:
+    """Return what the gateway calls the operation of which a record tells."""
+    named = record.payment_id if isinstance(record, PaymentRecord) else record.operation_id
+    return fitting(named, _LONGEST_NAME)
+
+
+def _for_staff(words: str, code: str | None) -> str:
+    return f"{words.rstrip('.')} [{code}]" if code else words.rstrip(".")

@@ -1,0 +1,252 @@
+"""Staff ask to charge, refund or cancel: planned under the payment's lock, recorded, then sent.
+
+There are two doors at which they ask, Saleor's (``requested``) and our own (``by_staff``), and one way from there.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import structlog
+
+from app.db.aggregates import PaymentAggregate
+from app.db.errors import CommitUnknownError
+from app.db.repository import PaymentNotFoundError, Which
+from app.db.tables import Kind, MerchantAccount, Operation, State
+from app.gateway.errors import KeysNotOpenedError
+from app.payments.core.action_request import ActionRequest, staff_request
+from app.payments.core.amounts import check_amount
+from app.payments.core.apply import Posting, note
+from app.payments.core.balance import ZERO, Balance, balance
+from app.payments.core.call_errors import KEYS_NOT_OPENED
+from app.payments.core.deadline import Deadline
+from app.payments.core.messages import LazyMessage
+from app.payments.core.page_cancellation import BY_STAFF
+from app.payments.core.references import keep_reference, reference_of_wish
+from app.payments.core.refusal import RefusalCode, RefusalError
+from app.payments.operations.answer_window import answered, ask_again, asked_by, refund_of
+from app.payments.operations.gateway_call import send
+from app.payments.operations.look_up import opened
+from app.payments.operations.rejections import why_not, why_not_strictly
+from app.payments.services import Services
+from app.payments.split.fiscal_products import said_again
+from app.payments.split.planning import shares_said, split_of_step
+from app.saleor.answers import AvailableAction
+from app.saleor.errors import StillUnderwayError
+
+log = structlog.get_logger(__name__)
+
+_KINDS = {
+    AvailableAction.CHARGE: Kind.CAPTURE,
+    AvailableAction.REFUND: Kind.REFUND,
+    AvailableAction.CANCEL: Kind.CANCEL,
+}
+
+
+_NOTHING_FOR_SALEOR = {
+    AvailableAction.CHARGE: LazyMessage("The amount is zero: for Saleor nothing is left to charge."),
+    AvailableAction.REFUND: LazyMessage("The amount is zero: for Saleor nothing is left to refund."),
+}
+
+
+_NO_PAYMENT = LazyMessage("There is no such payment.")
+_NOT_OURS = LazyMessage("This payment was not made with this app: nothing was done.")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The one operation at the gateway that does what was asked, and its amount."""
+
+    kind: Kind
+    amount: Decimal
+
+
+def step_for(action: AvailableAction, amount: Decimal, now: Balance, *, strictly: Kind | None = None) -> Step:
+    """Return what to do at the gateway, ``strictly`` of that kind. Raises RefusalError, in words for staff. Pure.
+
+    Rules: gateway interface, States and transitions; a reservation is taken once and voided only as a whole (gateway
+    facts, 6).
+    """
+    if action is AvailableAction.CANCEL:
+        return _cancellation(now, strictly)
+    possible = now.capturable if action is AvailableAction.CHARGE else now.refundable
+    if amount <= 0:  # Saleor asks so when it believes that nothing is left (Saleor contract, A.2)
+        words = _NOTHING_FOR_SALEOR[action] if possible else None
+        raise RefusalError(RefusalCode.INVALID_AMOUNT, words or why_not(action, amount, now), "amount")
+    check_amount(amount)
+    if amount > possible:
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, why_not(action, amount, now), "amount")
+    return Step(_KINDS[action], amount)
+
+
+def _cancellation(now: Balance, strictly: Kind | None) -> Step:
+    if not now.capturable and not now.unpaid:
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, why_not(AvailableAction.CANCEL, ZERO, now))
+    step = Step(Kind.VOID, now.capturable) if now.capturable else Step(Kind.CANCEL, ZERO)
+    if strictly not in {None, step.kind}:
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, why_not_strictly(strictly, now))
+    return step
+
+
+async def act(
+    services: Services, asked: ActionRequest, which: Which, deadline: Deadline | None = None
+) -> tuple[PaymentAggregate, Operation]:
+    """Do what is asked of a payment; return the operation that came of it, with its payment. Raises RefusalError.
+
+    The same question gets the same answer and calls nobody (laws of money, 4). While another operation of the payment
+    is open, this one is accepted, and sent when its turn comes (3). ``deadline`` is the request's; None: it begins now.
+    """
+    deadline = deadline or Deadline(services.schedule.budget.total_seconds())
+    added: list[Operation] = []
+
+    def record(aggregate: PaymentAggregate) -> tuple[PaymentAggregate, Operation]:
+        return aggregate, _recorded(services, aggregate, asked, added)
+
+    # What is not recorded in time is not done at all: it must not begin after it was answered as failed.
+    async with asyncio.timeout(deadline.left):
+        try:
+            aggregate, operation = await services.payments.update(which, record)
+        except PaymentNotFoundError:
+            raise RefusalError(RefusalCode.UNKNOWN_PAYMENT, _NO_PAYMENT if asked.by else _NOT_OURS) from None
+        except CommitUnknownError as error:
+            log.warning("nobody knows whether an intent is committed: it is read, or recorded again", error=str(error))
+            aggregate, operation = await services.payments.update(which, record)
+    ours = any(each.created_at == operation.created_at for each in added)
+    if not ours or operation.state is not State.INTENT:
+        return aggregate, operation
+    try:
+        aggregate = await send(services, aggregate, operation, deadline, answering=asked.by is None)
+    except Exception as error:
+        if asked.by is not None:
+            raise
+        # The call may have left, and its intent is committed: it is looked up. Saleor must not hear that it failed.
+        log.exception("outcome not recorded", operation=operation.id)
+        raise StillUnderwayError("the outcome of what was sent could not be recorded") from error
+    return aggregate, aggregate.by_id(operation.id)
+
+
+def _recorded(
+    services: Services, aggregate: PaymentAggregate, asked: ActionRequest, added: list[Operation]
+) -> Operation:
+    """Return the recorded operation that answers to what is asked; one that is new is in ``added``, too."""
+    posting = Posting(now=services.now(), schedule=services.schedule)
+    operation, fresh = _find_or_add(services, aggregate, asked, posting)
+    if fresh:
+        aggregate.assign(operation, shares_said(operation))
+        _tell_saleor(aggregate, operation, posting)
+        added.append(operation)
+    if asked.by is None and not (added and operation.state is State.INTENT):
+        keep_reference(aggregate.payment, operation)  # who is answered now is told the reference that it keeps
+        if operation.state is not State.INTENT:  # else another webhook is asking the gateway for it right now
+            answered(aggregate, operation, posting)
+    return operation
+
+
+def _find_or_add(
+    services: Services, aggregate: PaymentAggregate, asked: ActionRequest, posting: Posting
+) -> tuple[Operation, bool]:
+    known, key = _known(aggregate, asked, posting)
+    if known is not None:
+        return known, False
+    if asked.currency not in {None, aggregate.payment.currency}:
+        raise RefusalError(
+            RefusalCode.CURRENCY_NOT_SUPPORTED,
+            LazyMessage("This payment is in %(currency)s.", currency=aggregate.payment.currency),
+        )
+    operation = _added(aggregate, asked, key, posting)
+    if not operation.state.final:
+        _check_keys(services, aggregate.payment.account)
+    aggregate.operations.append(operation)
+    return operation, True
+
+
+def _known(aggregate: PaymentAggregate, asked: ActionRequest, posting: Posting) -> tuple[Operation | None, str]:
+    """Return the operation that answers to a question, and the key of the question; None: nobody has asked it before.
+
+    Of several requests of Saleor's that this one can be, it is one that is not recorded yet. A granted refund is known
+    by its id, whatever key or amount it comes with: it is paid out once.
+    """
+    repeated = aggregate.by_digest(asked.digest) if asked.digest else None
+    if repeated is not None:
+        return repeated, repeated.idempotency_key
+    fresh = next((key for key in asked.keys if aggregate.by_key(key) is None), None)
+    made = None if asked.granted is None else refund_of(aggregate, asked.granted.id)
+    if made is not None:
+        if fresh is not None:
+            ask_again(aggregate, made, fresh, asked.digest, posting)
+        return made, made.idempotency_key
+    if fresh is not None:
+        return None, fresh
+    known = aggregate.by_key(asked.keys[0])
+    if known is None or not asked.is_repeated_by(known):
+        raise RefusalError(
+            RefusalCode.NOT_POSSIBLE, LazyMessage("This was sent before, and asked for something else then.")
+        )
+    return known, known.idempotency_key
+
+
+def _check_keys(services: Services, account: MerchantAccount) -> None:
+    """Refuse what could not be sent before it is an intent: nobody would know when it can be."""
+    try:
+        opened(services, account)
+    except KeysNotOpenedError:
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, LazyMessage(KEYS_NOT_OPENED)) from None
+
+
+def _added(aggregate: PaymentAggregate, asked: ActionRequest, key: str, posting: Posting) -> Operation:
+    """Return a new operation: the intent, one that has to wait, or one that is refused by how the payment stands.
+
+    Such a refusal is recorded too, if it is Saleor that asks. When the same question comes again, the payment may stand
+    otherwise; but Saleor has been told that it failed, and staff may have acted on that. To staff at our own door it is
+    only said.
+    """
+    now = posting.now
+    standing = balance(aggregate.payment.flow, aggregate.operations)
+    # Nor does it overtake what waits, in the moment before the worker sends that.
+    waits = standing.in_flight or any(each.state is State.WAITING for each in aggregate.operations)
+    state, message = (State.WAITING if waits else State.INTENT), None
+    more: dict[str, Any] = {}
+    try:
+        step = step_for(asked.action, asked.amount, standing, strictly=asked.strictly)
+        more = split_of_step(aggregate, step.kind, step.amount, asked, aggregate.payment.account)
+        more = more or said_again(aggregate, step.kind, step.amount, asked.granted)
+    except RefusalError as refusal:
+        if refusal.code is not RefusalCode.NOT_POSSIBLE or asked.by is not None:
+            raise
+        amount = ZERO if asked.action is AvailableAction.CANCEL else asked.amount
+        step, state, message = Step(_KINDS[asked.action], amount), State.FAILURE, refusal.message
+    if asked.by is not None and step.kind is Kind.CANCEL:
+        more["why"] = BY_STAFF
+    operation = Operation(
+        payment_id=aggregate.create.payment_id,
+        kind=step.kind,
+        idempotency_key=key,
+        state=state,
+        amount=step.amount,
+        currency=aggregate.payment.currency,
+        request={
+            "amount": str(step.amount),
+            "currency": aggregate.payment.currency,
+            "order_id": aggregate.payment.order_id,
+            **more,
+        },
+        asked_by_saleor=asked.by is None,
+        asked_by=asked.by,
+        granted_refund_id=None if asked.granted is None else asked.granted.id,
+        message=message,
+        next_poll_at=posting.schedule.after_intent(now) if state is State.INTENT else None,
+        created_at=now,
+        updated_at=now,
+    )
+    if asked.by is None:
+        asked_by(operation, key, asked.digest, posting)
+    return operation
+
+
+def _tell_saleor(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
+    """Let Saleor know at once of what it has not asked for: it must not offer what is being done already."""
+    if operation.asked_by is None:
+        return
+    words = f"Staff asked in the app to {staff_request(operation)}"
+    note(aggregate, words, posting, reference=reference_of_wish(operation.idempotency_key))

@@ -1,0 +1,191 @@
+"""What storefronts pass in ``data``, and what they get back in it: the contract of docs/storefront.md."""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    IPvAnyAddress,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+from pydantic.alias_generators import to_camel, to_pascal
+
+from app.payments.cards.encrypted_card import is_sealed
+from app.payments.core.refusal import RefusalCode, RefusalError
+from app.validation import found_wrong
+
+_MOST_TOLD = 10  # of what is wrong at once
+_CARD_FIELD = re.compile(
+    r"((credit|debit|bank|payment)[_-]?)?(card|cc|pan)[_-]?(number|num|no)?"
+    r"|(card[_-]?)?(cvv2?|cvc2?|security[_-]?code)([_-]?code)?"
+    r"|((card|cc)[_-]?)?(exp|expiry|expiration)[_-]?(month|year|date)"
+    r"|(card|cc)[_-]?token|cryptogram",
+    re.IGNORECASE,
+)
+_PATHS = {
+    "customer_email": "data.customer.email",
+    "customer_phone": "data.customer.phone",
+    "customer_fname": "data.customer.firstName",
+    "customer_lname": "data.customer.lastName",
+    "customer_patronym": "data.customer.patronymic",
+    "customer_birthday": "data.customer.birthday",
+    "customer_tax_id": "data.customer.taxId",
+    "customer_country": "data.customer.country",
+    "customer_ip": "data.customer.ip",
+    "customer_referrer": "data.customer.referrer",
+    "browser_fingerprint": "data.browserFingerprint",
+    "amount": "amount",
+}
+_Name = Annotated[str, StringConstraints(strip_whitespace=True, max_length=100)]
+# A script's numbers and booleans are taken for what they read as.
+_Told = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=2048),
+    BeforeValidator(lambda value: str(value).lower() if isinstance(value, bool | int) else value),
+]
+_Email = Annotated[str, StringConstraints(strip_whitespace=True, max_length=254, pattern=r"^[^@\s]+@[^@\s]+$")]
+
+
+class _Contract(BaseModel):
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True, hide_input_in_errors=True
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_nothing(cls, data: Any) -> Any:
+        """Take null for "not given", as a storefront's optional fields are in most languages."""
+        return {name: value for name, value in data.items() if value is not None} if isinstance(data, dict) else data
+
+
+class Customer(_Contract):
+    """What the storefront knows of the shopper; it goes before what Saleor knows."""
+
+    email: _Email | None = None
+    phone: Annotated[str, StringConstraints(strip_whitespace=True, max_length=32)] | None = None
+    first_name: _Name | None = None
+    last_name: _Name | None = None
+    patronymic: _Name | None = None
+    birthday: date | None = None
+    tax_id: Annotated[str, StringConstraints(strip_whitespace=True, max_length=32)] | None = None
+    country: Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")] | None = None
+    ip: IPvAnyAddress | None = None
+    referrer: Annotated[str, StringConstraints(max_length=2000)] | None = None
+
+
+class Fingerprint(_Contract):
+    """The shopper's browser (gateway interface, Browser fingerprint). A page cannot know its ``ip_address``."""
+
+    model_config = ConfigDict(alias_generator=lambda name: "browser" + to_pascal(name))
+
+    color_depth: _Told
+    screen_height: _Told
+    screen_width: _Told
+    java_enabled: _Told
+    language: _Told
+    time_zone: _Told
+    time_zone_offset: _Told
+    accept_header: _Told
+    user_agent: _Told
+    ip_address: IPvAnyAddress | None = None
+
+
+class StorefrontData(_Contract):
+    """``data`` of ``transactionInitialize``. Everything is optional; what is unknown is ignored."""
+
+    return_url: Annotated[str, StringConstraints(max_length=2000)] | None = None
+    language: Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}([-_][A-Za-z]{2,4})?$")] | None = None
+    qr: bool = False
+    customer: Customer = Field(default_factory=Customer)
+    card: str | None = Field(default=None, repr=False)  # encrypted
+    browser_fingerprint: Fingerprint | None = None
+
+
+def read_data(data: Any) -> StorefrontData:
+    """Return what the storefront passed. Raises RefusalError: not an object, a field of the wrong shape, or card data.
+
+    Plain card data must never travel through Saleor: it is refused by the names of the fields, whatever they hold,
+    so that a storefront which sends it is found out on the first try. ``card`` itself may hold a sealed card only.
+    """
+    if data is None:
+        return StorefrontData()
+    if not isinstance(data, dict):
+        raise RefusalError(RefusalCode.INVALID_DATA, "`data` must be a JSON object.", "data")
+    for path in _card_fields({name: value for name, value in data.items() if not _is_sealed_card(name, value)}, "data"):
+        raise RefusalError(
+            RefusalCode.CARD_DATA_REFUSED,
+            "Card data is taken encrypted and in `data.card` only; else the shopper types it on the payment page.",
+            path,
+        )
+    try:
+        return StorefrontData.model_validate(data)
+    except ValidationError as exc:
+        wrong = [(".".join(["data", *each.where]), each.words) for each in found_wrong(exc)]
+        said = "; ".join(f"`{path}` is not right: it {words}" for path, words in wrong[:_MOST_TOLD])
+        raise RefusalError(RefusalCode.INVALID_DATA, f"{said}.", wrong[0][0]) from exc
+
+
+def passes_card(data: Any) -> bool:
+    """Return True when the shopper pays with a card of the storefront, whatever is right or wrong with it."""
+    return isinstance(data, dict) and data.get("card") is not None
+
+
+def _is_sealed_card(name: str, value: Any) -> bool:
+    return name == "card" and (value is None or is_sealed(value))
+
+
+def storefront_path(gateway_field: str) -> str | None:
+    """Return where in ``data`` the storefront can pass what the gateway calls so; None when it cannot."""
+    return _PATHS.get(gateway_field)
+
+
+def allowed_return_url(url: str | None, storefront_origins: Sequence[str]) -> str | None:
+    """Return the address to which the shopper goes back, if its origin is one of the account's storefronts.
+
+    Anything else is refused (Refusal): a payment page that forwards to any address given is a gift to phishers.
+    """
+    if url is None:
+        return None
+    origin = origin_of(url)
+    if origin is None or origin not in storefront_origins:
+        raise RefusalError(
+            RefusalCode.INVALID_RETURN_URL,
+            "This return address is not one of the storefronts that the store's merchant account allows.",
+            "data.returnUrl",
+        )
+    return url
+
+
+def origin_of(url: str) -> str | None:
+    """Return scheme, host and port of an absolute http(s) address, in lower case; None for anything else."""
+    if " " in url or "\\" in url or not url.isprintable():  # browsers read these otherwise than we do
+        return None
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return None
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.password:
+        return None
+    default = {"http": 80, "https": 443}[parts.scheme]
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}" + (f":{port}" if port not in {None, default} else "")
+
+
+def _card_fields(value: Any, path: str) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if _CARD_FIELD.fullmatch(str(key)):
+                yield f"{path}.{key}"
+            yield from _card_fields(inner, f"{path}.{key}")
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _card_fields(inner, f"{path}[{number}]")

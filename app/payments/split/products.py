@@ -1,0 +1,152 @@
+"""What is paid for, as the gateway is told it: in one of its two forms, or not at all (gateway facts, 5). Pure.
+
+One rule: the products sum to the amount, to the last cent. The lines and the shipping of a checkout or order do so when
+all of it is paid at once. Where its total is less (gift cards), the reduction is spread over everything in proportion,
+as a discount would be. A part of a total cannot be put into products: a plain payment goes without them, a fiscal one
+is refused, because its receipt would be untrue.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from uuid import UUID, uuid5
+
+from app.db.tables import MerchantAccount, ProductsForm
+from app.gateway.models import FiscalProduct, Product, Taxes
+from app.gateway.models.products import AnyProduct
+from app.payments.core.refusal import RefusalCode, RefusalError
+from app.payments.split.distribute import CENT, distribute
+from app.saleor.source import Line, Source, TaxedMoney
+
+ZERO = Decimal("0.00")
+_ARTICLES = UUID("6d0b4f0e-0a3c-4d39-8f0d-5b8f3a1f2c77")  # the namespace of our product ids
+_RATES = (Decimal(0), Decimal(7), Decimal(14), Decimal(20))  # percent, as cash registers know them
+_UNIT = "pc"  # Saleor sells whole pieces
+_DELIVERY = {"uk": "Доставка"}
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something that is paid for: ``total`` is the gross price of all its pieces, ``percent`` the tax in it.
+
+    ``article`` is the same for the same thing in a checkout, in its order and in a refund; ``number`` is the store's.
+    """
+
+    article: str
+    number: str
+    name: str
+    quantity: int
+    total: Decimal
+    percent: Decimal
+
+
+def products_of(
+    account: MerchantAccount, source: Source, amount: Decimal, currency: str, language: str
+) -> tuple[AnyProduct, ...] | None:
+    """Return the products of a payment of ``amount`` in the account's form; None when none are told.
+
+    Raises RefusalError.
+    """
+    if account.products is ProductsForm.NONE:
+        return None
+    items = items_of(source, amount, language)
+    if account.products is ProductsForm.FISCAL:
+        if items is None:
+            raise RefusalError(
+                RefusalCode.PRODUCTS_DO_NOT_SUM,
+                f"The fiscal receipt names what is paid for, and no lines of this order sum to {amount} {currency}: "
+                "pay its whole total at once.",
+                "amount",
+            )
+        return tuple(each for item in items for each in _fiscal(item, account.receipt_delivery))
+    return None if items is None else tuple(_plain(item, currency) for item in items)
+
+
+def items_of(source: Source, amount: Decimal, language: str = "en") -> list[Item] | None:
+    """Return what of the source is paid for, summing to ``amount``; None when it cannot be said truthfully."""
+    items = [item for line in source.lines if (item := _of_line(line))]
+    if shipping := _of_shipping(source.shipping_price, language):
+        items.append(shipping)
+    if any(item.total != item.total.quantize(CENT) for item in items):
+        return None
+    total = sum((item.total for item in items), ZERO)
+    if total == amount:
+        return items
+    everything = source.total is not None and source.total.gross.amount == amount
+    return _reduced(items, amount) if everything and ZERO < amount < total else None
+
+
+def article_of(line: Line) -> str:
+    """Return a line's article: a UUID, as fiscal products need, made of the variant (of the line, if it has none)."""
+    return str(uuid5(_ARTICLES, line.variant_id or line.id))
+
+
+DELIVERY = str(uuid5(_ARTICLES, "delivery"))
+
+
+def pieces(total: Decimal, quantity: int) -> list[tuple[int, Decimal]]:
+    """Return how many pieces cost how much each, so that they sum to ``total``: 10.00 for 3 is 2 at 3.33, 1 at 3.34."""
+    cents, over = divmod(int(total / CENT), max(quantity, 1))
+    parts = [(max(quantity, 1) - over, cents * CENT), (over, (cents + 1) * CENT)]
+    return [(number, each) for number, each in parts if number and each]
+
+
+def _of_line(line: Line) -> Item | None:
+    price = line.total_price
+    if price is None or price.gross.amount <= 0:  # a gift: a receipt has no line for nothing
+        return None
+    percent = _percent(price, line.quantity) if line.tax_rate is None else line.tax_rate * 100
+    article = article_of(line)
+    return Item(article, line.sku or article, line.name, line.quantity, price.gross.amount, percent)
+
+
+def _of_shipping(price: TaxedMoney | None, language: str) -> Item | None:
+    if price is None or price.gross.amount <= 0:
+        return None
+    name = _DELIVERY.get(language, "Delivery")
+    return Item(DELIVERY, "delivery", name, 1, price.gross.amount, _percent(price, 1))
+
+
+def _percent(price: TaxedMoney, quantity: int) -> Decimal:
+    """Return the rate of the tax in a price: the known one that it comes from by rounding, else what it comes to."""
+    tax = price.tax.amount if price.tax else ZERO
+    net = price.gross.amount - tax
+    if tax <= 0 or net <= 0:
+        return Decimal(0)
+    rounding = CENT * max(quantity, 1)
+    near = (rate for rate in _RATES if rate and abs(net * rate / 100 - tax) <= rounding)
+    exact = tax / net * 100
+    return min(near, key=lambda rate: abs(rate - exact), default=exact.quantize(CENT))
+
+
+def _reduced(items: Sequence[Item], amount: Decimal) -> list[Item]:
+    shares = distribute(amount, {f"{number:06}": item.total for number, item in enumerate(items)})
+    return [
+        replace(item, total=share)
+        for number, item in enumerate(items)
+        if (share := shares.get(f"{number:06}")) is not None
+    ]
+
+
+def _plain(item: Item, currency: str) -> Product:
+    """The form without fiscalization: ``amount`` is the total of the line."""
+    return Product(id=item.number, name=item.name, qty=max(item.quantity, 1), amount=item.total, currency=currency)
+
+
+def _fiscal(item: Item, receipt_delivery: str | None) -> list[FiscalProduct]:
+    """The form of a software cash register: ``amount`` is the price of a piece, so one item may need two prices."""
+    taxes = Taxes(type="vat" if item.percent else "non-vat", prc=item.percent.normalize() + 0)
+    return [
+        FiscalProduct.model_validate(
+            {
+                "id": item.article,
+                "name": item.name,
+                "qty": Decimal(number),
+                "amount": price,
+                "unit": _UNIT,
+                "taxes": taxes,
+                "receipt_delivery": receipt_delivery,
+            }
+        )
+        for number, price in pieces(item.total, item.quantity)
+    ]

@@ -1,0 +1,81 @@
+"""Where a payment stands, in two or three words. Pure."""
+
+from enum import StrEnum
+
+from app.db.aggregates import PaymentAggregate
+from app.db.tables import Flow, Kind, State
+from app.gateway.statuses import Kind as CodeKind
+from app.gateway.statuses import Status, explain
+from app.payments.core.balance import Balance, balance
+
+
+class Standing(StrEnum):
+    """Where a payment stands, or what is being done to it, in English for people."""
+
+    PAID = "paid"
+    RESERVED = "reserved"
+    CHARGED = "charged"
+    RELEASED = "released"
+    PARTLY_REFUNDED = "partly refunded"
+    REFUNDED = "refunded"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+    WAITING_FOR_SHOPPER = "waiting for the shopper"
+    WAITING_FOR_BANK = "waiting for the bank"
+    NOT_KNOWN = "not known yet"
+    CHARGING = "charge under way"
+    RELEASING = "release under way"
+    REFUNDING = "refund under way"
+    CANCELLING = "cancellation under way"
+    DISPUTED = "dispute under way"
+    CHARGED_BACK = "charged back"
+
+
+_UNDER_WAY = {
+    Kind.CAPTURE: Standing.CHARGING,
+    Kind.VOID: Standing.RELEASING,
+    Kind.REFUND: Standing.REFUNDING,
+    Kind.CANCEL: Standing.CANCELLING,
+    Kind.DISPUTE: Standing.DISPUTED,
+}
+
+
+def standing(aggregate: PaymentAggregate) -> str:
+    """Return where the payment stands, for people: "paid", "waiting for the shopper", "paid, refund under way"."""
+    return ", ".join(standings(aggregate))
+
+
+def standings(aggregate: PaymentAggregate) -> tuple[Standing, ...]:
+    """Return where the payment stands, and then what is being done to it."""
+    now = balance(aggregate.payment.flow, aggregate.operations)
+    under_way = [
+        _UNDER_WAY[each.kind] for each in aggregate.operations if each.kind in _UNDER_WAY and not each.state.final
+    ]
+    if any(each.kind is Kind.DISPUTE and each.state is State.SUCCESS for each in aggregate.operations):
+        under_way.append(Standing.CHARGED_BACK)
+    return (_standing(aggregate, now), *dict.fromkeys(under_way))
+
+
+def _standing(aggregate: PaymentAggregate, now: Balance) -> Standing:
+    create = aggregate.create
+    match create.state:
+        case State.SUCCESS:
+            return _of_money(aggregate, now)
+        case State.FAILURE:
+            cancelled = explain(Status.FAILURE, create.status_code).kind is CodeKind.CANCELLED
+            return Standing.CANCELLED if cancelled else Standing.FAILED
+        case State.INIT:
+            return Standing.WAITING_FOR_SHOPPER
+        case State.PENDING:
+            return Standing.WAITING_FOR_SHOPPER if create.waits_for_shopper else Standing.WAITING_FOR_BANK
+        case _:
+            return Standing.NOT_KNOWN
+
+
+def _of_money(aggregate: PaymentAggregate, now: Balance) -> Standing:
+    if now.refunded:
+        return Standing.REFUNDED if now.refunded >= now.charged else Standing.PARTLY_REFUNDED
+    if now.charged:
+        return Standing.PAID if aggregate.payment.flow is Flow.CHARGE else Standing.CHARGED
+    released = any(each.kind is Kind.VOID and each.state is State.SUCCESS for each in aggregate.operations)
+    return Standing.RELEASED if released else Standing.RESERVED

@@ -1,0 +1,109 @@
+"""Staff do not want to wait: the gateway is asked now, or asked to notify again."""
+
+from dataclasses import dataclass
+
+from app.db.aggregates import PaymentAggregate, find_by_order, load_by_order, row_id_of
+from app.db.tables import Flow, Kind, MerchantAccount, Operation, State
+from app.gateway.errors import GatewayError, KeysNotOpenedError
+from app.gateway.models import Records
+from app.gateway.models.values import Method
+from app.payments.core.apply import Posting, apply
+from app.payments.core.balance import in_flight
+from app.payments.core.deadline import Deadline
+from app.payments.core.messages import LazyMessage
+from app.payments.core.refusal import RefusalCode, RefusalError
+from app.payments.operations.look_up import opened, shown_at_gateway
+from app.payments.services import Services
+from app.payments.sync.resolve import look
+from app.payments.sync.unreadable import mind_unreadable
+
+_BEING_ASKED = LazyMessage("The gateway is being asked at this moment: try again in a minute.")
+_METHODS = {Kind.CAPTURE: Method.CAPTURE, Kind.VOID: Method.VOID, Kind.REFUND: Method.REFUND}
+
+
+@dataclass(frozen=True, slots=True)
+class Resent:
+    """What came of asking for notifications of one kind: how many records the gateway has, or why it does not say."""
+
+    method: Method
+    records: int
+    error: GatewayError | None = None
+
+
+async def ask_now(services: Services, order_id: str) -> GatewayError | None:
+    """Look a payment up now and post what is found, as the worker does when it is due; return why it failed, if so.
+
+    A payment with nothing open is looked up too: others may have acted on it (laws of money, 10). Raises RefusalError.
+    """
+    aggregate, account = await _read(services, order_id)
+    deadline = Deadline(services.schedule.budget.total_seconds())
+    waiting_for = _first_open(aggregate)
+    if waiting_for is None:
+        return await _compare(services, account, aggregate, deadline)
+    calling_until = services.schedule.after_intent(waiting_for.updated_at)
+    if waiting_for.state is State.INTENT and services.now() < calling_until:
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, _BEING_ASKED)
+    return await look(services, row_id_of(waiting_for), deadline)
+
+
+async def ask_to_notify(services: Services, order_id: str) -> list[Resent]:
+    """Ask the gateway to notify us again of everything that was done with a payment (gateway interface, 9)."""
+    aggregate, account = await _read(services, order_id)
+    try:
+        client = opened(services, account)
+    except KeysNotOpenedError as error:
+        return [Resent(Method.PURCHASE if aggregate.payment.flow is Flow.CHARGE else Method.AUTH, 0, error)]
+    first = Method.PURCHASE if aggregate.payment.flow is Flow.CHARGE else Method.AUTH
+    done = [first, *(_METHODS[each.kind] for each in aggregate.operations if each.kind in _METHODS)]
+    answers = []
+    for method in dict.fromkeys(done):
+        try:
+            records = await client.resend(order_id, method, timeout=services.schedule.budget.total_seconds())
+        except GatewayError as error:
+            answers.append(Resent(method, 0, error))
+        else:
+            answers.append(Resent(method, len(records)))
+    return answers
+
+
+async def records_now(services: Services, order_id: str) -> Records | GatewayError:
+    """Return what the gateway has of a payment at this moment, or why it does not say; nothing is made of it."""
+    aggregate, account = await _read(services, order_id)
+    try:
+        return await opened(services, account).order(
+            aggregate.payment.order_id, timeout=services.schedule.budget.total_seconds()
+        )
+    except GatewayError as error:
+        return error
+
+
+def _first_open(aggregate: PaymentAggregate) -> Operation | None:
+    """Return what a look-up is for: what is in flight, or the payment itself, or what waits for its turn."""
+    unsettled = [each for each in aggregate.operations if not each.state.final]
+    return min(unsettled, key=lambda each: (not in_flight(each), each.state is State.WAITING), default=None)
+
+
+async def _read(services: Services, order_id: str) -> tuple[PaymentAggregate, MerchantAccount]:
+    async with services.database.transaction() as session:
+        aggregate = await find_by_order(session, order_id)
+        if aggregate is None:
+            raise RefusalError(RefusalCode.UNKNOWN_PAYMENT, LazyMessage("There is no such payment."))
+        account = await session.get(MerchantAccount, aggregate.payment.account_id)
+    assert account is not None  # noqa: S101 - an account with payments is never deleted
+    return aggregate, account
+
+
+async def _compare(
+    services: Services, account: MerchantAccount, aggregate: PaymentAggregate, deadline: Deadline
+) -> GatewayError | None:
+    records = await shown_at_gateway(services, account, aggregate.payment, deadline)
+    if isinstance(records, GatewayError):
+        return records
+    async with services.database.transaction() as session:
+        locked = await load_by_order(session, aggregate.payment.order_id)
+        assert locked is not None  # noqa: S101 - payments are never deleted
+        apply(locked, account.pos_id, records, Posting(now=services.now(), schedule=services.schedule))
+        mind_unreadable(locked, records, services.now())
+        session.add_all([*locked.operations, *locked.events])
+    services.wake_for([locked])
+    return None

@@ -1,0 +1,87 @@
+"""A lane: one kind of work, with so many jobs at once and no more, and a part of them for each store.
+
+It is what keeps a worker fair. Lanes share nothing, so a flood in one does not reach the others. In a lane a store has
+only its share, so one that is slow, or down, or busy, does not hold the others up.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import structlog
+
+from app.db.job_queue import Capacity, Claim, JobQueue, claim, give_back
+from app.payments.services import Services
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a lane does: claims ``work``, and does the job of a row. ``most`` jobs at once, ``share`` for one store."""
+
+    work: JobQueue
+    job: Callable[[Services, int], Awaitable[object]]
+    most: int
+    share: int
+
+
+class Consumer:
+    """The jobs of one trade that a worker does at the moment."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._jobs: dict[asyncio.Task[None], Claim] = {}
+        self.woken = asyncio.Event()  # there is work, or room for it
+
+    def does(self, work: JobQueue) -> bool:
+        """Return True when that is its kind of work."""
+        return self._job.work is work
+
+    async def claim(self, services: Services) -> list[Claim]:
+        """Claim as much of what is due as there is room for."""
+        job = self._job
+        busy = Counter(each.tenant for each in self._jobs.values())
+        capacity = Capacity(most=job.most - len(self._jobs), share=job.share, busy=busy)
+        if capacity.most <= 0:
+            return []
+        async with services.database.transaction() as session:
+            return await claim(session, job.work, services.now(), services.schedule.lease, capacity)
+
+    def begin(self, services: Services, claims: list[Claim]) -> None:
+        """Begin the jobs of claims."""
+        for each in claims:
+            task = asyncio.create_task(self._do(services, each))
+            self._jobs[task] = each
+            task.add_done_callback(self._ended)
+
+    async def give_back(self, services: Services, claims: list[Claim]) -> None:
+        """Return claims that were not begun."""
+        async with services.database.transaction() as session:
+            await give_back(session, self._job.work, claims, services.now())
+
+    async def finish(self, within: float | None = None) -> int:
+        """Wait for the jobs that were begun, at most so many seconds; return how many are not finished even so."""
+        if not self._jobs:
+            return 0
+        done, late = await asyncio.wait(list(self._jobs), timeout=within)
+        for task in done:
+            if not task.cancelled():
+                task.result()
+        return len(late)
+
+    def abandon(self) -> None:
+        """Stop working on whatever is not finished. Its claims run out, and another worker takes it over."""
+        for task in list(self._jobs):
+            task.cancel()
+
+    async def _do(self, services: Services, each: Claim) -> None:
+        try:
+            await self._job.job(services, each.row_id)
+        except Exception:  # it keeps its claim until that runs out, and is tried again
+            log.exception("job failed", table=self._job.work.table.__tablename__, row=each.row_id)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        del self._jobs[task]
+        self.woken.set()

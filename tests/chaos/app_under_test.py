@@ -1,0 +1,154 @@
+"""The app as a process that can die: the web app and a worker beside it, over one database."""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack
+from contextvars import Context, ContextVar, copy_context
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, TypeVar
+from weakref import WeakSet
+
+import httpx2
+from fastapi import FastAPI
+
+from app.db.tables import Operation
+from app.main import create_app, open_worker
+from app.payments.core.schedule import Schedule
+from app.payments.services import Services
+from app.payments.staff.actions import StaffRequest, ask_for
+from app.settings import Settings
+from app.worker.loop import Worker
+from tests.chaos.roads import serve
+from tests.chaos.story import NextWebhook, Step
+from tests.conftest import Clock
+
+T = TypeVar("T")
+_LIFE: ContextVar["WeakSet[asyncio.Task[Any]] | None"] = ContextVar("life", default=None)
+
+
+def _begin(loop: asyncio.AbstractEventLoop, work: Any, *, context: Context | None = None, **more: Any) -> Any:
+    """Begin a task, as a loop does; what begins in a process is remembered until that dies."""
+    task: asyncio.Task[Any] = asyncio.Task(work, loop=loop, context=context, **more)
+    life = (copy_context() if context is None else context).get(_LIFE)
+    if life is not None:
+        life.add(task)
+    return task
+
+
+class AppSettings(Settings):
+    """Nobody waits in a story: what may be sent again is sent again at once."""
+
+    @property
+    def schedule(self) -> Schedule:
+        """The usual patience, without pauses."""
+        return replace(super().schedule, pauses_before_resending=(timedelta(0),))
+
+
+class AppUnderTest:
+    """``fates`` says what becomes of the next webhooks of Saleor. ``connect`` makes clients for the way out."""
+
+    def __init__(self, settings: Settings, clock: Clock, connect: Callable[[], httpx2.AsyncClient]) -> None:
+        self.fates: deque[NextWebhook] = deque()
+        self.meanwhile: Callable[[Step], Awaitable[None]] | None = None
+        self._settings = settings
+        self._clock = clock
+        self._connect = connect
+        self._app: FastAPI | None = None
+        self._worker: Worker | None = None
+        self._running = AsyncExitStack()
+        self._life = WeakSet[asyncio.Task[Any]]()
+        self._dying: list[asyncio.Task[Any]] = []
+
+    @property
+    def dead(self) -> bool:
+        """Whether it has died and was not started since."""
+        return self._app is None
+
+    async def start(self) -> Services:
+        """Start it, anew if it has died or still runs; return the worker's desk."""
+        await self.stop()
+        asyncio.get_running_loop().set_task_factory(_begin)
+        self._life = WeakSet()
+        app = create_app(self._settings, self._clock, lambda _guard: self._connect())
+        await self._running.enter_async_context(app.router.lifespan_context(app))
+        # A worker of its own, with services of its own: so it would be in a second process.
+        opening = open_worker(self._settings, self._clock, lambda _guard: self._connect())
+        self._worker, self.services = await self._running.enter_async_context(opening)
+        self._app = app
+        return self.services
+
+    async def stop(self) -> None:
+        """End it."""
+        self.die()
+        await asyncio.gather(*self._dying, return_exceptions=True)
+        if self._worker is not None:
+            for consumer in self._worker._consumers:
+                await consumer.finish()
+        await self._running.aclose()
+
+    def die(self) -> None:
+        """End everything that is being done, at once, as a power cut would."""
+        self._app = None
+        # Also what goes on by itself: a handler whose webhook has been answered, a commit for several.
+        self._dying = [each for each in self._life if not each.done()]
+        for task in self._dying:
+            task.cancel()
+        if self._worker is not None:
+            for consumer in self._worker._consumers:
+                consumer.abandon()
+
+    async def work(self, rounds: int) -> int:
+        """Let the worker do so many rounds, or fewer if nothing is left to do; return how many jobs that were."""
+        done = 0
+        for _ in range(rounds):
+            assert self._worker is not None
+            jobs = await self._mortal(self._worker.work_once(self.services))
+            done += jobs or 0
+            if not jobs:
+                break
+        return done
+
+    async def answer(self, request: httpx2.Request) -> httpx2.Response:
+        """Somebody calls. Raises as a broken connection would."""
+        webhook = "saleor-event" in request.headers
+        fate = self.fates.popleft() if webhook and self.fates else None
+        if fate is None:
+            return await self._answer_once(request)
+        if fate.fate == "lost":
+            raise httpx2.ConnectTimeout("lost on the way")
+        response = await self._answer_once(request)
+        if fate.fate == "twice":
+            response = await self._answer_once(request)
+        if fate.fate == "read late" and fate.meanwhile is not None and self.meanwhile is not None:
+            await self.meanwhile(fate.meanwhile)
+        if fate.fate == "unheard":
+            raise httpx2.ReadTimeout("Saleor waits no longer")
+        if fate.fate == "swallowed":
+            return httpx2.Response(502, content=b"<html>502 Bad Gateway</html>", request=request)
+        return response
+
+    async def ask_for(self, order_id: str, staff_request: StaffRequest) -> Operation | None:
+        """Somebody of the staff asks at our own door.
+
+        Raises RefusalError. None: nobody is there, or it died over it.
+        """
+        done = None if self.dead else await self._mortal(ask_for(self.services, order_id, staff_request))
+        return None if done is None else done[1]
+
+    async def _answer_once(self, request: httpx2.Request) -> httpx2.Response:
+        if self._app is None:
+            raise httpx2.ConnectError("nobody is there")
+        response = await self._mortal(serve(self._app, request))
+        if response is None:
+            raise httpx2.ReadError("the process died")
+        return response
+
+    async def _mortal(self, job: Coroutine[Any, Any, T]) -> T | None:
+        """Do something in this process. None: it died over it."""
+        context = copy_context()
+        context.run(_LIFE.set, self._life)
+        task = asyncio.create_task(job, context=context)
+        await asyncio.wait([task])
+        return None if task.cancelled() else task.result()

@@ -1,0 +1,62 @@
+"""A stage with an event loop of its own, on which one story after the other is told."""
+
+import asyncio
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import structlog
+
+from app.db.migrate import migrate
+from tests.chaos.at_once import sqlite_at_once
+from tests.chaos.play import play
+from tests.chaos.stage import Stage, open_stage
+from tests.chaos.story import Story
+from tests.engines import lasting_engines
+from tests.memory import folder_in_memory
+
+
+class Environment:
+    """Tells stories."""
+
+    def __init__(self, runner: asyncio.Runner, stage: Stage) -> None:
+        self._runner = runner
+        self._stage = stage
+
+    def tell(self, story: Story) -> None:
+        """Tell a story; AssertionError when a law was broken."""
+        self._runner.run(play(self._stage, story))
+
+    @property
+    def told(self) -> list[str]:
+        """What happened in the last story, line by line."""
+        return list(self._stage.told)
+
+
+@contextmanager
+def open_environment(postgresql: str | None = None, account: Mapping[str, Any] | None = None) -> Iterator[Environment]:
+    """Open a theatre over a new SQLite file, or over an empty database of PostgreSQL at that address.
+
+    ``account`` are options of the merchant account (``app.db.accounts.NewAccount``).
+    """
+    with folder_in_memory() as folder, sqlite_at_once(), lasting_engines(), _quiet(), asyncio.Runner() as runner:
+        database_url = postgresql or f"sqlite:///{folder / 'payments.sqlite'}"
+        runner.run(migrate(database_url))
+        opening = open_stage(database_url, folder, account)
+        stage = runner.run(opening.__aenter__())
+        try:
+            yield Environment(runner, stage)
+        finally:
+            runner.run(opening.__aexit__(None, None, None))
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Nothing is logged: a story is full of trouble, and thousands are told."""
+    before = structlog.get_config()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    try:
+        yield
+    finally:
+        structlog.configure(**before)

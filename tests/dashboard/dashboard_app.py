@@ -1,0 +1,128 @@
+"""The office of a store: its staff, with Saleor's tokens, at the app's pages; and another store next door."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import httpx2
+from fastapi import APIRouter, FastAPI
+
+from app.dashboard.deep_link import way_in
+from app.dashboard.order.widget import OrderWidget
+from app.dashboard.router import create_dashboard_router
+from app.dashboard.routes import create_parts
+from app.db.accounts import AccountKeys, NewAccount
+from app.db.tables import MerchantAccount, Payment
+from app.payments.services import Services
+from app.saleor.dashboard_token import DashboardTokens
+from app.saleor.documents import Documents
+from app.saleor.graphql import SaleorClient
+from app.saleor.keyring import Keyring
+from app.static import static_files
+from tests.commands.books import a_payment
+from tests.payments.shop import SALEOR, Shop
+from tests.saleor.dashboard_tokens import claims, jwt
+from tests.saleor.fake_saleor import SigningKey, SmallSaleor, signing_key
+from tests.saleor.served_app import MANIFEST
+
+NEXT_DOOR = "https://next-door.example.com/graphql/"
+
+
+@dataclass
+class StaffClient:
+    """Staff of the shop. ``parts`` and ``widget`` are routes, ``app`` is the app with all its pages, below ``base``."""
+
+    shop: Shop
+    key: SigningKey
+    parts: tuple[APIRouter, ...]
+    widget: APIRouter
+    app: FastAPI
+    http: httpx2.AsyncClient
+    saleor: SmallSaleor
+    permissions: tuple[str, ...] = ("HANDLE_PAYMENTS", "MANAGE_ORDERS")
+
+    @property
+    def services(self) -> Services:
+        """The desk of the shop."""
+        return self.shop.services
+
+    def token(self, **changed: Any) -> str:
+        """Return what the Dashboard hands to the page now."""
+        return jwt(self.key, claims(self.shop.clock, **({"user_permissions": [*self.permissions]} | changed)))
+
+    def headers(self, token: str | None = None, saleor: str = SALEOR, **more: str) -> dict[str, str]:
+        """Return the headers that the page's script sends."""
+        token = self.token() if token is None else token
+        return {"Authorization": f"Bearer {token}", "Saleor-Api-Url": saleor, **more}
+
+    async def see(self, path: str, **more: str) -> httpx2.Response:
+        """Look at a part; ``more`` headers."""
+        return await self.http.get(f"/parts{path}", headers=self.headers(**more))
+
+    async def do(self, path: str, **fields: str) -> httpx2.Response:
+        """Submit a form; a field's name is said with _ for the point."""
+        said = {name.replace("from_", "from."): text for name, text in fields.items()}
+        return await self.http.post(f"/parts{path}", headers=self.headers(), data=said)
+
+    async def payment(self, number: int, **different: Any) -> Payment:
+        """Keep a payment of the shop; the ``number`` makes its names."""
+        return await a_payment(self.services, self.shop.account, **names(number), **different)
+
+
+def names(number: int) -> dict[str, Any]:
+    """Return the names of a made-up payment."""
+    return {"transaction_id": f"transaction-{number}", "order_id": f"{number:032x}", "order_number": str(1000 + number)}
+
+
+@asynccontextmanager
+async def open_staff_client(shop: Shop, *, base: str = "") -> AsyncIterator[StaffClient]:
+    """Give the office of a shop whose Saleor's keys are known."""
+    saleor = SmallSaleor(signing_key("first"))
+    await shop.services.installations.save_jwks(SALEOR, {"keys": [saleor.key.public]}, shop.clock())
+    installations = shop.services.installations
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(saleor.asgi)) as to_saleor:
+        tokens = DashboardTokens(installations, Keyring(installations, to_saleor, shop.clock), shop.clock)
+        client = SaleorClient(to_saleor, Documents(MANIFEST / "operations"))
+        parts = create_parts(shop.services, tokens, client, app_name="Saleor Gateway", base=base)
+        app = FastAPI(redirect_slashes=False)
+        app.include_router(
+            create_dashboard_router(
+                app_name="Saleor Gateway", app_version="1", base=base, way_in=partial(way_in, installations)
+            )
+        )
+        for each in parts:
+            app.include_router(each)
+        widget = OrderWidget(shop.services, shop.saleor, tokens, app_name="Saleor Gateway", base=base).router()
+        app.include_router(widget)
+        app.mount("/static", static_files())
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://app.test") as http:
+            yield StaffClient(shop, saleor.key, parts, widget, app, http, saleor)
+
+
+async def next_door(shop: Shop) -> MerchantAccount:
+    """Install the app in another store with the same keys, as one Saleor Cloud might have; return its account."""
+    await shop.services.installations.save(
+        saleor_api_url=NEXT_DOOR,
+        saleor_domain="next-door.example.com",
+        schema_version="3.23",
+        app_id="QXBwOjE=",
+        token="another-token",
+        jwks={"keys": [signing_key("first").public]},
+    )
+    installed = await shop.services.installations.find(NEXT_DOOR)
+    assert installed is not None
+    keys = AccountKeys(api_key="other-key", api_secret="other-secret", endpoints_key="other-endpoints")
+    return await shop.services.accounts.add(
+        NewAccount(
+            installation_id=installed.id,
+            name="Next door",
+            pos_id="another-pos",
+            base_url="http://127.0.0.1:9",
+            scheme_word="CPAY",
+            keys=keys,
+            currencies=["UAH"],
+            storefront_origins=[],
+        )
+    )

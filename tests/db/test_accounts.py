@@ -1,0 +1,170 @@
+"""Merchant accounts and channel routes: keys sealed, changed, never lost while a payment needs them."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from app.db.accounts import AccountBook, AccountError, AccountKeys
+from app.db.database import Database
+from app.db.inbox import Inbox
+from app.db.installations import InstallationBook, OpenInstallation
+from app.db.tables import MerchantAccount
+from app.db.vault import VaultError
+from tests.conftest import Clock
+from tests.db.rows import KEYS, NOON, a_payment, an_account, an_installation, raw
+
+
+async def test_an_account_with_a_public_id_that_nobody_guesses(accounts: AccountBook, account: MerchantAccount) -> None:
+    assert re.fullmatch(r"[a-z0-9]{12}", account.id)
+    found = await accounts.find(account.id)
+    assert found is not None
+    assert (found.name, found.currencies, found.enabled) == ("Main", ["UAH"], True)
+    assert await accounts.find("nobody") is None
+
+
+async def test_its_keys_are_sealed_and_shown_to_nobody(
+    database: Database, accounts: AccountBook, account: MerchantAccount
+) -> None:
+    row = str(await raw(database, "SELECT * FROM merchant_account"))
+    for secret in (KEYS.api_key, KEYS.api_secret, KEYS.endpoints_key):
+        assert secret not in row
+        assert secret not in repr(accounts.keys(account))
+    assert accounts.keys(account) == KEYS
+
+
+async def test_keys_of_one_account_do_not_open_in_another(
+    accounts: AccountBook, installation: OpenInstallation, account: MerchantAccount
+) -> None:
+    other = await an_account(accounts, installation, name="Other")
+    other.api_key_sealed = account.api_key_sealed
+    with pytest.raises(VaultError):
+        accounts.keys(other)
+
+
+async def test_nor_in_another_place_of_the_same_account(accounts: AccountBook, account: MerchantAccount) -> None:
+    account.endpoints_key_sealed = account.api_secret_sealed
+    with pytest.raises(VaultError):
+        accounts.keys(account)
+
+
+async def test_after_a_change_of_the_secret_the_old_one_still_verifies(
+    accounts: AccountBook, account: MerchantAccount, clock: Clock
+) -> None:
+    """Notifications that were signed with it are on their way."""
+    clock.forward(minutes=1)
+    changed = await accounts.change_keys(account.id, api_secret="the-new-secret")
+    assert accounts.keys(changed) == AccountKeys("the-api-key", "the-new-secret", "the-endpoints-key", "the-api-secret")
+    assert changed.updated_at == clock.now  # so that every process makes a new client
+    again = await accounts.change_keys(account.id, api_key="k", endpoints_key="e")
+    assert accounts.keys(again) == AccountKeys("k", "the-new-secret", "e", "the-api-secret")
+
+
+async def test_the_old_secret_verifies_nothing_after_its_grace(
+    accounts: AccountBook, account: MerchantAccount, clock: Clock
+) -> None:
+    changed = await accounts.change_keys(account.id, api_secret="second")
+    clock.forward(hours=24, microseconds=-1)
+    assert accounts.keys(changed).previous_api_secret == "the-api-secret"
+    clock.forward(microseconds=1)
+    assert accounts.keys(changed).previous_api_secret is None
+
+    changed = await accounts.change_keys(account.id, api_secret="third", grace=timedelta(hours=1))
+    assert accounts.keys(changed).previous_api_secret == "second"
+    clock.forward(hours=1)
+    assert accounts.keys(changed).previous_api_secret is None
+
+
+async def test_a_secret_that_has_leaked_is_given_no_grace(
+    database: Database, accounts: AccountBook, account: MerchantAccount
+) -> None:
+    changed = await accounts.change_keys(account.id, api_secret="second", grace=timedelta(0))
+    assert accounts.keys(changed).previous_api_secret is None
+    changed = await accounts.change_keys(account.id, api_secret="third")
+    assert accounts.keys(changed).previous_api_secret == "second"
+    changed = await accounts.forget_previous_secret(account.id)
+    assert accounts.keys(changed).previous_api_secret is None
+    assert await raw(database, "SELECT previous_api_secret_sealed FROM merchant_account") == [(None,)]
+
+
+async def test_plain_facts_are_changed(accounts: AccountBook, account: MerchantAccount, clock: Clock) -> None:
+    clock.forward(minutes=1)
+    changed = await accounts.change(account.id, name="New name", order_timeout=600)
+    assert (changed.name, changed.order_timeout, changed.updated_at) == ("New name", 600, clock.now)
+
+
+@pytest.mark.parametrize("what", ["change", "change_keys", "remove"])
+async def test_an_account_that_is_not_there(accounts: AccountBook, what: str) -> None:
+    call: Any = getattr(accounts, what)
+    with pytest.raises(AccountError, match="no merchant account 'nobody'"):
+        await call("nobody")
+
+
+class TestChannels:
+    async def test_a_channel_leads_to_one_account(
+        self, accounts: AccountBook, installation: OpenInstallation, account: MerchantAccount
+    ) -> None:
+        assert await accounts.for_channel(installation.id, "uah") is None
+        await accounts.map_channel("uah", account.id)
+        found = await accounts.for_channel(installation.id, "uah")
+        assert found is not None
+        assert found.id == account.id
+        other = await an_account(accounts, installation, name="Other")
+        await accounts.map_channel("uah", other.id)
+        found = await accounts.for_channel(installation.id, "uah")
+        assert found is not None
+        assert found.id == other.id
+        assert len(await accounts.routes()) == 1
+
+    async def test_a_channel_of_the_same_name_in_another_saleor_is_another_channel(
+        self, accounts: AccountBook, installations: InstallationBook, account: MerchantAccount
+    ) -> None:
+        await accounts.map_channel("uah", account.id)
+        other = await an_installation(installations, "https://other.example.com/graphql/")
+        assert await accounts.for_channel(other.id, "uah") is None
+
+    async def test_a_channel_is_taken_off(
+        self, accounts: AccountBook, installation: OpenInstallation, account: MerchantAccount
+    ) -> None:
+        await accounts.map_channel("uah", account.id)
+        assert await accounts.unmap_channel(installation.id, "uah") is True
+        assert await accounts.for_channel(installation.id, "uah") is None
+        assert await accounts.unmap_channel(installation.id, "uah") is False
+
+
+class TestRemoving:
+    async def test_what_nothing_refers_to_is_deleted_with_its_routes(
+        self, accounts: AccountBook, account: MerchantAccount
+    ) -> None:
+        await accounts.map_channel("uah", account.id)
+        assert await accounts.remove(account.id) is True
+        assert await accounts.all() == []
+        assert await accounts.routes() == []
+
+    async def test_what_a_payment_needs_is_switched_off(
+        self, database: Database, accounts: AccountBook, account: MerchantAccount
+    ) -> None:
+        """It can still be refunded, and its notifications verified."""
+        await accounts.map_channel("uah", account.id)
+        await a_payment(database, account)
+        assert await accounts.remove(account.id) is False
+        found = await accounts.find(account.id)
+        assert found is not None
+        assert found.enabled is False
+        assert accounts.keys(found) == KEYS
+        assert await accounts.routes() == []
+
+    async def test_what_a_notification_refers_to_is_switched_off(
+        self, accounts: AccountBook, account: MerchantAccount, inbox: Inbox
+    ) -> None:
+        await inbox.keep(account_id=account.id, digest="d" * 64, data="data", order_id="not-ours", now=NOON)
+        assert await accounts.remove(account.id) is False
+
+
+async def test_accounts_are_listed_oldest_first(
+    accounts: AccountBook, installation: OpenInstallation, account: MerchantAccount, clock: Clock
+) -> None:
+    clock.forward(days=1)
+    await an_account(accounts, installation, name="Second")
+    assert [each.name for each in await accounts.all()] == ["Main", "Second"]

@@ -1,0 +1,169 @@
+"""The one way to use the database: short transactions, on connections that are still there."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import IntegrityError, OperationalError
+
+from app.db import database as module
+from app.db.database import Database, Patience, create_engine, is_sqlite
+from app.db.errors import CommitUnknownError, DatabaseUnavailableError
+from app.db.tables import MerchantAccount
+from tests.db.rows import a_new_payment, raw
+
+ONE = text("SELECT 1")
+
+
+async def test_a_transaction_reads_what_nobody_changes_meanwhile(database: Database, database_url: str) -> None:
+    """On SQLite the lock comes with its first statement, which may be one that only reads."""
+    if not is_sqlite(database_url):
+        pytest.skip("PostgreSQL locks rows")
+    other = sqlite3.connect(database_url.removeprefix("sqlite:///"), timeout=0)
+    async with database.transaction() as session:
+        await (await session.connection()).execute(ONE)
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("BEGIN IMMEDIATE")
+    other.close()
+
+
+async def test_what_sqlite_has_undone_is_not_committed_in_part(tmp_path: Path) -> None:
+    database = Database(create_engine(f"sqlite:///{tmp_path / 'small.sqlite'}"))
+    async with database.engine.begin() as connection:
+        await connection.execute(text("CREATE TABLE page (text TEXT UNIQUE ON CONFLICT ROLLBACK)"))
+        await connection.execute(text("INSERT INTO page VALUES ('one')"))
+    async with database.engine.begin() as connection:
+        with pytest.raises(IntegrityError):
+            await connection.execute(text("INSERT INTO page VALUES ('one')"))
+        with pytest.raises(OperationalError, match="undone"):
+            await connection.execute(text("INSERT INTO page VALUES ('two')"))
+    async with database.engine.begin() as connection:
+        assert (await connection.execute(text("SELECT text FROM page"))).scalars().all() == ["one"]
+    await database.close()
+
+
+async def test_a_connection_that_the_server_has_closed_is_replaced(
+    database: Database, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if is_sqlite(database_url):
+        pytest.skip("SQLite has no server")
+    own = text("SELECT pg_backend_pid()")
+    async with database.engine.begin() as connection:
+        first = (await connection.execute(own)).scalar_one()
+    other = create_engine(database_url)
+    async with other.begin() as connection:
+        await connection.execute(text("SELECT pg_terminate_backend(:pid, 5000)"), {"pid": first})
+    await other.dispose()
+    monkeypatch.setattr(module, "_RESTED_SECONDS", 0)
+    async with database.engine.begin() as connection:
+        assert (await connection.execute(own)).scalar_one() != first
+
+
+class TestNothingIsWaitedForWithoutEnd:
+    """Whatever the database does not do in time is undone, and raised as something that may pass."""
+
+    @pytest.fixture
+    async def hasty(self, database_url: str) -> AsyncIterator[Database]:
+        patience = Patience(pool=0.1, lock=0.1, statement=0.4, idle=0.2)
+        database = Database(create_engine(database_url, pool_size=1, patience=patience))
+        yield database
+        await database.close()
+
+    @pytest.fixture(autouse=True)
+    async def at_most(self) -> AsyncIterator[None]:
+        async with asyncio.timeout(10):
+            yield
+
+    async def test_a_lock_that_somebody_holds(
+        self, database: Database, hasty: Database, account: MerchantAccount
+    ) -> None:
+        async def lock() -> None:
+            async with hasty.transaction() as session:
+                await session.get_one(MerchantAccount, account.id, with_for_update=True)
+
+        async with database.transaction() as session:
+            await session.get_one(MerchantAccount, account.id, with_for_update=True)
+            with pytest.raises(DatabaseUnavailableError, match=r"LockNotAvailable|OperationalError"):
+                await lock()
+        await lock()
+
+    async def test_a_connection_that_others_have(self, hasty: Database) -> None:
+        async def hold(number: int) -> None:
+            async with hasty.transaction() as session:
+                await session.connection()
+                if number:
+                    await hold(number - 1)
+
+        with pytest.raises(DatabaseUnavailableError, match="TimeoutError"):
+            await hold(2)
+
+    @pytest.mark.parametrize(
+        ("long", "why"),
+        [
+            (text("SELECT pg_sleep(30)"), "QueryCanceled"),
+            (None, "IdleInTransactionSessionTimeout|OperationalError"),  # a virtual machine that is moved, say
+        ],
+        ids=["a statement", "a process that stands still"],
+    )
+    async def test_what_goes_on_too_long(self, hasty: Database, database_url: str, long: Any, why: str) -> None:
+        if is_sqlite(database_url):
+            pytest.skip("SQLite has no server that ends anything")
+
+        async def work() -> None:
+            async with hasty.transaction() as session:
+                connection = await session.connection()
+                await connection.execute(ONE)
+                await (asyncio.sleep(0.5) if long is None else connection.execute(long))
+                await connection.execute(ONE)
+
+        with pytest.raises(DatabaseUnavailableError, match=why):
+            await work()
+        assert await reads(hasty)
+
+    async def test_the_connection_breaks_in_the_commit(
+        self, database: Database, account: MerchantAccount, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        dialect = database.engine.sync_engine.dialect
+        commit = dialect.do_commit
+
+        def broken(connection: Any) -> None:
+            commit(connection)
+            raise dialect.loaded_dbapi.OperationalError("server closed the connection unexpectedly")
+
+        async def write() -> None:
+            async with database.transaction() as session:
+                session.add(a_new_payment(account, 1))
+
+        monkeypatch.setattr(dialect, "do_commit", broken)
+        with pytest.raises(CommitUnknownError):
+            await write()
+        monkeypatch.undo()
+        assert len(await raw(database, "SELECT id FROM payment")) == 1
+
+    async def test_what_is_taken_is_no_trouble_of_the_database(
+        self, database: Database, account: MerchantAccount
+    ) -> None:
+        async def write() -> None:
+            async with database.transaction() as session:
+                session.add_all([a_new_payment(account, 1), a_new_payment(account, 1)])
+
+        with pytest.raises(IntegrityError):
+            await write()
+
+
+async def reads(database: Database) -> bool:
+    async with database.transaction() as session:
+        return bool((await (await session.connection()).execute(ONE)).scalar_one())
+
+
+def test_a_migration_takes_as_long_as_it_takes() -> None:
+    """Only what people wait for is ended; building an index may take minutes."""
+    listeners = [
+        len(create_engine("postgresql://localhost/none", patience=each).sync_engine.pool.dispatch.connect)
+        for each in (Patience(), None)
+    ]
+    assert listeners[0] == listeners[1] + 1

@@ -1,0 +1,184 @@
+"""Who installed us: what a re-install changes and what it keeps; tokens sealed."""
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import make_url
+from sqlmodel import col, select
+
+from app.db.database import Database
+from app.db.installations import MOST_PENDING, MOST_UNPROVEN, InstallationBook
+from app.db.tables import Installation, MerchantAccount
+from app.db.vault import KEY_BYTES, Vault, VaultError
+from tests.conftest import Clock
+from tests.db.rows import URL, an_installation, raw
+
+OTHER = "https://other.example.com/graphql/"
+
+
+async def test_a_saleor_that_never_installed_us(installations: InstallationBook) -> None:
+    assert await installations.find(URL) is None
+    await installations.save_jwks(URL, {"keys": []}, installations._now())  # nobody to keep them for
+    assert await installations.all() == []
+
+
+async def test_a_proven_token(installations: InstallationBook, clock: Clock) -> None:
+    found = await an_installation(installations)
+    assert (found.token, found.app_id, found.pending_token, found.verified) == ("the-token", "QXBwOjE=", None, True)
+    assert (found.jwks, found.jwks_fetched_at, found.schema_version) == ({"keys": ["one"]}, clock.now, "3.23")
+    assert await installations.get(found.id) == found
+    assert "the-token" not in repr(found)
+
+
+async def test_a_token_that_cannot_be_proven_yet_stands_beside_the_proven_one(installations: InstallationBook) -> None:
+    """Anybody can post a token to us: it must not push the proven one aside."""
+    before = await an_installation(installations)
+    await installations.save_pending(
+        saleor_api_url=URL, saleor_domain="shop.example.com", schema_version="3.23", token="unproven"
+    )
+    found = await installations.find(URL)
+    assert found is not None
+    assert (found.token, found.app_id, found.pending_token) == ("the-token", before.app_id, "unproven")
+    assert found.jwks == before.jwks
+
+
+async def test_no_unproven_token_displaces_another_and_only_so_many_are_kept(
+    database: Database, installations: InstallationBook, clock: Clock
+) -> None:
+    async def bring(token: str, address: str = URL) -> bool:
+        return await installations.save_pending(
+            saleor_api_url=address, saleor_domain="s", schema_version="3.99", token=token
+        )
+
+    before = await an_installation(installations)
+    tokens = [f"token-{number}" for number in range(MOST_PENDING)]
+    assert all([await bring(each) for each in tokens])
+    assert not await bring("garbage")
+    assert await bring(tokens[3]), "Saleor tries again with the same"
+    found = await installations.find(URL)
+    assert found is not None
+    assert found.pending_tokens == tuple(reversed(tokens))
+    assert replace(found, pending_tokens=()) == before
+    clock.forward(days=7)
+    assert await bring("a-week-later")
+    found = await installations.find(URL)
+    assert found is not None
+    assert found.pending_tokens == ("a-week-later", *reversed(tokens[1:]))
+    await installations.forget_pending(URL, "a-week-later")
+    found = await installations.find(URL)
+    assert found is not None
+    assert "a-week-later" not in found.pending_tokens
+
+
+async def test_saleors_of_which_only_unproven_tokens_are_known_are_only_so_many(
+    installations: InstallationBook,
+) -> None:
+    async def bring(address: str) -> bool:
+        return await installations.save_pending(
+            saleor_api_url=address, saleor_domain="s", schema_version=None, token="garbage"
+        )
+
+    assert all([await bring(f"https://s{number}.example.com/graphql/") for number in range(MOST_UNPROVEN)])
+    assert not await bring("https://one-more.example.com/graphql/")
+    await an_installation(installations)
+    assert await bring(URL), "one that works is counted by itself"
+
+
+async def test_the_first_token_of_all_can_be_pending(installations: InstallationBook) -> None:
+    await installations.save_pending(
+        saleor_api_url=URL, saleor_domain="shop.example.com", schema_version=None, token="unproven"
+    )
+    found = await installations.find(URL)
+    assert found is not None
+    assert (found.token, found.verified, found.pending_token) == ("", False, "unproven")
+
+
+async def test_a_proven_token_ends_the_pending_one(installations: InstallationBook) -> None:
+    await installations.save_pending(
+        saleor_api_url=URL, saleor_domain="shop.example.com", schema_version="3.23", token="unproven"
+    )
+    found = await an_installation(installations, proven="unproven")
+    assert (found.token, found.pending_token) == ("unproven", None)
+
+
+async def test_a_re_install_keeps_everything_else(
+    database: Database, installations: InstallationBook, account: MerchantAccount, clock: Clock
+) -> None:
+    """Transactions survive an uninstall at Saleor; so must what we know of them."""
+    before = await installations.find(URL)
+    assert before is not None
+    clock.forward(days=30)
+    await installations.save(
+        saleor_api_url=URL,
+        saleor_domain="moved.example.com",
+        schema_version="3.24",
+        app_id="QXBwOjI=",
+        token="the-new-token",
+        jwks=None,
+    )
+    found = await installations.find(URL)
+    assert found is not None
+    assert (found.id, found.app_id, found.token) == (before.id, "QXBwOjI=", "the-new-token")
+    assert found.jwks == before.jwks  # none were brought, so the old ones stay
+    async with database.transaction() as session:
+        row = (await session.exec(select(Installation))).one()
+        kept = (await session.exec(select(MerchantAccount))).one()
+    assert (row.saleor_domain, row.schema_version) == ("moved.example.com", "3.24")
+    assert row.updated_at - row.created_at == timedelta(days=30)
+    assert kept.id == account.id
+    assert kept.installation_id == before.id
+
+
+async def test_two_saleors_have_nothing_in_common(installations: InstallationBook) -> None:
+    one, other = await an_installation(installations), await an_installation(installations, OTHER, "other-token")
+    assert [found.token for found in await installations.all()] == ["the-token", "other-token"]
+    assert one.id != other.id
+
+
+async def test_new_keys_of_saleor(installations: InstallationBook, clock: Clock) -> None:
+    await an_installation(installations)
+    await installations.save_jwks(URL, {"keys": ["two"]}, clock.forward(hours=1))
+    found = await installations.find(URL)
+    assert found is not None
+    assert (found.jwks, found.jwks_fetched_at, found.token) == ({"keys": ["two"]}, clock.now, "the-token")
+
+
+async def test_no_token_is_in_the_database(
+    database_url: str, database: Database, installations: InstallationBook
+) -> None:
+    await an_installation(installations)
+    await installations.save_pending(
+        saleor_api_url=URL, saleor_domain="shop.example.com", schema_version="3.23", token="unproven-token"
+    )
+    rows = str([await raw(database, "SELECT * FROM installation"), await raw(database, "SELECT * FROM pending_token")])
+    assert URL in rows
+    assert "the-token" not in rows
+    assert "unproven-token" not in rows
+    await database.close()
+    url = make_url(database_url)
+    if url.database and url.get_backend_name() == "sqlite":
+        for file in Path(url.database).parent.glob("payments.sqlite*"):
+            content = file.read_bytes()
+            assert b"the-token" not in content
+            assert b"unproven-token" not in content
+            assert URL.encode() in content or file.suffix != ".sqlite"  # it would be found if it were there
+
+
+async def test_another_key_opens_nothing(database: Database, installations: InstallationBook, clock: Clock) -> None:
+    await an_installation(installations)
+    stranger = InstallationBook(database, Vault([b"\x08" * KEY_BYTES]), clock)
+    with pytest.raises(VaultError, match="secret key file"):
+        await stranger.find(URL)
+
+
+async def test_a_token_moved_to_another_row_does_not_open(database: Database, installations: InstallationBook) -> None:
+    """Whoever can write to the database must not be able to make us use one Saleor's token for another."""
+    await an_installation(installations)
+    await an_installation(installations, OTHER, "other-token")
+    async with database.transaction() as session:
+        rows = (await session.exec(select(Installation).order_by(col(Installation.id)))).all()
+        rows[0].token_sealed = rows[1].token_sealed
+    with pytest.raises(VaultError):
+        await installations.find(URL)

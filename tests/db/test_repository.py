@@ -1,0 +1,215 @@
+"""Payments are begun once, and changed by one at a time, however many come in the same moment."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.db.aggregates import PaymentAggregate, load_by_order, row_id_of
+from app.db.database import Database, create_engine
+from app.db.repository import (
+    ById,
+    ByOrder,
+    ByTransaction,
+    NewPayment,
+    PaymentNotFoundError,
+    PaymentRepository,
+    SameDebt,
+    _lock,
+)
+from app.db.tables import Kind, MerchantAccount, Operation, Payment, State
+from tests.db.rows import NOON, a_new_payment, an_event, raw
+
+
+@pytest.fixture
+async def other(database_url: str) -> AsyncIterator[Database]:
+    """The same database, seen from another process."""
+    database = Database(create_engine(database_url))
+    yield database
+    await database.close()
+
+
+def intent(account: MerchantAccount, number: int, *, source: str = "checkout") -> NewPayment:
+    def operation(payment: Payment) -> Operation:
+        return Operation(
+            payment_id=row_id_of(payment),
+            kind=Kind.CREATE,
+            idempotency_key="create",
+            state=State.INTENT,
+            amount=payment.amount,
+            currency=payment.currency,
+            request={"amount": "569.50"},
+            next_poll_at=NOON,
+            created_at=NOON,
+            updated_at=NOON,
+        )
+
+    def shares(operation: Operation) -> dict[str, Decimal]:
+        return {"seller": operation.amount}
+
+    return NewPayment(partial(a_new_payment, account, number, source), operation, shares)
+
+
+async def written(database: Database, account: MerchantAccount, number: int = 1, **said: Any) -> PaymentAggregate:
+    aggregate = await PaymentRepository(database).begin(intent(account, number, **said))
+    assert aggregate is not None
+    return aggregate
+
+
+def debt_of(aggregate: PaymentAggregate, *transactions: str) -> SameDebt:
+    payment = aggregate.payment
+    return SameDebt(payment.installation_id, payment.source_id, [payment.transaction_id, *transactions])
+
+
+async def test_intents_are_kept_with_all_that_belongs_to_them(database: Database, account: MerchantAccount) -> None:
+    aggregates = await asyncio.gather(*(written(database, account, number) for number in range(5)))
+    assert [each.payment.order_id for each in aggregates] == [f"order{number}" for number in range(5)]
+    async with database.transaction() as session:
+        for aggregate in aggregates:
+            found = await load_by_order(session, aggregate.payment.order_id)
+            assert found is not None
+            assert found.create.id == aggregate.create.id
+            assert found.shares_of(found.create) == {"seller": Decimal("569.50")}
+
+
+@pytest.mark.law(4)
+async def test_of_the_same_payment_twice_one_is_kept(database: Database, account: MerchantAccount) -> None:
+    """Laws of money, 4: also when both come in the same moment, among others."""
+    payments = PaymentRepository(database)
+    answers = await asyncio.gather(*(payments.begin(intent(account, number)) for number in (1, 2, 1, 3)))
+    assert [each is not None for each in answers] == [True, True, False, True]
+    assert await raw(database, "SELECT count(*) FROM payment") == [(3,)]
+    assert await raw(database, "SELECT count(*) FROM operation") == [(3,)]
+
+
+async def test_a_step_is_saved_with_all_that_it_added(database: Database, account: MerchantAccount) -> None:
+    aggregate = await written(database, account)
+
+    def step(own: PaymentAggregate) -> str:
+        refund = intent(account, 1).operation(own.payment)
+        refund.kind, refund.idempotency_key = Kind.REFUND, "refund"
+        event = an_event(row_id_of(own.payment), "event")
+        own.operations.append(refund)
+        own.events.append(event)
+        own.assign(refund, {"seller": Decimal("5.00"), "other": Decimal("7.00")})
+        own.assign(own.create, {"other": Decimal("9.00")})
+        own.tie(event, refund)
+        return "done"
+
+    payments, which = PaymentRepository(database), ById(row_id_of(aggregate.payment))
+    assert await payments.update(which, step) == "done"
+    found = await payments.find(which)
+    assert found is not None
+    create, refund = found.operations
+    assert found.shares_of(create) == {"other": Decimal("9.00")}
+    assert found.shares_of(refund) == {"seller": Decimal("5.00"), "other": Decimal("7.00")}
+    assert [each.operation_id for each in found.events] == [refund.id]
+    assert found.payment.account.id == account.id
+
+
+async def test_a_step_that_raises_changes_nothing_and_harms_nobody(
+    database: Database, account: MerchantAccount
+) -> None:
+    one, two = [await written(database, account, number) for number in (1, 2)]
+    payments = PaymentRepository(database)
+
+    def moves(aggregate: PaymentAggregate) -> None:
+        aggregate.create.state = State.INIT
+
+    def fails(aggregate: PaymentAggregate) -> None:
+        moves(aggregate)
+        raise RuntimeError("this is not possible")
+
+    first = asyncio.create_task(payments.update(ById(0), moves))  # whoever comes now is written together
+    await asyncio.sleep(0)
+    answers: Sequence[Any] = await asyncio.gather(
+        first,
+        payments.update(ById(row_id_of(one.payment)), fails),
+        payments.update(ByOrder("order2", account_id=account.id), moves),
+        payments.update(ByOrder("order2", account_id="another"), moves),
+        payments.update(ByTransaction(two.payment.installation_id, "nobody's"), moves),
+        return_exceptions=True,
+    )
+    kinds = [PaymentNotFoundError, RuntimeError, type(None), PaymentNotFoundError, PaymentNotFoundError]
+    assert [type(each) for each in answers] == kinds
+    found = [await payments.find(ByOrder(order)) for order in ("order1", "order2")]
+    assert [each and each.create.state for each in found] == [State.INTENT, State.INIT]
+
+
+@pytest.mark.law(3)
+async def test_two_steps_on_one_payment_see_each_other(database: Database, account: MerchantAccount) -> None:
+    aggregate = await written(database, account)
+    payments = PaymentRepository(database)
+
+    def step(own: PaymentAggregate) -> int:
+        own.create.polls += 1
+        return own.create.polls
+
+    which = ById(row_id_of(aggregate.payment))
+    assert sorted(await asyncio.gather(*(payments.update(which, step) for _ in range(5)))) == [1, 2, 3, 4, 5]
+
+
+async def test_attempts_to_pay_the_same_are_found_by_source_or_transaction(
+    database: Database, account: MerchantAccount
+) -> None:
+    first = await written(database, account, 1)
+    second = await written(database, account, 2)
+    moved = await written(database, account, 3, source="order")  # the checkout has become an order
+    await written(database, account, 4, source="another")
+    payments = PaymentRepository(database)
+
+    def step(_own: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> list[str]:
+        return [each.payment.order_id for each in attempts]
+
+    asked = [(moved, debt_of(moved, "transaction-1")), (second, debt_of(second)), (first, None)]
+    orders = await asyncio.gather(
+        *(payments.update_attempts(ById(row_id_of(aggregate.payment)), debt, step) for aggregate, debt in asked)
+    )
+    assert orders == [["order1", "order3"], ["order1", "order2"], ["order1"]]
+
+
+async def test_others_wait_until_it_is_posted(database: Database, other: Database, account: MerchantAccount) -> None:
+    """The lock is held until the commit, and what was committed is seen by whoever waited."""
+    aggregate = await written(database, account)
+    which = ById(row_id_of(aggregate.payment))
+
+    def step(own: PaymentAggregate) -> int:
+        own.create.polls += 1
+        return own.create.polls
+
+    both = [PaymentRepository(each).update(which, step) for each in (database, other)]
+    assert sorted(await asyncio.gather(*both)) == [1, 2]
+
+
+async def test_other_attempts_are_found_without_going_through_all_payments(
+    database: Database, account: MerchantAccount
+) -> None:
+    """What a store has sold until now does not slow down whoever pays next."""
+    aggregate, asked = await written(database, account), list[tuple[str, Any]]()
+    payments = PaymentRepository(database)
+    await asyncio.gather(*(payments.begin(intent(account, n, source=f"another {n}")) for n in range(2, 200)))
+
+    def note(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_more: Any) -> None:
+        asked.append((statement, parameters))
+
+    async with database.engine.begin() as connection:
+        sqlite = connection.dialect.name == "sqlite"
+        if not sqlite:
+            await connection.execute(sa.text("ANALYZE payment"))
+            for way in ("enable_seqscan", "enable_indexscan"):  # so few rows are read from the first to the last else
+                await connection.execute(sa.text(f"SET LOCAL {way} = off"))
+        sa.event.listen(database.engine.sync_engine, "before_cursor_execute", note)
+        which, debt = ById(row_id_of(aggregate.payment)), debt_of(aggregate, "transaction-2")
+        async with database.transaction() if not sqlite else AsyncSession(connection) as session:
+            await _lock(session, [which], [debt])
+        sa.event.remove(database.engine.sync_engine, "before_cursor_execute", note)
+        lock, parameters = next(each for each in asked if "source_id" in each[0])
+        how = "EXPLAIN QUERY PLAN " if sqlite else "EXPLAIN "
+        plan = [str(row) for row in (await connection.exec_driver_sql(how + lock, parameters)).all()]
+    assert any("ix_payment_of_source" in line for line in plan), "\n".join(plan)
+    assert not any("SCAN payment" in line or "Seq Scan on payment" in line for line in plan)

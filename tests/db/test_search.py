@@ -1,0 +1,163 @@
+"""Payments are found by what they are called, and listed page by page."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from app.db.accounts import AccountBook
+from app.db.blind_index import BlindIndex
+from app.db.database import Database
+from app.db.installations import InstallationBook
+from app.db.search import Names, Wanted, channels_of, payments_page
+from app.db.tables import Flow, Kind, MerchantAccount, Operation, Payment, State
+from app.db.vault import KEY_BYTES, Vault
+from tests.db.rows import NOON, an_account, an_installation, an_operation
+
+ORDER = "73ef833999b946b38461a8976f6359bb"
+
+
+async def keep(
+    database: Database, account: MerchantAccount, order_id: str, *operations: Operation, **different: Any
+) -> Payment:
+    """Keep a payment with those operations."""
+    usual: dict[str, Any] = {
+        "installation_id": account.installation_id,
+        "account_id": account.id,
+        "transaction_id": f"transaction of {order_id}",
+        "order_id": order_id,
+        "flow": Flow.CHARGE,
+        "amount": Decimal("569.50"),
+        "currency": "UAH",
+        "channel": "uah",
+        "source_id": "checkout",
+        "created_at": NOON,
+        "updated_at": NOON,
+    }
+    payment = Payment(**(usual | different))
+    async with database.transaction() as session:
+        session.add(payment)
+        await session.flush()
+        for each in operations:
+            each.payment_id = payment.id or 0
+            session.add(each)
+    return payment
+
+
+async def orders(database: Database, wanted: Wanted, most: int = 100, after: Payment | None = None) -> list[str]:
+    """Return the orders of a page."""
+    async with database.transaction() as session:
+        return [each.order_id for each in await payments_page(session, wanted, most=most, after=after)]
+
+
+@pytest.fixture
+async def next_door(installations: InstallationBook, accounts: AccountBook) -> MerchantAccount:
+    """The account of another store."""
+    return await an_account(accounts, await an_installation(installations, "https://next-door.example.com/graphql/"))
+
+
+async def test_the_newest_come_first_and_pages_neither_repeat_nor_leave_out(
+    database: Database, account: MerchantAccount
+) -> None:
+    """Several are begun at the same moment, and one whose row is newer was begun earlier."""
+    begun: Sequence[datetime] = [NOON + timedelta(seconds=each) for each in (0, 2, 1, 1, 1, 2, 0)]
+    kept = [await keep(database, account, f"order{row}", created_at=at) for row, at in enumerate(begun)]
+    expected = ["order5", "order1", "order4", "order3", "order2", "order6", "order0"]
+    by_order = {each.order_id: each for each in kept}
+    assert await orders(database, Wanted()) == expected
+    for most in (1, 2, 3):
+        seen: list[str] = []
+        while page := await orders(database, Wanted(), most, by_order[seen[-1]] if seen else None):
+            seen += page
+        assert seen == expected
+
+
+async def test_each_filter_alone_and_all_together(
+    database: Database, account: MerchantAccount, next_door: MerchantAccount
+) -> None:
+    store = account.installation_id
+    await keep(database, account, "plain", an_operation(0, Kind.CREATE, "create"))
+    await keep(
+        database, account, "problem", problem="Look at this.", channel="eur", created_at=NOON + timedelta(hours=1)
+    )
+    await keep(database, account, "paid", an_operation(0, Kind.CREATE, "create", state=State.SUCCESS), channel="eur")
+    await keep(
+        database, account, "refunding", an_operation(0, Kind.CREATE, "create", state=State.SUCCESS),
+        an_operation(0, Kind.REFUND, "refund", state=State.PENDING),
+    )  # fmt: skip
+    await keep(database, next_door, "theirs", an_operation(0, Kind.CREATE, "create"), problem="Look.", channel="pln")
+
+    async def found(**wanted: Any) -> set[str]:
+        return set(await orders(database, Wanted(**wanted)))
+
+    assert await found(installation_id=store) == {"plain", "problem", "paid", "refunding"}
+    assert await found(problems=True) == {"problem", "theirs"}
+    assert await found(problems=True, installation_id=store) == {"problem"}
+    assert await found(state=State.INIT) == {"plain", "theirs"}
+    assert await found(state=State.SUCCESS) == {"paid", "refunding"}
+    assert await found(state=State.PENDING, installation_id=store) == {"refunding"}
+    assert await found(channel="eur") == {"problem", "paid"}
+    assert await found(account_id=next_door.id) == {"theirs"}
+    assert await found(since=NOON + timedelta(hours=1)) == {"problem"}
+    assert await found(until=NOON + timedelta(hours=1)) == {"plain", "paid", "refunding", "theirs"}
+    assert await found(since=NOON, until=NOON) == set()
+    everything = {"installation_id": store, "problems": True, "channel": "eur", "account_id": account.id}
+    assert await found(**everything, since=NOON, amount=Decimal("569.50"), names=Names(["problem"])) == {"problem"}
+    assert await found(**everything, state=State.FAILURE) == set()
+    async with database.transaction() as session:
+        assert await channels_of(session, store) == ["eur", "uah"]
+        assert await channels_of(session, next_door.installation_id) == ["pln"]
+        assert await channels_of(session, 4711) == []
+
+
+async def test_a_payment_has_many_names(
+    database: Database, account: MerchantAccount, next_door: MerchantAccount
+) -> None:
+    create = an_operation(0, Kind.CREATE, "create", psp_reference=ORDER, operation_id="payment-7")
+    refund = an_operation(0, Kind.REFUND, "refund", psp_reference="saleors-name", operation_id="gateways-name")
+    payment = await keep(database, account, ORDER, create, refund, order_number="1042")
+    await keep(database, next_door, "theirs", order_number="1042")
+    names = [Names(exact=[each]) for each in ("payment-7", "saleors-name", "gateways-name", ORDER)]
+    names += [Names(exact=[payment.transaction_id]), Names(beginning=ORDER[:6])]
+    names.append(Names(exact=["nothing"], beginning="nothing", order_number="1042"))
+    for each in names:
+        everywhere = {ORDER, "theirs"} if each.order_number else {ORDER}
+        assert set(await orders(database, Wanted(names=each))) == everywhere, each
+        assert await orders(database, Wanted(names=each, installation_id=account.installation_id)) == [ORDER], each
+        assert ORDER not in await orders(database, Wanted(names=each, installation_id=next_door.installation_id))
+
+
+@pytest.mark.parametrize("beginning", ["73ef84", "73ef833999b946b38461a8976f6359bbb", "%", "_3ef83", "73EF83"])
+async def test_a_beginning_is_taken_as_it_is(database: Database, account: MerchantAccount, beginning: str) -> None:
+    await keep(database, account, ORDER)
+    assert await orders(database, Wanted(names=Names(beginning=beginning))) == []
+
+
+async def test_amounts_are_exact(database: Database, account: MerchantAccount) -> None:
+    await keep(database, account, "less", amount=Decimal("569.49"))
+    await keep(database, account, "euros", currency="EUR")
+    await keep(database, account, "hryvnias")
+    assert await orders(database, Wanted(amount=Decimal("569.5"))) == ["hryvnias", "euros"]
+    assert await orders(database, Wanted(amount=Decimal("569.50"), currency="EUR")) == ["euros"]
+
+
+async def test_shoppers_are_found_by_their_address_which_is_kept_nowhere(
+    database: Database, account: MerchantAccount, next_door: MerchantAccount
+) -> None:
+    old, new = b"\x01" * KEY_BYTES, b"\x02" * KEY_BYTES
+    before, after = BlindIndex(Vault([old])), BlindIndex(Vault([new, old]))
+    store, other = account.installation_id, next_door.installation_id
+    await keep(database, account, "older", email_digest=before.kept(store, "Olena@Example.com"))
+    await keep(database, account, "newer", email_digest=after.kept(store, " olena@example.com "))
+    await keep(database, account, "somebody", email_digest=after.kept(store, "taras@example.com"))
+    theirs = await keep(database, next_door, "theirs", email_digest=after.kept(other, "olena@example.com"))
+
+    async def found(*stores: int) -> list[str]:
+        return await orders(database, Wanted(email_digests=after.sought(stores, "OLENA@example.com")))
+
+    assert await found(store) == ["newer", "older"]
+    assert await found(store, other) == ["theirs", "newer", "older"]
+    assert await found() == []
+    assert theirs.email_digest != after.kept(store, "olena@example.com")  # nobody sees that she bought in both

@@ -1,0 +1,133 @@
+"""Everything that has pages, in this process: the app, two Saleors with their Dashboards, and the gateway's sandbox."""
+
+import io
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from urllib.parse import quote
+
+from fastapi import FastAPI
+
+from app.db.tables import Payment
+from app.main import create_app, open_services, utc_now
+from app.payments.core.messages import LazyMessage
+from app.payments.core.problems import of_words, raise_on
+from app.payments.operations.trial_payment import Trial, begin_trial
+from app.saleor.testing import FakeSaleor, Flow, NewCheckout
+from app.saleor.testing import serving as saleor_serving
+from app.sandbox.control.client import SandboxControl
+from app.sandbox.server import running_sandbox
+from app.sandbox.settings import SandboxSettings
+from app.settings import Settings
+from tests.browsing import serving
+from tests.commands.books import a_payment
+from tests.journeys.stack import Resident, Stack, free_port
+from tests.journeys.stories import begin, order_id_of, quiet, told
+from tests.journeys.test_a_marketplace import LAMP, MUGS
+from tests.payments.split.people import rules
+
+TRIAL = Trial(
+    key="trial",
+    by="VXNlcjox",
+    amount=Decimal("1.00"),
+    currency="UAH",
+    email="olena@example.com",
+    phone="+380501234567",
+    first_name="Olena",
+    last_name="Shevchenko",
+)
+
+
+@dataclass
+class AppUnderTest:
+    """Where all the pages are. ``known`` is what a parameter of paths, or of one path, can be in ``shop``."""
+
+    shop: Stack
+    application: FastAPI
+    new_store: FakeSaleor
+    known: dict[str, list[str]] = field(default_factory=dict)
+    orders: list[str] = field(default_factory=list)
+
+    async def frame(self, saleor: FakeSaleor, path: str) -> str:
+        """Return the address at which a Dashboard shows a page of the app."""
+        (app,) = await saleor.apps()
+        return f"{saleor.url}/dashboard/extensions/app/{quote(app.id)}{path}"
+
+
+@asynccontextmanager
+async def a_house(
+    folder: Path, database_url: str, *, now: Callable[[], datetime] = utc_now, port: int | None = None
+) -> AsyncIterator[AppUnderTest]:
+    """Open everything, sell something in one store, and leave the other as it is after the installation."""
+    port = port or free_port()
+    url = f"http://127.0.0.1:{port}"
+    settings = Settings(base_url=url, port=port, data_dir=folder / "data", database_url=database_url, answer_window=0.2)
+    application = create_app(settings, now)
+    async with (
+        running_sandbox(SandboxSettings(port=0, clock=now)) as (gateway_url, _),
+        saleor_serving(clock=now) as saleor,
+        saleor_serving(clock=now) as new,
+        application.router.lifespan_context(application),
+        serving(application, port),
+        SandboxControl(gateway_url) as gateway,
+    ):
+        here = Resident("app", [], url, "/health", io.BytesIO())
+        shop = Stack(saleor=saleor.saleor, gateway=gateway, app=here, settings=settings, gateway_url=gateway_url)
+        for each in (saleor.saleor, new.saleor):
+            installed = await each.install(f"{url}/api/manifest")
+            assert installed.status == "INSTALLED", installed.message
+        house = AppUnderTest(shop, application, new.saleor)
+        await _sell(house, now)
+        yield house
+
+
+async def _sell(house: AppUnderTest, now: Callable[[], datetime]) -> None:
+    """A marketplace sells and refunds; somebody only reserves, somebody is declined, somebody has not paid yet."""
+    shop = house.shop
+    account = await shop.open_account(options={"split_rules": rules().model_dump(mode="json")})
+    basket = await shop.saleor.new_checkout(NewCheckout(lines=[MUGS, LAMP]))
+    _, paid = await begin(shop, checkout_id=basket.id)
+    await shop.gateway.pay(order_id_of(paid))
+    await told(shop, paid.paid_for.id, "CHARGE_SUCCESS")
+    await _order(house, basket.id)
+    await shop.saleor.refund(paid.paid_for.id, Decimal("20.50"))
+
+    checkout, reserved = await begin(shop, Flow.AUTHORIZATION)
+    await shop.gateway.pay(order_id_of(reserved))
+    await told(shop, reserved.paid_for.id, "AUTHORIZATION_SUCCESS")
+    await _order(house, checkout)
+
+    _, declined = await begin(shop)
+    await shop.gateway.decline(order_id_of(declined))
+    await told(shop, declined.paid_for.id, "CHARGE_FAILURE")
+    _, waiting = await begin(shop)
+
+    async with open_services(shop.settings, now) as services:
+        kept = await services.accounts.find(account)
+        assert kept is not None
+        odd = await a_payment(services, kept)
+        words = LazyMessage("The gateway says that 100.00 UAH were paid; 90.00 UAH had been asked for.")
+        async with services.database.transaction() as session:
+            raise_on(await session.get_one(Payment, odd.id), of_words(words, "@odd"), words, services.now())
+        trial = await begin_trial(services, kept, TRIAL)
+    for each in (paid, reserved):
+        await quiet(shop, each.paid_for.id)
+    # Nobody has paid two orders that staff took by telephone; for one there is a link.
+    taken, linked = await shop.saleor.new_order(), await shop.saleor.new_order()
+    await shop.saleor.initialize(linked.id)
+    house.orders += [taken.id, linked.id]
+    sessions = (paid, reserved, declined, waiting)
+    house.known = {
+        "order_id": [*map(order_id_of, sessions), odd.order_id],
+        "account_id": [account],
+        "/set-up/try/{order_id}": [trial.payment.order_id],
+    }
+
+
+async def _order(house: AppUnderTest, checkout: str) -> None:
+    completion = await house.shop.saleor.complete(checkout)
+    assert completion.order is not None, completion.errors
+    house.orders.append(completion.order.id)

@@ -1,0 +1,80 @@
+"""Aggregates and records on paper, without a database: for what is pure."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from itertools import count
+from typing import Any
+
+from app.db.aggregates import PaymentAggregate
+from app.db.tables import Flow, Kind, Operation, Payment, State
+from app.payments.core.apply import Posting
+from app.payments.core.mapper import Expectation, Observation
+from app.payments.core.schedule import Schedule
+
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+POS = "b28c8a4e-7c6f-4f6f-9c2c-1f6f0f1d3a11"
+ORDER = "0364aa9a31eb44fbaeff4d712e77e549"
+HUNDRED = Decimal("100.00")
+_numbers = count(1)
+
+
+def an_operation(kind: Kind, state: State, amount: Decimal = HUNDRED, **more: Any) -> Operation:
+    """Return an operation of ours, as it stands in the database."""
+    number = next(_numbers)
+    members: dict[str, Any] = {
+        "id": number,
+        "payment_id": 1,
+        "kind": kind,
+        "idempotency_key": f"key-{number}",
+        "state": state,
+        "amount": amount,
+        "currency": "UAH",
+        "created_at": NOON,
+        "updated_at": NOON,
+    }
+    return Operation(**(members | more))
+
+
+def an_aggregate(flow: Flow, state: State, *operations: Operation, amount: Decimal = HUNDRED) -> PaymentAggregate:
+    """Return a payment over ``amount`` in that state, with what was done to it."""
+    payment = Payment(
+        id=1,
+        installation_id=1,
+        account_id="account",
+        transaction_id="VHJhbnNhY3Rpb25JdGVtOjE=",
+        order_id=ORDER,
+        flow=flow,
+        amount=amount,
+        currency="UAH",
+        channel="uah",
+        source_id="Q2hlY2tvdXQ6MQ==",
+        created_at=NOON,
+        updated_at=NOON,
+    )
+    create = an_operation(Kind.CREATE, state, amount, psp_reference=ORDER)
+    return PaymentAggregate(payment, [create, *operations], [])
+
+
+def seen(
+    kind: Kind, state: State, amount: Decimal = HUNDRED, gateway_id: str = "the-payment", **more: Any
+) -> Observation:
+    """Return what the gateway says, of the payment on paper unless told otherwise."""
+    members: dict[str, Any] = {"currency": "UAH", "pos_id": POS, "order_id": ORDER, "message": f"{kind} {state}"}
+    return Observation(kind=kind, state=state, amount=amount, gateway_id=gateway_id, **(members | more))
+
+
+def known(kind: Kind, state: State, flow: Flow = Flow.CHARGE, **more: Any) -> Expectation:
+    """Return what is recorded of an operation over 100.00 UAH."""
+    members: dict[str, Any] = {
+        "inferred": False,
+        "asked": HUNDRED,
+        "currency": "UAH",
+        "pos_id": POS,
+        "order_id": ORDER,
+    }
+    return Expectation(flow=flow, kind=kind, state=state, **(members | more))
+
+
+def posting(answering: int | None = None, now: datetime = NOON) -> Posting:
+    """Return the circumstances of a posting at noon."""
+    return Posting(now=now, schedule=Schedule(), answering=answering)

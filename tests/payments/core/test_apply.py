@@ -1,0 +1,361 @@
+"""Posting to an aggregate: whatever the order and the repeats in which the gateway speaks, one story comes of it.
+
+Pure: the aggregates are on paper. Saleor's side of the story is booked by Saleor's own rules.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.db.aggregates import PaymentAggregate
+from app.db.tables import Flow, Kind, State
+from app.payments.core.apply import apply, conclude, note, raise_problem
+from app.payments.core.balance import balance
+from app.payments.core.mapper import Observation
+from app.payments.core.messages import LazyMessage
+from app.payments.core.refusal import RefusalError
+from app.payments.operations.actions import step_for
+from app.saleor.answers import AvailableAction
+from app.saleor.testing.rules.reports import Report, book_report
+from app.saleor.testing.state import Transaction
+from app.saleor.testing.vocabulary import EventType
+from tests.payments.aggregates import HUNDRED, NOON, ORDER, POS, an_aggregate, an_operation, posting, seen
+from tests.payments.fake_saleor import FakeSaleor
+
+PATHS = [
+    (State.SUCCESS,),
+    (State.INIT, State.SUCCESS),
+    (State.PENDING, State.SUCCESS),
+    (State.INIT, State.PENDING, State.SUCCESS),
+    (State.FAILURE,),
+    (State.PENDING, State.FAILURE),
+]
+SUCCESSFUL = PATHS[:4]
+CENT = Decimal("0.01")
+KINDS = {Kind.CAPTURE: "CHARGE", Kind.VOID: "CANCEL", Kind.REFUND: "REFUND"}
+
+
+@dataclass(frozen=True)
+class History:
+    """All that the gateway has to say of one payment, in the order in which it happened."""
+
+    flow: Flow
+    words: tuple[Observation, ...]
+
+
+def _words(kind: Kind, path: Sequence[State], amount: Decimal, name: str) -> list[Observation]:
+    return [seen(kind, state, amount, name) for state in path]
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> History:
+    """A payment, perhaps taken in part or voided, perhaps refunded in parts of different amounts."""
+    flow = draw(st.sampled_from(list(Flow)))
+    path = draw(st.sampled_from(PATHS))
+    words = _words(Kind.CREATE, path, HUNDRED, "the-payment")
+    left = HUNDRED if path in SUCCESSFUL else Decimal(0)
+    if flow is Flow.AUTHORIZATION and left:
+        if draw(st.booleans()):
+            part = draw(st.integers(1, 10000)) * CENT
+            path = draw(st.sampled_from(PATHS))
+            words += _words(Kind.CAPTURE, path, part, "the-capture")
+            left = part if path in SUCCESSFUL else Decimal(0)
+        else:
+            words += _words(Kind.VOID, draw(st.sampled_from(PATHS)), HUNDRED, "the-void")
+            left = Decimal(0)
+    refunds = draw(st.lists(st.integers(1, 5000), max_size=3, unique=True))
+    for number, hundredths in enumerate(refunds):
+        path, amount = draw(st.sampled_from(PATHS)), hundredths * CENT
+        if amount > left:
+            continue
+        words += _words(Kind.REFUND, path, amount, f"refund-{number}")
+        left -= amount if path in SUCCESSFUL else Decimal(0)
+    return History(flow, tuple(words))
+
+
+@st.composite
+def retellings(draw: st.DrawFn, history: History) -> list[list[Observation]]:
+    """The same words in any order, each at least once, some again, in batches of any size."""
+    words = list(history.words) + draw(st.lists(st.sampled_from(history.words), max_size=6))
+    words = draw(st.permutations(words))
+    batches, rest = [], list(words)
+    while rest:
+        size = draw(st.integers(1, len(rest)))
+        batches.append(rest[:size])
+        rest = rest[size:]
+    return batches
+
+
+def story(aggregate: PaymentAggregate) -> tuple[object, ...]:
+    """Return what an aggregate says in the end, whatever the order in which it was told."""
+    operations = {(each.kind, each.operation_id, each.state, each.amount) for each in aggregate.operations}
+    # Notes tell of the way, which may be heard of in another order, and not of the end.
+    events = {(each.type, each.psp_reference, each.amount) for each in aggregate.events if each.type != "INFO"}
+    return operations, events, balance(aggregate.payment.flow, aggregate.operations), aggregate.payment.problem
+
+
+def told_to_saleor(aggregate: PaymentAggregate, saleor: FakeSaleor, transaction: Transaction, already: int) -> None:
+    """Report the new events of an aggregate. Raises when Saleor refuses one."""
+    for event in aggregate.events[already:]:
+        report = Report(
+            type=EventType(event.type),
+            psp_reference=event.psp_reference,
+            amount=event.amount,
+            message=event.message,
+            actions=event.available_actions,
+        )
+        _, repeated = book_report(transaction, report, [transaction], saleor.scribe)
+        assert not repeated
+
+
+def both_ledgers_agree(aggregate: PaymentAggregate, transaction: Transaction) -> None:
+    standing, saleor = balance(aggregate.payment.flow, aggregate.operations), transaction.amounts
+    voided = sum(
+        (each.amount for each in aggregate.operations if each.kind is Kind.VOID and each.state is State.SUCCESS),
+        Decimal(0),
+    )
+    captured = standing.charged if aggregate.payment.flow is Flow.AUTHORIZATION else Decimal(0)
+    released = standing.authorized - captured if captured else Decimal(0)
+    assert saleor.charged == standing.charged - standing.refunded
+    assert saleor.refunded == standing.refunded
+    assert saleor.canceled == voided + released
+    assert saleor.authorized == standing.authorized - voided - captured - released
+    assert sorted(transaction.actions) == sorted(action.value for action in standing.actions)
+
+
+@pytest.mark.law(7, 10)
+@given(data=st.data(), history=histories())
+def test_the_order_in_which_the_gateway_speaks_does_not_matter(data: st.DataObject, history: History) -> None:
+    in_order = an_aggregate(history.flow, State.INIT)
+    for word in history.words:
+        apply(in_order, POS, [word], posting())
+    aggregate, saleor = an_aggregate(history.flow, State.INIT), FakeSaleor(lambda: NOON)
+    transaction = saleor.new_transaction()
+    ranks: dict[str | None, int] = {}
+    for batch in data.draw(retellings(history)):
+        already = len(aggregate.events)
+        apply(aggregate, POS, batch, posting())
+        told_to_saleor(aggregate, saleor, transaction, already)
+        for operation in aggregate.operations:
+            assert operation.state.rank >= ranks.get(operation.operation_id, 0)
+            ranks[operation.operation_id] = operation.state.rank
+        names = [(event.type, event.psp_reference) for event in aggregate.events]
+        assert len(names) == len(set(names))
+        references = [operation.psp_reference for operation in aggregate.operations if operation.psp_reference]
+        assert len(references) == len(set(references))  # law 9
+    assert story(aggregate) == story(in_order)
+    assert aggregate.payment.problem is None
+    if any(event.available_actions is not None for event in aggregate.events):
+        both_ledgers_agree(aggregate, transaction)
+
+
+@pytest.mark.law(9, 10)
+@given(
+    data=st.data(), history=histories(), state=st.sampled_from([State.INTENT, State.UNKNOWN]), given_up=st.booleans()
+)
+def test_an_operation_of_ours_in_flight_is_bound_wherever_its_word_comes(
+    data: st.DataObject, history: History, state: State, given_up: bool
+) -> None:
+    """Bound, never counted twice; under the reference that Saleor knows, even after we had given up."""
+    secondary = [word for word in history.words if word.kind is not Kind.CREATE]
+    if not secondary:
+        return
+    meant = data.draw(st.sampled_from(secondary))
+    ours = an_operation(meant.kind, state, meant.amount, psp_reference="ours")
+    aggregate = an_aggregate(history.flow, State.INIT, ours)
+    if given_up:
+        conclude(aggregate, ours, State.FAILURE, posting(), message="no trace", inferred=True)
+    for batch in data.draw(retellings(history)):
+        apply(aggregate, POS, batch, posting())
+    assert ours.operation_id == meant.gateway_id
+    told = {event.type for event in aggregate.events if event.psp_reference == "ours"}
+    alone = an_aggregate(history.flow, State.INIT)
+    apply(alone, POS, [word for word in history.words if word.gateway_id == meant.gateway_id], posting())
+    expected = {event.type for event in alone.events if event.psp_reference == meant.gateway_id}
+    assert told == (expected | {f"{KINDS[meant.kind]}_FAILURE"} if given_up else expected)
+    assert not ours.inferred  # it is the gateway's word now, whatever it says
+    assert not any(event.psp_reference == meant.gateway_id for event in aggregate.events)
+
+
+@pytest.mark.law(8)
+@given(
+    history=histories(),
+    wrong=st.sampled_from(
+        [{"pos_id": "another"}, {"order_id": "another"}, {"currency": "USD"}, {"paid": Decimal("0.001")}]
+    ),
+)
+def test_nothing_that_does_not_agree_is_ever_a_success(history: History, wrong: dict[str, object]) -> None:
+    """Whatever is wrong with every word, Saleor's amounts stay as they are, and nothing is left in flight."""
+    aggregate = an_aggregate(history.flow, State.INIT)
+    for word in history.words:
+        apply(aggregate, POS, [replace(word, **wrong)], posting())  # type: ignore[arg-type] # fields of Observation
+    assert not [event.type for event in aggregate.events if event.type.endswith("_SUCCESS")]
+    assert not balance(history.flow, aggregate.operations).in_flight
+
+
+@given(history=histories())
+def test_what_is_offered_is_possible(history: History) -> None:
+    """After every word of the gateway: what staff are offered is not refused, and what is not offered is."""
+    aggregate = an_aggregate(history.flow, State.INIT)
+    for word in history.words:
+        apply(aggregate, POS, [word], posting())
+        standing = balance(history.flow, aggregate.operations)
+        for action, amount in (
+            (AvailableAction.CHARGE, standing.capturable),
+            (AvailableAction.REFUND, standing.refundable),
+            (AvailableAction.CANCEL, Decimal(0)),
+        ):
+            if action in standing.actions:
+                assert step_for(action, amount, standing).amount == (amount or standing.capturable)
+            else:
+                with pytest.raises(RefusalError):
+                    step_for(action, amount or CENT, standing)
+
+
+@pytest.mark.law(10)
+@given(part=st.integers(1, 9999))
+def test_what_is_captured_and_what_is_released_sum_to_what_was_reserved(part: int) -> None:
+    captured = part * CENT
+    aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS)
+    apply(aggregate, POS, [seen(Kind.CAPTURE, State.SUCCESS, captured, "the-capture")], posting())
+    told = {event.type: event for event in aggregate.events}
+    assert told["CHARGE_SUCCESS"].amount + told["CANCEL_SUCCESS"].amount == HUNDRED
+    assert told["CHARGE_SUCCESS"].psp_reference != told["CANCEL_SUCCESS"].psp_reference
+
+
+def test_a_full_capture_releases_nothing() -> None:
+    aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS)
+    apply(aggregate, POS, [seen(Kind.CAPTURE, State.SUCCESS, HUNDRED, "the-capture")], posting())
+    assert [event.type for event in aggregate.events] == ["CHARGE_SUCCESS"]
+
+
+def test_a_second_capture_by_others_releases_nothing_twice() -> None:
+    """The gateway takes a reservation once; if it does otherwise for others, at least our sums stay right."""
+    aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS)
+    for name, amount in (("first", "30.00"), ("second", "40.00")):
+        apply(aggregate, POS, [seen(Kind.CAPTURE, State.SUCCESS, Decimal(amount), name)], posting())
+    assert [event.amount for event in aggregate.events if event.type == "CANCEL_SUCCESS"] == [Decimal("70.00")]
+
+
+@pytest.mark.law(10)
+class TestWhoseRecordItIs:
+    def test_the_operation_with_its_id_before_one_with_its_amount(self) -> None:
+        open_one = an_operation(Kind.REFUND, State.UNKNOWN)
+        named = an_operation(Kind.REFUND, State.PENDING, operation_id="refund-1")
+        aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, open_one, named)
+        apply(aggregate, POS, [seen(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], posting())
+        assert (open_one.state, named.state) == (State.UNKNOWN, State.SUCCESS)
+
+    def test_the_one_that_is_being_answered_before_another_one(self) -> None:
+        first, second = an_operation(Kind.REFUND, State.INTENT), an_operation(Kind.REFUND, State.INTENT)
+        aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, first, second)
+        apply(aggregate, POS, [seen(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], posting(second.id))
+        assert (first.operation_id, second.operation_id) == (None, "refund-1")
+
+    def test_the_one_in_flight_before_one_that_was_given_up(self) -> None:
+        given_up = an_operation(Kind.REFUND, State.FAILURE, inferred=True)
+        in_flight = an_operation(Kind.REFUND, State.UNKNOWN)
+        aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, given_up, in_flight)
+        apply(aggregate, POS, [seen(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], posting())
+        assert (given_up.state, in_flight.state) == (State.FAILURE, State.SUCCESS)
+
+    def test_never_one_of_another_amount_nor_one_that_was_not_sent(self) -> None:
+        other = an_operation(Kind.REFUND, State.UNKNOWN, Decimal("99.00"))
+        not_sent = an_operation(Kind.REFUND, State.WAITING)
+        aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, other, not_sent)
+        apply(aggregate, POS, [seen(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], posting())
+        assert (other.state, not_sent.state) == (State.UNKNOWN, State.WAITING)
+        assert aggregate.operations[-1].asked_by_saleor is False
+
+    def test_a_void_is_always_of_the_whole(self) -> None:
+        ours = an_operation(Kind.VOID, State.UNKNOWN)
+        aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS, ours)
+        apply(aggregate, POS, [seen(Kind.VOID, State.SUCCESS, gateway_id="void-1")], posting())
+        assert ours.state is State.SUCCESS
+
+
+class TestOurOwnConclusions:
+    @pytest.mark.law(7)
+    def test_gives_way_to_what_the_gateway_has_said_meanwhile(self) -> None:
+        refund = an_operation(Kind.REFUND, State.SUCCESS, operation_id="refund-1", psp_reference="refund-1")
+        aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
+        for state in (State.UNKNOWN, State.FAILURE):
+            conclude(aggregate, refund, state, posting(), message="we thought otherwise")
+        assert (refund.state, aggregate.events) == (State.SUCCESS, [])
+
+    def test_a_page_that_we_closed_is_our_own_affair(self) -> None:
+        """Saleor never asked for that cancellation: it hears of the payment, not of the cancellation."""
+        closing = an_operation(Kind.CANCEL, State.INTENT, Decimal(0), asked_by_saleor=False)
+        aggregate = an_aggregate(Flow.CHARGE, State.INIT, closing)
+        conclude(aggregate, closing, State.FAILURE, posting(), message="refused")
+        assert aggregate.events == []
+        again = an_operation(Kind.CANCEL, State.INTENT, Decimal(0), asked_by_saleor=False)
+        aggregate.operations.append(again)
+        apply(aggregate, POS, [seen(Kind.CREATE, State.FAILURE)], posting())
+        assert again.state is State.SUCCESS
+        assert [event.type for event in aggregate.events] == ["CHARGE_FAILURE"]
+
+    @pytest.mark.parametrize(
+        ("said", "ends", "event"),
+        [(State.FAILURE, State.SUCCESS, "CANCEL_SUCCESS"), (State.SUCCESS, State.FAILURE, "CANCEL_FAILURE")],
+    )
+    def test_what_became_of_the_payment_is_the_end_of_its_cancellation(
+        self, said: State, ends: State, event: str
+    ) -> None:
+        cancel = an_operation(Kind.CANCEL, State.UNKNOWN, Decimal(0), psp_reference="cancel-1")
+        aggregate = an_aggregate(Flow.CHARGE, State.INIT, cancel)
+        apply(aggregate, POS, [seen(Kind.CREATE, said)], posting())
+        assert cancel.state is ends
+        assert (aggregate.events[-1].type, aggregate.events[-1].psp_reference) == (event, "cancel-1")
+
+    def test_silence_about_the_payment_does_not_say_that_it_was_cancelled(self) -> None:
+        cancel = an_operation(Kind.CANCEL, State.UNKNOWN, Decimal(0))
+        aggregate = an_aggregate(Flow.CHARGE, State.INIT, cancel)
+        conclude(aggregate, aggregate.create, State.FAILURE, posting(), message="no trace", inferred=True)
+        assert cancel.state is State.UNKNOWN
+
+    @pytest.mark.law(3)
+    def test_the_next_one_that_waits_is_woken_when_the_first_has_ended(self) -> None:
+        first, second, third = (an_operation(Kind.REFUND, state, Decimal(amount)) for state, amount in (
+            (State.UNKNOWN, "10.00"), (State.WAITING, "20.00"), (State.WAITING, "30.00")
+        ))  # fmt: skip
+        aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, first, second, third)
+        apply(aggregate, POS, [], posting())
+        assert [each.next_poll_at for each in (second, third)] == [None, None]
+        conclude(aggregate, first, State.FAILURE, posting(), message="no trace")
+        assert [each.next_poll_at for each in (second, third)] == [NOON, None]
+
+
+class TestEvents:
+    @pytest.mark.law(5)
+    def test_what_the_answer_carries_waits_until_saleor_must_have_read_it(self) -> None:
+        refund = an_operation(Kind.REFUND, State.INTENT)
+        aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
+        apply(aggregate, POS, [seen(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], posting(refund.id))
+        [event] = aggregate.events
+        assert event.next_attempt_at == NOON + posting().schedule.answer_window
+        assert event.created_at == NOON
+
+    def test_the_same_problem_is_told_once_and_a_second_one_too(self) -> None:
+        aggregate = an_aggregate(Flow.CHARGE, State.INIT)
+        for words in ("first", "first", "second"):
+            raise_problem(aggregate, LazyMessage(words), NOON, cause=words)
+        assert [event.message for event in aggregate.events] == ["first", "second"]
+        assert len({event.psp_reference for event in aggregate.events}) == 2
+        assert aggregate.payment.problem == "first\nsecond"
+
+    def test_a_note_says_what_is_possible_and_changes_nothing(self) -> None:
+        aggregate = an_aggregate(Flow.CHARGE, State.INIT)
+        note(aggregate, "Waiting for the shopper", posting())
+        [event] = aggregate.events
+        assert (event.type, event.psp_reference, event.amount) == ("INFO", ORDER, Decimal(0))
+        assert event.available_actions == ["CANCEL"]
+
+    def test_a_message_is_cut_where_saleor_would_cut_it(self) -> None:
+        aggregate = an_aggregate(Flow.CHARGE, State.INIT)
+        apply(aggregate, POS, [seen(Kind.CREATE, State.FAILURE, message="x" * 2000)], posting())
+        assert len(aggregate.events[0].message) == 512

@@ -1,0 +1,169 @@
+"""What is left of a payment, and what may be asked next (laws of money, 3). Pure."""
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.db.tables import Flow, Kind, Operation, State
+from app.payments.core.balance import ZERO, Balance, balance, in_flight
+from app.payments.core.refusal import RefusalCode, RefusalError
+from app.payments.operations.actions import Step, step_for
+from app.saleor.answers import AvailableAction
+from tests.payments.aggregates import HUNDRED, an_operation
+
+CHARGE, REFUND, CANCEL = AvailableAction.CHARGE, AvailableAction.REFUND, AvailableAction.CANCEL
+OPEN = [State.WAITING, State.INTENT, State.UNKNOWN, State.INIT, State.PENDING]
+amounts = st.integers(1, 20000).map(lambda hundredths: hundredths * Decimal("0.01"))
+operations = st.lists(
+    st.builds(
+        an_operation,
+        st.sampled_from([Kind.CAPTURE, Kind.VOID, Kind.REFUND, Kind.CANCEL]),
+        st.sampled_from(list(State)),
+        amounts,
+    ),
+    max_size=5,
+)
+
+
+def create(state: State) -> Operation:
+    return an_operation(Kind.CREATE, state, HUNDRED)
+
+
+def step_or_refusal(action: AvailableAction, amount: Decimal, now: Balance) -> Step | RefusalCode:
+    try:
+        return step_for(action, amount, now)
+    except RefusalError as refusal:
+        return refusal.code
+
+
+@pytest.mark.parametrize("state", [State.INTENT, State.UNKNOWN, State.PENDING, State.FAILURE])
+@pytest.mark.parametrize("flow", list(Flow))
+def test_a_payment_that_is_not_there_offers_nothing(flow: Flow, state: State) -> None:
+    now = balance(flow, [create(state)])
+    assert (now.authorized, now.charged, now.capturable, now.refundable) == (ZERO,) * 4
+    assert now.actions == ()
+
+
+@pytest.mark.parametrize("flow", list(Flow))
+def test_a_page_that_waits_for_its_shopper_can_be_closed(flow: Flow) -> None:
+    now = balance(flow, [create(State.INIT)])
+    assert now.actions == (CANCEL,)
+    assert step_for(CANCEL, Decimal(0), now) == Step(Kind.CANCEL, Decimal(0))
+
+
+@pytest.mark.parametrize("state", OPEN)
+def test_a_page_that_is_being_closed_is_not_closed_twice(state: State) -> None:
+    assert balance(Flow.CHARGE, [create(State.INIT), an_operation(Kind.CANCEL, state, Decimal(0))]).actions == ()
+
+
+def test_a_reservation_can_be_taken_or_voided() -> None:
+    now = balance(Flow.AUTHORIZATION, [create(State.SUCCESS)])
+    assert now.actions == (CHARGE, CANCEL)
+    assert step_for(CHARGE, Decimal("0.01"), now) == Step(Kind.CAPTURE, Decimal("0.01"))
+    assert step_for(CANCEL, Decimal(0), now) == Step(Kind.VOID, HUNDRED)  # always as a whole
+
+
+@pytest.mark.parametrize("kind", [Kind.CAPTURE, Kind.VOID])
+@pytest.mark.parametrize("state", [*OPEN, State.SUCCESS])
+def test_a_reservation_that_is_being_used_is_not_promised_again(kind: Kind, state: State) -> None:
+    now = balance(Flow.AUTHORIZATION, [create(State.SUCCESS), an_operation(kind, state, Decimal("40.00"))])
+    assert now.capturable == 0
+    for action in (CHARGE, CANCEL):
+        with pytest.raises(RefusalError) as refused:
+            step_for(action, Decimal("1.00"), now)
+        assert refused.value.code is RefusalCode.NOT_POSSIBLE
+
+
+def test_a_reservation_whose_capture_failed_can_be_taken_again() -> None:
+    failed = an_operation(Kind.CAPTURE, State.FAILURE, HUNDRED)
+    assert balance(Flow.AUTHORIZATION, [create(State.SUCCESS), failed]).actions == (CHARGE, CANCEL)
+
+
+def test_what_was_captured_can_be_refunded() -> None:
+    now = balance(
+        Flow.AUTHORIZATION, [create(State.SUCCESS), an_operation(Kind.CAPTURE, State.SUCCESS, Decimal("40.00"))]
+    )
+    assert (now.charged, now.refundable) == (Decimal("40.00"), Decimal("40.00"))
+    assert now.actions == (REFUND,)
+
+
+@pytest.mark.parametrize("state", OPEN)
+def test_a_refund_on_its_way_counts_as_made(state: State) -> None:
+    now = balance(Flow.CHARGE, [create(State.SUCCESS), an_operation(Kind.REFUND, state, Decimal("60.00"))])
+    assert (now.refunded, now.refundable) == (ZERO, Decimal("40.00"))
+    assert step_for(REFUND, Decimal("40.00"), now) == Step(Kind.REFUND, Decimal("40.00"))
+    with pytest.raises(RefusalError, match=r"60\.00 UAH is being refunded\. Refund at most 40\.00 UAH\."):
+        step_for(REFUND, Decimal("40.01"), now)
+
+
+@pytest.mark.parametrize(
+    ("state", "counts"),
+    [
+        (State.WAITING, False),
+        (State.INTENT, True),
+        (State.UNKNOWN, True),
+        (State.INIT, True),
+        (State.PENDING, True),
+        (State.SUCCESS, False),
+        (State.FAILURE, False),
+    ],
+)
+def test_what_is_in_flight(state: State, counts: bool) -> None:
+    assert in_flight(an_operation(Kind.REFUND, state)) is counts
+    assert not in_flight(create(state))  # the payment itself blocks nothing
+
+
+@given(flow=st.sampled_from(list(Flow)), state=st.sampled_from(list(State)), others=operations)
+def test_the_books_never_promise_more_than_there_is(flow: Flow, state: State, others: list[Operation]) -> None:
+    now = balance(flow, [create(state), *others])
+    counted = sum(
+        (each.amount for each in others if each.kind is Kind.REFUND and each.state is not State.FAILURE), Decimal(0)
+    )
+    assert now.refundable >= 0
+    assert now.refundable == 0 or now.refundable + counted == now.charged
+    assert now.capturable in {0, now.authorized}
+    assert not (now.capturable and now.charged)
+    assert (CHARGE in now.actions) is (now.capturable > 0)
+    assert (REFUND in now.actions) is (now.refundable > 0)
+
+
+@pytest.mark.law(3, 14)
+@given(
+    flow=st.sampled_from(list(Flow)),
+    state=st.sampled_from(list(State)),
+    others=operations,
+    action=st.sampled_from(list(AvailableAction)),
+    amount=st.decimals(min_value=-10, max_value=300, places=3),
+)
+def test_a_step_is_always_within_what_is_possible(
+    flow: Flow, state: State, others: list[Operation], action: AvailableAction, amount: Decimal
+) -> None:
+    """For every balance and every amount."""
+    now = balance(flow, [create(state), *others])
+    step = step_or_refusal(action, amount, now)
+    if isinstance(step, RefusalCode):
+        assert step in {RefusalCode.NOT_POSSIBLE, RefusalCode.INVALID_AMOUNT}
+        return
+    assert action in now.actions
+    match step.kind:
+        case Kind.CAPTURE:
+            assert 0 < step.amount == amount <= now.capturable
+        case Kind.REFUND:
+            assert 0 < step.amount == amount <= now.refundable
+        case Kind.VOID:
+            assert step.amount == now.capturable
+        case _:
+            assert now.unpaid
+    assert step.amount == step.amount.quantize(Decimal("0.01"))
+
+
+@pytest.mark.law(14)
+@pytest.mark.parametrize("action", [CHARGE, REFUND])
+@pytest.mark.parametrize(("amount", "words"), [("0", "nothing is"), ("-1", "nothing is"), ("0.001", "two decimals")])
+def test_what_is_no_amount_of_money_is_refused(action: AvailableAction, amount: str, words: str) -> None:
+    now = balance(Flow.CHARGE, [create(State.SUCCESS)])
+    with pytest.raises(RefusalError, match=words) as refused:
+        step_for(action, Decimal(amount), now)
+    assert (refused.value.code, refused.value.field) == (RefusalCode.INVALID_AMOUNT, "amount")

@@ -1,0 +1,180 @@
+"""What the gateway says besides the state: kept whatever its source, shown to staff, never a secret."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from app.db.tables import Kind, State
+from app.gateway.models import read_record
+from app.payments.core.details import Details, Sum, card_mask, web_address
+from app.payments.core.messages import LazyMessage
+from tests.payments.fake_gateway import operation, payment, said
+from tests.payments.fake_saleor import amounts
+from tests.payments.shop import TOTAL, Shop
+
+FEES: dict[str, Any] = {
+    "fee": {"amount": Decimal("8.54"), "currency": "UAH"},
+    "fixed_fee": {"amount": Decimal("1.00"), "currency": "UAH"},
+    "percent_fee": {"amount": Decimal("7.54"), "currency": "UAH"},
+}
+SAID: dict[str, Any] = FEES | {
+    "transaction_id": "8f7e",
+    "gateway_order_id": "acquirer-1",
+    "billing_order_id": "billing-1",
+    "cc_mask": "424242******4242",
+    "cc_token": "tok_very_secret",
+    "payway": "cc",
+    "bank_short_name": "Privat",
+    "eci": "05",
+    "receipt_url": "https://gateway.example/public/receipt/1",
+    "customer_email": "taras@example.com",
+}
+
+
+def details(record: dict[str, Any]) -> Details:
+    return Details.of(read_record(record))
+
+
+def shown(told: Details) -> dict[str, str]:
+    """Return the lines as they are read in English."""
+    return {str(name): str(LazyMessage("%(value)s", value=value)) for name, value in told.lines()}
+
+
+def test_of_a_payment() -> None:
+    told = details(payment("order-1", **SAID, processed_amount=Decimal("500.00"), processed_currency="UAH"))
+    assert shown(told) == {
+        "card": "424242******4242",
+        "way to pay": "cc",
+        "bank": "Privat",
+        "really paid": "500.00 UAH",
+        "fee": "8.54 UAH (1.00 UAH fixed, 7.54 UAH by percentage)",
+        "receipt": "https://gateway.example/public/receipt/1",
+        "payment at the gateway": "payment-of-order-1",
+        "transaction at the gateway": "8f7e",
+        "order at the acquirer": "acquirer-1",
+        "billing order": "billing-1",
+        "3-D Secure result (ECI)": "05",
+        "processed at": "2026-11-21 12:01:00",
+    }
+
+
+def test_of_a_split_refund() -> None:
+    fees = [{"amount": Decimal("1.10"), "currency": "UAH"}, {"amount": Decimal("0.005"), "currency": "UAH"}]
+    told = details(operation("refund", "order-1", "10.00", split_fee=fees, fee={"amount": Decimal(2)}))
+    assert told.split_fees == (
+        Sum(amount=Decimal("1.10"), currency="UAH"),
+        Sum(amount=Decimal("0.005"), currency="UAH"),
+    )
+    assert shown(told)["fees of the shares"] == "1.10 UAH, 0.005 UAH"
+    assert shown(told)["fee"] == "2"
+
+
+def test_of_a_decline_by_a_limit() -> None:
+    info = {"retry_after": "2026-11-22T00:00:00.000", "description": "10 payments a day"}
+    told = details(payment("order-1", "failure", status_code="4010", limit_info=info))
+    assert told.retry_after == datetime(2026, 11, 22, tzinfo=UTC)
+    assert shown(told)["limit"] == "10 payments a day"
+    assert shown(told)["may be tried again after"] == "2026-11-22 00:00 UTC"
+
+
+def test_what_is_kept_is_exact_and_holds_no_secret() -> None:
+    row = details(payment("order-1", **SAID)).row()
+    assert row["fee"] == {"amount": "8.54", "currency": "UAH"}
+    assert Details.kept(row) == details(payment("order-1", **SAID))
+    assert "tok_very_secret" not in str(row)
+    assert "taras@example.com" not in str(row)
+
+
+@pytest.mark.parametrize("mask", ["4242424242424242", "4242-4242-4242-4242", "no mask", "", None])
+def test_what_shows_more_than_a_mask_is_not_kept(mask: str | None) -> None:
+    assert card_mask(mask) is None
+
+
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", "data:text/html,x", "ftp://gateway.example/1", "/receipt/1", "https://" + "x" * 3000]
+)
+def test_a_receipt_is_a_web_address_or_nothing(url: str) -> None:
+    assert web_address(url) is None
+    assert details(payment("order-1", receipt_url=url)).receipt_url is None
+
+
+def test_later_words_go_before_earlier_ones_and_take_nothing_away() -> None:
+    early = Details(payway="cc", eci="05")
+    late = Details(payway="bank_pay", bank="Privat")
+    assert early.completed_by(late) == Details(payway="bank_pay", eci="05", bank="Privat")
+
+
+async def kept(shop: Shop, kind: Kind = Kind.CREATE) -> Details:
+    return Details.kept((await shop.operation(kind)).details)
+
+
+class TestWhereverItComesFrom:
+    async def test_a_look_up(self, shop: Shop) -> None:
+        shop.gateway.will(shop.gateway.page())
+        await shop.begin()
+        shop.gateway.book[shop.order_id] = [payment(shop.order_id, **SAID)]
+        await shop.come_back()
+        assert (await kept(shop)).fee == Sum(amount=Decimal("8.54"), currency="UAH")
+
+    async def test_a_notification(self, shop: Shop) -> None:
+        shop.gateway.will(shop.gateway.page())
+        await shop.begin()
+        await shop.notify(payment(shop.order_id, **SAID))
+        await shop.work()
+        assert (await kept(shop)).gateway_order_id == "acquirer-1"
+
+    async def test_an_answer(self, paid: Shop) -> None:
+        fee = {"amount": Decimal("0.50"), "currency": "UAH"}
+        receipt = "https://gateway.example/public/receipt/2"
+        paid.gateway.will(said(operation("refund", paid.order_id, "100.00", named="r-1", fee=fee, receipt_url=receipt)))
+        await paid.staff("REFUND", "100.00")
+        told = await kept(paid, Kind.REFUND)
+        assert (told.receipt_url, str(told.fee)) == (receipt, "0.50 UAH")
+
+    async def test_a_refund_by_others(self, paid: Shop) -> None:
+        receipt = "https://gateway.example/public/receipt/3"
+        await paid.notify(operation("refund", paid.order_id, "1.00", named="portal-1", receipt_url=receipt))
+        await paid.work()
+        assert (await kept(paid, Kind.REFUND)).receipt_url == receipt
+
+
+@pytest.mark.law(7)
+async def test_a_fee_that_comes_late_is_added_and_moves_nothing(paid: Shop) -> None:
+    """Law 7 is about states: what explains a final operation may still come."""
+    await paid.notify(payment(paid.order_id, **FEES))
+    await paid.work()
+    assert str((await kept(paid)).fee) == "8.54 UAH"
+    assert (await paid.operation(Kind.CREATE)).state is State.SUCCESS
+    assert paid.amounts == amounts(charged=TOTAL)
+    assert paid.saleor.reports == []
+
+
+async def test_a_record_from_further_back_only_fills_in(paid: Shop) -> None:
+    await paid.notify(payment(paid.order_id, eci="05", payway="cc"))
+    await paid.notify(payment(paid.order_id, "pending", eci="07", bank_short_name="Privat"))
+    await paid.work()
+    told = await kept(paid)
+    assert (told.eci, told.payway, told.bank) == ("05", "cc", "Privat")
+
+
+@pytest.mark.law(8)
+async def test_staff_are_helped_to_find_a_payment_that_does_not_agree(shop: Shop) -> None:
+    """It is no success, but whoever compares it with the merchant portal needs its names."""
+    shop.gateway.will(shop.gateway.page())
+    await shop.begin()
+    await shop.notify(payment(shop.order_id, amount="1.00", gateway_order_id="acquirer-1"))
+    await shop.work()
+    assert (await kept(shop)).gateway_order_id == "acquirer-1"
+
+
+async def test_the_storefront_hears_when_to_try_again(shop: Shop) -> None:
+    """Gateway interface, ``limit_info``."""
+    shop.gateway.will(shop.gateway.page())
+    await shop.begin()
+    info = {"retry_after": "2026-11-22T00:00:00.000", "description": "10 payments a day"}
+    shop.gateway.book[shop.order_id] = [payment(shop.order_id, "failure", status_code="4010", limit_info=info)]
+    answer = await shop.come_back()
+    [error] = answer.data["errors"]
+    assert (error["code"], error["retryAfter"]) == ("4010", "2026-11-22T00:00:00Z")

@@ -1,0 +1,293 @@
+"""Who begins to pay anew leaves an older page behind, and nobody pays the same thing twice."""
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.db.tables import Kind, State
+from app.payments.operations.competing_attempts import Attempt, replaced
+from app.saleor.testing.state import Transaction
+from tests.payments.fake_gateway import Heard, Mute, payment, refused, said
+from tests.payments.fake_saleor import amounts
+from tests.payments.shop import Shop, at_once, source
+
+TOTAL = Decimal(100)
+REPLACED = "A newer attempt to pay has taken its place, and the payment page was closed [6007]"
+
+
+def basket(total: object = TOTAL, **changed: Any) -> dict[str, Any]:
+    """Return a checkout over that total."""
+    return source(totalPrice={"gross": {"amount": Decimal(str(total)), "currency": "UAH"}}, **changed)
+
+
+def listed(transaction: Transaction, **covered: object) -> dict[str, Any]:
+    """Return a transaction as its checkout or order lists it."""
+    covering = {name: {"amount": Decimal(str(amount)), "currency": "UAH"} for name, amount in covered.items()}
+    return {"id": transaction.id, **covering}
+
+
+def another(shop: Shop) -> Shop:
+    """The same shop, with one more attempt to pay the same checkout."""
+    return replace(shop, transaction=shop.saleor.new_transaction())
+
+
+async def opened(shop: Shop, amount: object = TOTAL, **said_of_it: Any) -> Shop:
+    """Open a page in the shop, over that amount of a basket over 100.00."""
+    shop.gateway.will(shop.gateway.page(shop.order_id))
+    answer = await shop.begin(amount=amount, **({"sourceObject": basket()} | said_of_it))
+    assert answer.data["checkoutUrl"]
+    shop.gateway.book[shop.order_id] = [payment(shop.order_id, "init", amount)]
+    return shop
+
+
+def closes(shop: Shop, *others: Shop) -> None:
+    """The gateway will close those pages when it is asked."""
+    for each in (shop, *others):
+        [record] = each.gateway.book[each.order_id]
+        record |= {"status": "failure", "status_code": "6007"}
+        each.gateway.will(said([record]))
+
+
+class TestANewAttempt:
+    async def test_closes_the_older_page(self, shop: Shop) -> None:
+        await opened(shop)
+        await opened(another(shop))
+        assert shop.gateway.calls == ["payment", "payment"]  # the shopper who is answered waits for no closing
+        closes(shop)
+        await shop.work()
+        assert shop.gateway.calls == ["payment", "payment", "cancel"]
+        assert shop.gateway.heard[-1].path.split("/")[-2] == shop.order_id
+        report = next(each for each in shop.saleor.reports if each.type == "CHARGE_FAILURE")
+        assert (report.transaction_id, report.message) == (shop.transaction.id, REPLACED)
+        assert shop.transaction.actions == []
+        back = await shop.come_back()
+        assert back.data["errors"][0]["code"] == "6007"
+
+    async def test_leaves_its_own_page_open(self, shop: Shop) -> None:
+        await opened(shop)
+        new = await opened(another(shop))
+        closes(shop)
+        await shop.later(minutes=30)
+        assert new.transaction.actions == ["CANCEL"]
+        assert (await new.operation(Kind.CREATE)).state is State.INIT
+
+    async def test_of_an_order_that_was_made_of_the_checkout_closes_the_checkouts_page(self, shop: Shop) -> None:
+        """The order has another id, but Saleor moves the transactions to it and lists them."""
+        await opened(shop)
+        order = basket(__typename="Order", id="T3JkZXI6MQ==", number="7", transactions=[listed(shop.transaction)])
+        await opened(another(shop), sourceObject=order)
+        closes(shop)
+        await shop.work()
+        assert shop.gateway.calls.count("cancel") == 1
+
+    async def test_that_is_refused_closes_nothing(self, shop: Shop) -> None:
+        await opened(shop)
+        shop.gateway.will(refused("Invalid amount provided", "P-400"))
+        await another(shop).begin(amount=TOTAL, sourceObject=basket())
+        await shop.work()
+        assert shop.gateway.calls == ["payment", "payment"]
+
+    async def test_closes_nothing_when_the_store_does_not_want_it(self, shop: Shop) -> None:
+        shop.account = await shop.services.accounts.change(shop.account.id, cancel_older=False)
+        await opened(shop)
+        await opened(another(shop))
+        await shop.work()
+        assert "cancel" not in shop.gateway.calls
+
+    async def test_closes_nothing_when_saleor_does_not_say_the_total(self, shop: Shop) -> None:
+        await opened(shop)
+        await opened(another(shop), sourceObject=source())
+        await shop.work()
+        assert "cancel" not in shop.gateway.calls
+
+    async def test_of_another_checkout_closes_nothing(self, shop: Shop) -> None:
+        await opened(shop)
+        await opened(another(shop), sourceObject=basket(id="Q2hlY2tvdXQ6Mg=="))
+        await shop.work()
+        assert "cancel" not in shop.gateway.calls
+
+    @pytest.mark.law(4)
+    async def test_asked_for_again_closes_nothing_again(self, shop: Shop) -> None:
+        await opened(shop)
+        new = await opened(another(shop))
+        closes(shop)
+        await shop.work()
+        again = await new.begin(amount=TOTAL, sourceObject=basket())
+        await shop.work()
+        assert again.data["checkoutUrl"]
+        assert shop.gateway.calls == ["payment", "payment", "cancel"]
+
+    @pytest.mark.law(3)
+    async def test_two_at_once_leave_one_page(self, shop: Shop) -> None:
+        """Whichever opens last sees the other; the one that was begun last stays."""
+        one, other = shop, another(shop)
+        for each in (one, other):
+            shop.gateway.will(shop.gateway.page(each.order_id))
+        await at_once(*(each.begin(amount=TOTAL, sourceObject=basket()) for each in (one, other)))
+        states = [(await each.aggregate()).operations for each in (one, other)]
+        closing = [each for operations in states for each in operations if each.kind is Kind.CANCEL]
+        assert [each.state for each in closing] == [State.WAITING]
+        numbers = [(await each.aggregate()).create.payment_id for each in (one, other)]
+        assert closing[0].payment_id == min(numbers)
+
+
+class TestPartsOfOnePayment:
+    async def test_may_be_paid_side_by_side(self, shop: Shop) -> None:
+        await opened(shop, 60)
+        await opened(another(shop), 40)
+        await shop.work()
+        assert "cancel" not in shop.gateway.calls
+
+    async def test_the_same_part_once_more_replaces_that_part_only(self, shop: Shop) -> None:
+        first, second = await opened(shop, 60), await opened(another(shop), 40)
+        await opened(another(shop), 40)
+        closes(second)
+        await shop.work()
+        assert shop.gateway.calls.count("cancel") == 1
+        assert (await first.operation(Kind.CREATE)).state is State.INIT
+        assert (await second.operation(Kind.CREATE)).state is State.FAILURE
+
+    async def test_what_is_paid_already_leaves_less_to_pay(self, shop: Shop) -> None:
+        await opened(shop, 60)
+        await shop.notify(payment(shop.order_id, amount=60))
+        await shop.work()
+        rest = await opened(another(shop), 40)
+        await opened(another(shop), 40)
+        closes(rest)
+        await shop.work()
+        assert (await rest.operation(Kind.CREATE)).state is State.FAILURE
+
+    async def test_so_does_what_others_hold(self, shop: Shop) -> None:
+        """A gift card of 60.00, say: Saleor lists it, and it is none of ours."""
+        gift = listed(shop.saleor.new_transaction(), chargedAmount=30, authorizePendingAmount=30)
+        await opened(shop, 40)
+        await opened(another(shop), 40, sourceObject=basket(transactions=[gift, listed(shop.transaction)]))
+        closes(shop)
+        await shop.work()
+        assert (await shop.operation(Kind.CREATE)).state is State.FAILURE
+
+
+class TestAnOlderPageThatIsBeingPaid:
+    @pytest.mark.law(12)
+    async def test_is_not_cancelled_and_told_as_paid(self, shop: Shop) -> None:
+        await opened(shop)
+        await opened(another(shop))
+        shop.gateway.book[shop.order_id] = [payment(shop.order_id, amount=TOTAL)]  # in this very second
+        shop.gateway.will(refused("Invalid operation", "4150"), *[refused("Invalid operation", "4150")] * 9)
+        await shop.later(minutes=1)
+        shop.gateway.script.clear()
+        assert shop.amounts == amounts(charged="100.00")
+        assert {"CHARGE_SUCCESS", "INFO"} == set(shop.saleor.told)  # the cancellation fails quietly
+        assert (await shop.operation(Kind.CANCEL)).state is State.FAILURE
+
+    @pytest.mark.law(12)
+    async def test_has_been_paid_before_the_cancellation_was_sent(self, shop: Shop) -> None:
+        """Then it is the newer page that is closed."""
+        await opened(shop)
+        newer = await opened(another(shop))
+        await shop.notify(payment(shop.order_id, amount=TOTAL))
+        closes(newer)
+        await shop.work()
+        assert shop.gateway.calls == ["payment", "payment", "cancel"]
+        assert shop.gateway.heard[-1].path.split("/")[-2] == newer.order_id
+        assert shop.amounts == amounts(charged="100.00")
+
+    @pytest.mark.law(2)
+    async def test_a_closing_whose_outcome_is_not_known_is_looked_up(self, shop: Shop) -> None:
+        await opened(shop)
+        await opened(another(shop))
+        shop.gateway.will(Mute.HANGS_UP)
+        await shop.work()
+        [record] = shop.gateway.book[shop.order_id]
+        record |= {"status": "failure", "status_code": "6007"}
+        await shop.later(minutes=2)
+        assert shop.gateway.calls.count("cancel") == 1
+        assert next(each for each in shop.saleor.reports if each.type == "CHARGE_FAILURE").message == REPLACED
+
+    @pytest.mark.law(3)
+    async def test_waits_for_the_cancellation_of_staff(self, shop: Shop) -> None:
+        """What staff have asked for is enough."""
+        await opened(shop)
+        shop.gateway.will(Mute.HANGS_UP)
+        await shop.staff("CANCEL")
+        await opened(another(shop))
+        await shop.work()
+        assert shop.gateway.calls == ["payment", "cancel", "payment"]
+
+    @pytest.mark.law(1)
+    async def test_when_the_call_arrives_the_intent_is_in_the_database(self, shop: Shop) -> None:
+        seen: list[State] = []
+
+        async def look_into_the_database(heard: Heard) -> None:
+            if heard.action == "cancel":
+                seen.append((await shop.operation(Kind.CANCEL)).state)
+
+        await opened(shop)
+        await opened(another(shop))
+        shop.gateway.on_arrival = look_into_the_database
+        closes(shop)
+        await shop.work()
+        assert seen == [State.INTENT]
+
+
+cents = st.integers(1, 20000).map(lambda cents: Decimal(cents) / 100)
+attempts = st.lists(
+    st.builds(
+        Attempt, number=st.integers(1, 50), amount=cents, open=st.booleans(), covered=st.just(Decimal(0)) | cents
+    ),
+    unique_by=lambda each: each.number,
+    max_size=8,
+)
+
+
+class TestTheRule:
+    @pytest.mark.law(3)
+    @given(attempts, cents)
+    def test_what_stays_open_can_be_paid_together_or_is_the_newest_alone(
+        self, known: list[Attempt], to_pay: Decimal
+    ) -> None:
+        closing = replaced(known, to_pay)
+        staying = [each for each in known if each.open and each.number not in closing]
+        covered = sum(each.covered for each in known)
+        alone = len(staying) <= 1 and not covered
+        assert not staying or sum(each.amount for each in staying) <= to_pay - covered or alone
+
+    @given(attempts, cents)
+    def test_only_open_pages_are_closed_and_the_newest_only_if_it_asks_for_what_is_covered(
+        self, known: list[Attempt], to_pay: Decimal
+    ) -> None:
+        closing = replaced(known, to_pay)
+        alive = [each for each in known if each.open or each.covered]
+        assert len(closing) == len(set(closing))
+        assert set(closing) <= {each.number for each in known if each.open}
+        if alive:
+            newest = max(alive, key=lambda each: each.number)
+            covered = sum(each.covered for each in known)
+            assert newest.number not in closing or (covered and newest.amount > to_pay - covered)
+
+    @given(attempts, cents)
+    def test_what_fits_is_left_alone(self, known: list[Attempt], more: Decimal) -> None:
+        asked = sum((each.amount for each in known if each.open), Decimal(0))
+        covered = sum((each.covered for each in known), Decimal(0))
+        assert replaced(known, asked + covered + more) == []
+
+    @pytest.mark.parametrize(
+        ("pages", "closed"),
+        [
+            (["100", "100"], [1]),
+            (["60", "40"], []),
+            (["60", "40", "40"], [2]),
+            (["40", "60", "60"], [2]),
+            (["60", "40", "50"], [1]),
+            (["60", "40", "100"], [1, 2]),
+            (["50", "50", "50"], [1]),
+            (["569.50"], []),  # more than the total, but nothing is newer
+        ],
+    )
+    def test_examples_of_a_basket_over_100(self, pages: list[str], closed: list[int]) -> None:
+        known = [Attempt(number, Decimal(amount), open=True) for number, amount in enumerate(pages, 1)]
+        assert replaced(known, Decimal(100)) == closed

@@ -1,0 +1,46 @@
+"""What a storefront is told before a shopper chooses to pay with us."""
+
+from typing import Any
+
+import pytest
+
+from app.payments.operations.gateway_initialize import offer
+from app.saleor.events import PaymentGatewayInitializeSession
+from tests.payments.shop import Shop, source
+
+
+def event(**changed: Any) -> PaymentGatewayInitializeSession:
+    return PaymentGatewayInitializeSession.model_validate(
+        {
+            "issuedAt": "2026-11-21T12:00:00+00:00",
+            "recipient": {"id": "QXBwOjE=", "identifier": "gateway.payments.app"},
+            "sourceObject": source(**changed),
+            "amount": None,
+        }
+    )
+
+
+async def test_how_a_checkout_can_be_paid(shop: Shop) -> None:
+    answer = await offer(shop.services, event(), shop.installation)
+    assert answer.data == {
+        "available": True,
+        "mode": "hosted",
+        "modes": ["hosted"],
+        "flows": ["CHARGE", "AUTHORIZATION"],
+        "currencies": ["UAH"],
+        "expiresInSeconds": 3600,
+    }
+    assert shop.gateway.heard == []
+
+
+@pytest.mark.parametrize(
+    ("channel", "code"),
+    [
+        ({"slug": "pln", "currencyCode": "PLN"}, "CHANNEL_NOT_MAPPED"),
+        ({"slug": "uah", "currencyCode": "PLN"}, "CURRENCY_NOT_SUPPORTED"),
+    ],
+)
+async def test_why_it_cannot_be_paid(shop: Shop, channel: dict[str, str], code: str) -> None:
+    answer = await offer(shop.services, event(channel=channel), shop.installation)
+    assert answer.data["available"] is False
+    assert [error["code"] for error in answer.data["errors"]] == [code]

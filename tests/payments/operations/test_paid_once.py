@@ -1,0 +1,372 @@
+"""One debt is paid once (laws of money, 12): several attempts to pay the same checkout or order."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from app.db.aggregates import load_by_transaction
+from app.db.tables import Kind, State
+from app.payments.alerts.items import AlertKind, open_items
+from app.payments.staff.manual_resolution import Decision, settle
+from app.payments.sync.competing_attempts import compare_attempts
+from app.payments.sync.notifications import digest
+from app.saleor.answers import SessionAnswer
+from tests.payments.fake_gateway import BROKEN, Heard, Mute, operation, payment, refused, said
+from tests.payments.fake_saleor import amounts
+from tests.payments.operations.test_competing_attempts import TOTAL, another, basket, listed, opened
+from tests.payments.shop import Shop
+
+pytestmark = pytest.mark.law(12)
+
+BUSY = refused("Too many requests", "P-429", 429)
+
+
+def code(answer: SessionAnswer) -> str:
+    """Return the code of the only error."""
+    [error] = answer.data["errors"]
+    return str(error["code"])
+
+
+async def begins(shop: Shop, amount: object = TOTAL, **said_of_it: Any) -> SessionAnswer:
+    """A shopper begins to pay, with no page foreseen at the gateway."""
+    return await shop.begin(amount=amount, **({"sourceObject": basket()} | said_of_it))
+
+
+async def state(shop: Shop) -> State:
+    return (await shop.operation(Kind.CREATE)).state
+
+
+async def comes_to(shop: Shop, status: str, amount: object = TOTAL, **more: Any) -> None:
+    """The gateway notifies us of what the shopper has done on the page."""
+    await shop.notify(payment(shop.order_id, status, amount, **more))
+    await shop.work()
+
+
+def would_close(*shops: Shop) -> None:
+    """The gateway closes these pages when it is asked, in this order."""
+    for each in shops:
+        each.gateway.will(said([payment(each.order_id, "failure", TOTAL, status_code="6007")]))
+
+
+class TestNoPageIsOpenedForWhatIsCovered:
+    @pytest.mark.parametrize(
+        ("older", "why"), [("success", "ALREADY_PAID"), ("pending", "PAYMENT_IN_PROGRESS")], ids=["paid", "at the bank"]
+    )
+    async def test_all_of_it(self, shop: Shop, older: str, why: str) -> None:
+        await opened(shop)
+        await comes_to(shop, older)
+        new = another(shop)
+        answer = await begins(new)
+        assert (answer.result, code(answer)) == ("CHARGE_FAILURE", why)
+        assert "не платіть ще раз" in answer.data["errors"][0]["message"]
+        assert shop.gateway.calls == ["payment"]
+        assert await new.recorded() is None
+
+    async def test_a_part_of_it(self, shop: Shop) -> None:
+        await opened(shop, 60)
+        await comes_to(shop, "success", 60)
+        assert code(await begins(another(shop))) == "ALREADY_PAID"
+        await opened(another(shop), 40)
+
+    async def test_a_part_at_the_bank_leaves_the_rest_to_be_paid(self, shop: Shop) -> None:
+        await opened(shop, 60)
+        await comes_to(shop, "pending", 60)
+        assert code(await begins(another(shop), "40.01")) == "PAYMENT_IN_PROGRESS"
+        await opened(another(shop), 40)
+
+    async def test_what_is_refunded_is_to_be_paid_again(self, shop: Shop) -> None:
+        await opened(shop)
+        await comes_to(shop, "success")
+        await shop.notify(operation("refund", shop.order_id, TOTAL, named="refund-1"))
+        await shop.work()
+        await opened(another(shop))
+
+    async def test_what_is_reserved_is_covered_until_it_is_released(self, shop: Shop) -> None:
+        await opened(shop, flow="AUTHORIZATION")
+        await comes_to(shop, "success", method="auth")
+        assert code(await begins(another(shop))) == "ALREADY_PAID"
+        await shop.notify(operation("void", shop.order_id, TOTAL, named="void-1"))
+        await shop.work()
+        await opened(another(shop))
+
+    async def test_of_a_reservation_that_was_captured_in_part_the_captured_part_is_covered(self, shop: Shop) -> None:
+        await opened(shop, flow="AUTHORIZATION")
+        await comes_to(shop, "success", method="auth")
+        await shop.notify(operation("capture", shop.order_id, 60, named="capture-1"))
+        await shop.work()
+        assert code(await begins(another(shop), "40.01")) == "ALREADY_PAID"
+        await opened(another(shop), 40)
+
+    async def test_while_it_is_the_shoppers_turn_another_page_may_be_opened(self, shop: Shop) -> None:
+        """Whoever has lost the bank's page can pay all the same; when the older one goes on, the newer is closed."""
+        await opened(shop)
+        await comes_to(shop, "pending", status_code="2102")
+        new = await opened(another(shop))
+        would_close(new)
+        await comes_to(shop, "pending", status_code="2001")
+        assert await state(new) is State.FAILURE
+
+    async def test_a_failed_payment_covers_nothing(self, shop: Shop) -> None:
+        await opened(shop)
+        await comes_to(shop, "failure")
+        await opened(another(shop))
+
+    async def test_what_is_paid_in_another_currency_covers_nothing(self, shop: Shop) -> None:
+        shop.account = await shop.services.accounts.change(shop.account.id, currencies=["UAH", "EUR"])
+        await opened(shop)
+        await comes_to(shop, "success")
+        new = another(shop)
+        new.gateway.will(new.gateway.page())
+        assert (await begins(new, currency="EUR")).data["checkoutUrl"]
+
+    async def test_of_another_checkout_it_is_another_debt(self, shop: Shop) -> None:
+        await opened(shop)
+        await comes_to(shop, "success")
+        await opened(another(shop), sourceObject=basket(id="Q2hlY2tvdXQ6Mg=="))
+
+    async def test_an_order_that_was_made_of_the_checkout_is_the_same_debt(self, shop: Shop) -> None:
+        await opened(shop)
+        await comes_to(shop, "success")
+        order = basket(__typename="Order", id="T3JkZXI6MQ==", number="7", transactions=[listed(shop.transaction)])
+        assert code(await begins(another(shop), sourceObject=order)) == "ALREADY_PAID"
+
+    async def test_an_order_that_has_grown_is_paid_for_the_difference(self, shop: Shop) -> None:
+        await opened(shop)
+        await comes_to(shop, "success")
+        await opened(another(shop), 50, sourceObject=basket(150))
+
+    @pytest.mark.law(4)
+    async def test_what_was_begun_is_answered_as_it_was_though_it_is_covered_now(self, shop: Shop) -> None:
+        await opened(shop)
+        await comes_to(shop, "success")
+        assert (await begins(shop)).result == "CHARGE_SUCCESS"
+
+    async def test_covered_while_the_page_was_being_opened_nobody_gets_its_link(self, shop: Shop) -> None:
+        await opened(shop)
+        new = another(shop)
+
+        async def pay_the_older(heard: Heard) -> None:
+            if heard.action == "payment":
+                shop.gateway.on_arrival = None
+                await shop.notify(payment(shop.order_id, "success", TOTAL))
+                await shop.work()
+
+        shop.gateway.on_arrival = pay_the_older
+        shop.gateway.will(shop.gateway.page("late"))
+        answer = await begins(new)
+        assert (answer.result, code(answer)) == ("CHARGE_FAILURE", "ALREADY_PAID")
+        assert (await new.aggregate()).payment.checkout_url is None
+        would_close(new)
+        await new.later(minutes=2)
+        assert shop.gateway.calls == ["payment", "payment", "cancel"]
+        assert (await new.operation(Kind.CANCEL)).state is State.SUCCESS
+        assert new.transaction.amounts == amounts()
+
+
+class TestAPageIsClosedAsSoonAsAnotherAttemptIsPaid:
+    @pytest.fixture
+    async def two(self, shop: Shop) -> tuple[Shop, Shop]:
+        """Two pages over the same, of which the older could not be closed because somebody was on it."""
+        older = await opened(shop)
+        newer = await opened(another(shop))
+        shop.gateway.will(refused("Invalid operation", "4150"))
+        await shop.work()
+        return older, newer
+
+    @pytest.mark.parametrize("status", ["pending", "success"])
+    async def test_the_newer_by_a_notification_of_the_older(self, two: tuple[Shop, Shop], status: str) -> None:
+        older, newer = two
+        would_close(newer)
+        await comes_to(older, status)
+        assert await state(newer) is State.FAILURE
+        report = next(each for each in older.saleor.reports if each.transaction_id == newer.transaction.id)
+        assert report.type.value in {"INFO", "CHARGE_FAILURE"}
+
+    async def test_the_newer_by_a_look_up_of_the_older(self, two: tuple[Shop, Shop]) -> None:
+        older, newer = two
+        older.gateway.book[older.order_id] = [payment(older.order_id, "success", TOTAL)]
+        would_close(newer)
+        await older.later(minutes=2)
+        assert await state(newer) is State.FAILURE
+
+    async def test_the_newer_when_the_shopper_of_the_older_comes_back(self, two: tuple[Shop, Shop]) -> None:
+        older, newer = two
+        older.gateway.book[older.order_id] = [payment(older.order_id, "success", TOTAL)]
+        assert (await older.come_back()).result == "CHARGE_SUCCESS"
+        would_close(newer)
+        await older.work()
+        assert await state(newer) is State.FAILURE
+
+    async def test_the_newer_when_staff_settle_the_older_by_hand(self, two: tuple[Shop, Shop]) -> None:
+        older, newer = two
+        create = await older.operation(Kind.CREATE)
+        await settle(older.services, older.order_id, create.id, Decision(State.SUCCESS, "ann@example.com", "seen"))
+        would_close(newer)
+        await older.work()
+        assert await state(newer) is State.FAILURE
+
+    async def test_the_older_by_a_notification_of_the_newer(self, two: tuple[Shop, Shop]) -> None:
+        older, newer = two
+        older.gateway.will(*[said([payment(older.order_id, "failure", TOTAL, status_code="6007")])] * 2)
+        await comes_to(newer, "success")
+        await older.later(minutes=2)
+        older.gateway.script.clear()
+        assert await state(older) is State.FAILURE
+        assert await state(newer) is State.SUCCESS
+
+    async def test_what_fits_beside_what_is_paid_stays_open(self, shop: Shop) -> None:
+        sixty, forty = await opened(shop, 60), await opened(another(shop), 40)
+        await comes_to(sixty, "success", 60)
+        assert await state(forty) is State.INIT
+        assert "cancel" not in shop.gateway.calls
+
+    async def test_of_what_the_checkouts_order_pays_too(self, shop: Shop) -> None:
+        """The newer attempt pays the order by its own id: the older one's word reaches it all the same."""
+        await opened(shop, 60)
+        order = basket(__typename="Order", id="T3JkZXI6MQ==", number="7", transactions=[listed(shop.transaction)])
+        newer = await opened(another(shop), 40, sourceObject=order)
+        third = await opened(
+            another(shop),
+            40,
+            sourceObject=basket(
+                __typename="Order",
+                id="T3JkZXI6MQ==",
+                number="7",
+                transactions=[listed(shop.transaction), listed(newer.transaction)],
+            ),
+        )
+        would_close(newer)
+        await shop.work()
+        would_close(third)
+        await comes_to(shop, "success", 60, processed_amount=100, processed_currency="UAH")
+        assert await state(third) is State.FAILURE
+
+    async def test_of_a_store_that_keeps_older_pages_too(self, shop: Shop) -> None:
+        """What it does not want is that a newer attempt alone closes the older page."""
+        shop.account = await shop.services.accounts.change(shop.account.id, cancel_older=False)
+        older = await opened(shop)
+        newer = await opened(another(shop))
+        await shop.later(minutes=2)
+        assert "cancel" not in shop.gateway.calls
+        would_close(older)
+        await comes_to(newer, "success")
+        assert await state(older) is State.FAILURE
+
+    async def test_when_the_process_dies_between_the_two_commits(self, two: tuple[Shop, Shop]) -> None:
+        """That the others are to be looked at stands in the commit that learns of it."""
+        older, newer = two
+        await older.notify(payment(older.order_id, "success", TOTAL))
+        notification = next(iter(await older.services.inbox.of_order(older.account.id, older.order_id)))
+        await digest(older.services, notification.id)  # and nobody gets to anything else
+        assert (await older.aggregate()).payment.attempts_due_at is not None
+        assert await state(newer) is State.INIT
+        would_close(newer)
+        await older.work()
+        assert await state(newer) is State.FAILURE
+        assert (await older.aggregate()).payment.attempts_due_at is None
+
+    async def test_looked_at_again_it_is_closed_once(self, two: tuple[Shop, Shop]) -> None:
+        older, newer = two
+        would_close(newer)
+        await comes_to(older, "success")
+        payment_id = (await older.aggregate()).payment.id
+        assert payment_id is not None
+        for _ in range(2):
+            await compare_attempts(older.services, payment_id)
+        closings = [each for each in (await newer.aggregate()).operations if each.kind is Kind.CANCEL]
+        assert len(closings) == 1
+
+
+class TestAPageIsClosedUntilTheGatewayConfirmsIt:
+    @pytest.mark.parametrize("trouble", [BUSY, BROKEN, Mute.HANGS_UP], ids=["429", "500", "hangs up"])
+    async def test_though_the_gateway_was_busy(self, shop: Shop, trouble: Any) -> None:
+        older = await opened(shop)
+        await opened(another(shop))
+        older.gateway.will(trouble, trouble, said([payment(older.order_id, "failure", TOTAL, status_code="6007")]))
+        await older.later(minutes=5)
+        assert await state(older) is State.FAILURE
+        assert older.gateway.calls == ["payment", "payment", "cancel", "cancel", "cancel"]
+
+    @pytest.mark.law(13)
+    async def test_it_becomes_an_alert_when_it_cannot_be_closed_which_ends_with_it(self, shop: Shop) -> None:
+        older = await opened(shop)
+        await opened(another(shop))
+        older.gateway.will(*[BUSY] * 100)
+        await older.later(minutes=20)
+        older.gateway.script.clear()
+        assert "has not closed" in ((await older.aggregate()).payment.problem or "")
+        assert AlertKind.WAITING in {each.what for each in await open_items(shop.services, shop.installation)}
+        older.gateway.will(said([payment(older.order_id, "failure", TOTAL, status_code="6007")]))
+        await older.later(minutes=10)
+        assert (await older.aggregate()).payment.problem is None
+
+
+class TestBothArePaidEvenSo:
+    @pytest.fixture
+    async def both(self, shop: Shop) -> tuple[Shop, Shop]:
+        older = await opened(shop)
+        newer = await opened(another(shop))
+        shop.gateway.will(*[refused("Invalid operation", "4150")] * 5)
+        await shop.work()
+        await comes_to(older, "success")
+        await comes_to(newer, "success")
+        shop.gateway.script.clear()
+        return older, newer
+
+    async def test_staff_are_told_at_once_on_both(self, both: tuple[Shop, Shop]) -> None:
+        older, newer = both
+        assert older.amounts.charged + newer.amounts.charged == 2 * TOTAL
+        for one, other in (both, (newer, older)):
+            row = (await one.aggregate()).payment
+            assert row.problem_kinds == "paid twice"
+            assert "Paid twice: 200.00 UAH were paid or reserved for 100.00 UAH" in (row.problem or "")
+            assert other.order_id in (row.problem or "")
+        [item] = await open_items(older.services, older.installation)
+        assert (item.what, item.count) == (AlertKind.PAID_TWICE, 2)
+        told = {each.transaction_id for each in older.saleor.reports if "Paid twice" in (each.message or "")}
+        assert told == {older.transaction.id, newer.transaction.id}
+
+    async def test_it_is_over_when_one_is_refunded(self, both: tuple[Shop, Shop]) -> None:
+        older, newer = both
+        await older.notify(operation("refund", older.order_id, TOTAL, named="refund-1"))
+        await older.work()
+        assert [(await each.aggregate()).payment.problem for each in both] == [None, None]
+        assert await open_items(newer.services, newer.installation) == []
+
+    async def test_parts_of_one_payment_are_not_paid_twice(self, shop: Shop) -> None:
+        sixty, forty = await opened(shop, 60), await opened(another(shop), 40)
+        await comes_to(sixty, "success", 60)
+        await comes_to(forty, "success", 40)
+        assert [(await each.aggregate()).payment.problem for each in (sixty, forty)] == [None, None]
+
+    @pytest.mark.law(2)
+    async def test_on_a_page_that_was_given_up(self, shop: Shop) -> None:
+        """Its late success is money, and something else was paid meanwhile."""
+        shop.gateway.will(Mute.HANGS_UP)
+        assert code(await begins(shop)) == "TRY_AGAIN"
+        again = await opened(another(shop))
+        await comes_to(again, "success")
+        await comes_to(shop, "success")
+        await shop.later(minutes=1)
+        assert shop.amounts == again.amounts == amounts(charged="100.00")
+        assert [(await each.aggregate()).payment.problem_kinds for each in (shop, again)] == ["paid twice"] * 2
+
+
+async def test_of_two_that_began_in_the_same_moment_each_learns_of_the_other(shop: Shop) -> None:
+    """Neither was recorded when the other began: they meet when the second page opens."""
+    one, other = shop, another(shop)
+    await opened(one)
+    async with one.services.database.transaction() as session:
+        aggregate = await load_by_transaction(session, one.installation.id, one.transaction.id)
+        assert aggregate is not None
+        aggregate.payment.has_rivals = False
+    await opened(other)
+    assert [(await each.aggregate()).payment.has_rivals for each in (one, other)] == [True, True]
+
+
+async def test_a_payment_that_is_alone_costs_nothing_more(shop: Shop) -> None:
+    await opened(shop)
+    await comes_to(shop, "success")
+    row = (await shop.aggregate()).payment
+    assert (row.has_rivals, row.attempts_due_at, row.to_pay) == (False, None, Decimal("100.00"))

@@ -1,0 +1,143 @@
+"""A gateway with books of its own: it does what it is asked by the interface's rules, and answers as its mood is."""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+from uuid import uuid4
+
+from tests.payments.fake_gateway import FakeGateway, Heard, Mute, Reply, operation, payment, refused, said
+
+
+class Mood(Enum):
+    """How a call goes. ``and`` says what happens after the bank has done what it was asked."""
+
+    ANSWERS = "does it and answers"
+    IS_SLOW = "begins it and answers"  # pending; it ends later
+    DECLINES = "answers that the operation has failed"
+    REFUSES = "answers with an error and does nothing"
+    DOES_AND_HANGS_UP = "does it and hangs up"
+    DOES_AND_BREAKS = "does it and answers with a 500"
+    HANGS_UP = "hangs up and does nothing"
+    DOES_AND_WE_CRASH = "does it and our process dies"
+    WE_CRASH = "our process dies before it does anything"
+
+
+_DONE = {"init", "pending", "success"}
+_FINAL = {"success", "failure"}
+
+
+@dataclass
+class RecordKeepingGateway(FakeGateway):
+    """``past`` holds every state of every record in turn: what notifications can tell. ``crash`` ends our process."""
+
+    moods: deque[Mood] = field(default_factory=deque)
+    past: list[dict[str, Any]] = field(default_factory=list)
+    outside: list[str] = field(default_factory=list)  # ids of what was not done for us
+    crash: Callable[[], None] = lambda: None
+
+    def answer(self, heard: Heard) -> Reply | Mute:
+        """Do what is asked, or not, and answer, or not."""
+        if heard.method == "GET":
+            return super().answer(heard)
+        mood = self.moods.popleft() if self.moods else Mood.ANSWERS
+        if mood in {Mood.HANGS_UP, Mood.WE_CRASH, Mood.REFUSES}:
+            if mood is Mood.WE_CRASH:
+                self.crash()
+            return refused("We would rather not", "P-400") if mood is Mood.REFUSES else Mute.HANGS_UP
+        reply = self._do(heard, {Mood.IS_SLOW: "pending", Mood.DECLINES: "failure"}.get(mood, "success"))
+        match mood:
+            case Mood.DOES_AND_HANGS_UP:
+                return Mute.HANGS_UP
+            case Mood.DOES_AND_BREAKS:
+                return Reply(500)
+            case Mood.DOES_AND_WE_CRASH:
+                self.crash()
+                return Mute.HANGS_UP
+            case _:
+                return reply
+
+    def _do(self, heard: Heard, status: str) -> Reply:
+        body = heard.body or {}
+        if heard.action == "cancel":
+            return self._cancel(heard.path.split("/")[-2])
+        order_id = body["order_id"]
+        if heard.action == "payment":
+            return self._create(order_id, body, "failure" if status == "failure" else "init")
+        amounts = {"capture": body.get("charge_amount"), "refund": body.get("refund_amount")}
+        amount = amounts.get(heard.action) or self.payment_of(order_id)["amount"]
+        return self._operate(heard.action, order_id, amount, status)
+
+    def _create(self, order_id: str, body: dict[str, Any], status: str) -> Reply:
+        if order_id in self.book:
+            return refused("Order exists", "P-409", 409)
+        record = payment(order_id, status, amount=body["amount"], method=body["method"])
+        self._write(order_id, record)
+        return said(record) if status == "failure" else self.page(order_id)
+
+    def _cancel(self, order_id: str) -> Reply:
+        record = self.payment_of(order_id)
+        if record["status"] != "init":
+            return refused("Invalid operation", "4150")
+        self._change(record, "failure", "6007")
+        return said([record])
+
+    def _operate(self, method: str, order_id: str, amount: Decimal, status: str) -> Reply:
+        if not self.possible(method, order_id, amount):
+            return refused("Invalid operation", "4150")
+        record = operation(method, order_id, amount, status)
+        self._write(order_id, record)
+        return said(record)
+
+    def possible(self, method: str, order_id: str, amount: Decimal) -> bool:
+        """Say whether the interface allows it (States and transitions)."""
+        create = self.payment_of(order_id)
+        if create["status"] != "success":
+            return False
+        if method in {"capture", "void"}:
+            used = any(each["status"] in _DONE for each in self._all(order_id, "capture", "void"))
+            return create["method"] == "auth" and not used and amount <= create["amount"]
+        captured = sum(each["amount"] for each in self._all(order_id, "capture") if each["status"] == "success")
+        taken = create["amount"] if create["method"] == "purchase" else captured
+        refunds = sum(each["amount"] for each in self._all(order_id, "refund") if each["status"] in _DONE)
+        return bool(refunds + amount <= taken)
+
+    def shopper(self, order_id: str, status: str) -> None:
+        """The shopper does something on the payment page, if there is one."""
+        create = self.payment_of(order_id)
+        if create["status"] in {"init", "pending"} and (status in _FINAL or create["status"] == "init"):
+            self._change(create, status, {"success": "1000", "failure": "4009"}.get(status, "2001"))
+
+    def portal(self, method: str, order_id: str, amount: Decimal) -> None:
+        """Somebody does something in the merchant portal."""
+        if self.possible(method, order_id, amount):
+            record = operation(method, order_id, amount, named=f"portal-{uuid4()}")
+            self.outside.append(record["operation_id"])
+            self._write(order_id, record)
+
+    def finish(self, order_id: str, status: str) -> None:
+        """End everything that is pending."""
+        for record in self.book.get(order_id, []):
+            if record["status"] == "pending":
+                self._change(record, status, "1000" if status == "success" else "4150")
+
+    def payment_of(self, order_id: str) -> dict[str, Any]:
+        """Return the record of the payment; of one that was never made, a failed one."""
+        return next((each for each in self._all(order_id, "purchase", "auth")), payment(order_id, "failure"))
+
+    def done(self, order_id: str, method: str) -> Decimal:
+        """Return how much was captured, voided or refunded."""
+        return sum((each["amount"] for each in self._all(order_id, method) if each["status"] == "success"), Decimal(0))
+
+    def _all(self, order_id: str, *methods: str) -> list[dict[str, Any]]:
+        return [each for each in self.book.get(order_id, []) if each["method"] in methods]
+
+    def _write(self, order_id: str, record: dict[str, Any]) -> None:
+        self.book.setdefault(order_id, []).append(record)
+        self.past.append(dict(record))
+
+    def _change(self, record: dict[str, Any], status: str, code: str) -> None:
+        record |= {"status": status, "status_code": code}
+        self.past.append(dict(record))

@@ -1,0 +1,117 @@
+"""From Saleor's question to the gateway's request (gateway interface, 1b). Pure; refusals are in test_initialize."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.db.tables import MerchantAccount
+from app.payments.core.amounts import check_amount
+from app.payments.core.references import order_id_of
+from app.payments.core.refusal import RefusalCode, RefusalError
+from app.payments.requests.payment import HostedPlan, plan_hosted
+from app.payments.services import Addresses
+from app.saleor.events import TransactionInitializeSession
+from tests.payments.aggregates import NOON
+from tests.payments.shop import CUSTOMER, SALEOR, session_event, source
+
+TRANSACTION = "VHJhbnNhY3Rpb25JdGVtOjAzNjRhYTlhLTMxZWItNDRmYi1hZWZmLTRkNzEyZTc3ZTU0OQ=="
+
+
+def an_account(**changed: Any) -> MerchantAccount:
+    members: dict[str, Any] = {
+        "id": "account",
+        "installation_id": 1,
+        "name": "Main",
+        "pos_id": "b28c8a4e-7c6f-4f6f-9c2c-1f6f0f1d3a11",
+        "base_url": "https://gateway.example",
+        "scheme_word": "CPAY",
+        "api_key_sealed": "",
+        "api_secret_sealed": "",
+        "endpoints_key_sealed": "",
+        "currencies": ["UAH"],
+        "storefront_origins": ["https://shop.example.com"],
+        "created_at": NOON,
+        "updated_at": NOON,
+    }
+    return MerchantAccount(**(members | changed))
+
+
+def planned(account: MerchantAccount | None = None, **said: Any) -> HostedPlan:
+    event = TransactionInitializeSession.model_validate(session_event(TRANSACTION, **said))
+    return plan_hosted(event, account or an_account(), Addresses("https://pay.example.com"), SALEOR)
+
+
+@pytest.mark.law(14)
+@given(amount=st.decimals(min_value="-10", max_value="100000", places=3))
+def test_exactly_the_amounts_of_money_are_taken(amount: Decimal) -> None:
+    good = amount > 0 and amount * 100 % 1 == 0
+    if good:
+        check_amount(amount)
+        assert planned(amount=amount).request.amount == amount
+        return
+    with pytest.raises(RefusalError) as refused:
+        check_amount(amount)
+    assert refused.value.code is RefusalCode.INVALID_AMOUNT
+
+
+@pytest.mark.parametrize("amount", ["1e27", "123456789012345678901234567890", "10000000000000.00", "1e400"])
+def test_a_huge_amount_is_refused_in_words(amount: str) -> None:
+    with pytest.raises(RefusalError) as refused:
+        check_amount(Decimal(amount))
+    assert refused.value.code is RefusalCode.INVALID_AMOUNT
+
+
+def test_the_gateway_is_asked_for_what_saleor_asked_for() -> None:
+    plan = planned(data={"returnUrl": "https://shop.example.com/back", "qr": True})
+    request = plan.request
+    assert (request.method, request.mode) == ("purchase", "hosted")
+    assert (request.amount, request.currency) == (Decimal("569.50"), "UAH")
+    assert request.order_id == order_id_of(TRANSACTION, SALEOR) == "0364aa9a31eb2c78f45fb8abe26e8833"
+    assert request.order_timeout == 3600
+    assert request.customer_lang == "UK"
+    terms = plan.terms
+    assert (terms.return_url, terms.language, terms.data.qr) == ("https://shop.example.com/back", "uk", True)
+    attributes = {each.key: each.value for each in request.attributes or []}
+    assert attributes == {
+        "saleor_transaction": TRANSACTION,
+        "saleor_checkout": "Q2hlY2tvdXQ6MQ==",
+        "saleor_channel": "uah",
+    }
+
+
+def test_the_accounts_own_ways_are_kept() -> None:
+    request = planned(an_account(order_timeout=600, order_3ds_bypass="always")).request
+    assert (request.order_timeout, request.order_3ds_bypass) == (600, "always")
+
+
+def test_search_words_are_made_to_fit_what_the_merchant_portal_takes() -> None:
+    """No payment fails over a search word."""
+    order = source(__typename="Order", number="№ 4242424242424242", channel={"slug": "ж" * 300, "currencyCode": "UAH"})
+    found = {each.key: each.value for each in planned(sourceObject=order).request.attributes or []}
+    assert found["saleor_channel"] == "ж" * 250
+    assert "4242424242424242" not in found["saleor_order"]
+
+
+def test_a_payment_page_in_a_language_that_the_gateway_does_not_have() -> None:
+    plan = planned(data={"language": "ka"})
+    assert (plan.terms.language, plan.request.customer_lang) == ("ka", None)
+
+
+def test_names_from_the_shipping_address_when_the_billing_address_has_none() -> None:
+    request = planned(
+        sourceObject=source(
+            billingAddress=None, shippingAddress={"firstName": "Леся", "lastName": "Українка", "phone": "+380671234567"}
+        )
+    ).request
+    assert (request.customer_fname, request.customer_lname) == ("Леся", "Українка")
+    assert request.customer_phone == "+380671234567"
+
+
+def test_what_breaks_a_limit_of_the_gateway_is_refused_by_the_storefronts_name_and_without_the_value() -> None:
+    with pytest.raises(RefusalError) as refused:
+        planned(sourceObject=source(billingAddress=CUSTOMER | {"country": {"code": "ukraine"}}))
+    assert (refused.value.code, refused.value.field) == (RefusalCode.INVALID_DATA, "data.customer.country")
+    assert "ukraine" not in refused.value.message

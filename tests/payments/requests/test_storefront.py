@@ -1,0 +1,177 @@
+"""What storefronts pass in ``data``: read strictly, card data refused, addresses only of known storefronts. Pure."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.payments.core.refusal import RefusalCode, RefusalError
+from app.payments.requests.storefront import StorefrontData, allowed_return_url, origin_of, read_data, storefront_path
+
+PAN = "4242424242424242"
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=12), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def read_or_refusal(data: Any) -> StorefrontData | RefusalError:
+    try:
+        return read_data(data)
+    except RefusalError as refusal:
+        return refusal
+
+
+def test_nothing_is_required() -> None:
+    assert read_data(None) == read_data({}) == StorefrontData()
+    assert read_data({"customer": None, "language": None, "returnUrl": None}) == StorefrontData()
+
+
+def test_what_is_known_is_read_and_the_rest_ignored() -> None:
+    data = read_data(
+        {
+            "returnUrl": "https://shop.example.com/back",
+            "language": "uk-UA",
+            "qr": True,
+            "theme": "dark",
+            "customer": {"firstName": " Тарас ", "birthday": "1814-03-09", "taxId": "1234567890", "country": "UA"},
+        }
+    )
+    assert (data.language, data.qr, data.customer.first_name) == ("uk-UA", True, "Тарас")
+    assert data.customer.birthday is not None
+    assert data.customer.birthday.isoformat() == "1814-03-09"
+
+
+@given(data=anything)
+def test_whatever_a_storefront_sends_is_read_or_refused_in_words(data: Any) -> None:
+    read = read_or_refusal(data)
+    if isinstance(read, RefusalError):
+        assert read.code in {RefusalCode.INVALID_DATA, RefusalCode.CARD_DATA_REFUSED}
+        assert read.field is not None
+        assert read.field.startswith("data")
+        assert str(read) == read.message
+
+
+@pytest.mark.parametrize(
+    ("data", "field"),
+    [
+        ("text", "data"),
+        ([], "data"),
+        ({"customer": "Taras"}, "data.customer"),
+        ({"customer": {"email": "nobody"}}, "data.customer.email"),
+        ({"customer": {"country": "Ukraine"}}, "data.customer.country"),
+        ({"customer": {"birthday": "yesterday"}}, "data.customer.birthday"),
+        ({"language": "x" * 50}, "data.language"),
+        ({"returnUrl": "https://shop.example.com/" + "x" * 2000}, "data.returnUrl"),
+        ({"qr": "perhaps"}, "data.qr"),
+    ],
+)
+def test_what_has_the_wrong_shape_is_named(data: Any, field: str) -> None:
+    with pytest.raises(RefusalError) as refused:
+        read_data(data)
+    assert (refused.value.code, refused.value.field) == (RefusalCode.INVALID_DATA, field)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "card", "cardNumber", "card_number", "CARD-NUMBER", "cc_number", "ccNumber", "pan", "creditCard",
+        "credit_card_number", "cvv", "CVC2", "card_cvv", "securityCode", "cvvCode", "expMonth", "exp_year",
+        "expiryDate", "card_exp_month", "expirationDate",
+    ],
+)  # fmt: skip
+def test_card_data_is_refused_by_the_name_of_its_field_wherever_it_is(name: str) -> None:
+    for data, path in (
+        ({name: PAN}, f"data.{name}"),
+        ({"payment": {name: PAN}}, f"data.payment.{name}"),
+        ({"methods": [{"x": 1}, {name: None}]}, f"data.methods[1].{name}"),
+    ):
+        with pytest.raises(RefusalError) as refused:
+            read_data(data)
+        assert (refused.value.code, refused.value.field) == (RefusalCode.CARD_DATA_REFUSED, path)
+        assert PAN not in refused.value.message
+
+
+@pytest.mark.parametrize("name", ["cardholder", "discard", "panel", "company", "expires", "cardboard", "postcard"])
+def test_other_words_are_not_taken_for_card_data(name: str) -> None:
+    assert read_data({name: "x"}) == StorefrontData()
+
+
+ALLOWED = ["https://shop.example.com", "http://localhost:3000"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://shop.example.com",
+        "https://shop.example.com/checkout/back?order=1#done",
+        "https://SHOP.example.com/",
+        "https://shop.example.com:443/",
+        "http://localhost:3000/back",
+    ],
+)
+def test_the_shopper_goes_back_to_a_storefront_of_the_account(url: str) -> None:
+    assert allowed_return_url(url, ALLOWED) == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "back",
+        "//shop.example.com/",
+        "http://shop.example.com/",
+        "https://shop.example.com.evil.example/",
+        "https://evil.example/https://shop.example.com",
+        "https://shop.example.com@evil.example/",
+        "https://user:secret@shop.example.com/",
+        "https://shop.example.com\\@evil.example/",
+        "https://shop.example.com\t.evil.example/",
+        "https://shop.example.com:8443/",
+        "https://shop.example.com:port/",
+        " https://shop.example.com/",
+        "https://shop.example.com/\nhttps://evil.example",
+        "\x00https://shop.example.com/",
+        "https://shop.example.com/\u200b",
+        "javascript:alert(1)",
+        "data:text/html,hello",
+        "https://[::1",
+    ],
+)
+def test_nowhere_else(url: str) -> None:
+    """A page that forwards to any address given is a gift to phishers."""
+    with pytest.raises(RefusalError) as refused:
+        allowed_return_url(url, ALLOWED)
+    assert (refused.value.code, refused.value.field) == (RefusalCode.INVALID_RETURN_URL, "data.returnUrl")
+
+
+def test_without_an_address_there_is_nothing_to_refuse() -> None:
+    assert allowed_return_url(None, []) is None
+
+
+@given(st.text(max_size=60))
+def test_any_text_has_an_origin_or_none(text: str) -> None:
+    origin = origin_of(text)
+    assert origin is None or origin_of(origin) == origin
+
+
+@pytest.mark.parametrize(
+    ("url", "origin"),
+    [
+        ("HTTPS://Shop.Example.com/x", "https://shop.example.com"),
+        ("http://shop.example.com:80", "http://shop.example.com"),
+        ("http://shop.example.com:8080/", "http://shop.example.com:8080"),
+        ("https://[2001:db8::1]:444/x", "https://[2001:db8::1]:444"),
+    ],
+)
+def test_an_origin_is_scheme_host_and_port(url: str, origin: str) -> None:
+    assert origin_of(url) == origin
+
+
+def test_what_the_gateway_refuses_is_named_as_the_storefront_knows_it() -> None:
+    assert storefront_path("customer_fname") == "data.customer.firstName"
+    assert storefront_path("server_url") is None
+    assert json.dumps(storefront_path("amount")) == '"amount"'

@@ -1,0 +1,163 @@
+"""What is said again of fiscal products with captures and refunds: never more of one than was paid for it."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.db.aggregates import PaymentAggregate
+from app.db.tables import Flow, Kind, State
+from app.payments.split.distribute import CENT
+from app.payments.split.fiscal_products import goods_in, said_again
+from app.payments.split.products import DELIVERY
+from app.saleor.events import GrantedRefund
+from app.saleor.source import Checkout
+from tests.payments.aggregates import an_aggregate, an_operation
+from tests.payments.baskets import checkout, fiscal, line, lines, taxed
+
+
+def sold(paid: Checkout, amount: Decimal, flow: Flow = Flow.CHARGE) -> PaymentAggregate:
+    told = [each.model_dump(mode="json", exclude_none=True) for each in fiscal(paid, amount)]
+    aggregate = an_aggregate(flow, State.SUCCESS, amount=amount)
+    aggregate.create.request = {"products": told, "f_receipt_delivery": "email"}
+    return aggregate
+
+
+def again(
+    aggregate: PaymentAggregate, kind: Kind, amount: Decimal, granted: GrantedRefund | None = None
+) -> dict[str, Decimal]:
+    """Ask for an operation, record it, and return what it says of each product, by its id."""
+    request = said_again(aggregate, kind, amount, granted)
+    aggregate.operations.append(an_operation(kind, State.SUCCESS, amount, request=request))
+    said: dict[str, Decimal] = {}
+    for products in goods_in(request).values():
+        for each in products:
+            said[each.id] = said.get(each.id, Decimal()) + each.total
+    assert sum(said.values()) == amount
+    return said
+
+
+@given(lines=lines, parts=st.lists(st.integers(1, 100), min_size=1, max_size=5), reserved=st.booleans())
+def test_refunds_of_parts_sum_to_what_was_sold_of_each_product(
+    lines: list[dict[str, Any]], parts: list[int], reserved: bool
+) -> None:
+    paid = checkout(*lines, shipping="70.00")
+    assert paid.total is not None
+    total = paid.total.gross.amount
+    aggregate = sold(paid, total, Flow.AUTHORIZATION if reserved else Flow.CHARGE)
+    taken = max((total * parts[0] / 100).quantize(CENT), CENT) if reserved else total
+    worth = again(aggregate, Kind.CAPTURE, taken) if reserved else None
+    left, given_back = taken, dict[str, Decimal]()
+    for part in [*parts, 100]:
+        amount = min(left, max((left * part / 100).quantize(CENT), CENT))
+        if not amount:
+            break
+        for article, value in again(aggregate, Kind.REFUND, amount).items():
+            given_back[article] = given_back.get(article, Decimal()) + value
+        left -= amount
+    assert given_back == (worth or {each: total_of(aggregate, each) for each in given_back})
+    assert sum(given_back.values()) == taken
+
+
+def total_of(aggregate: PaymentAggregate, article: str) -> Decimal:
+    products = [each for some in goods_in(aggregate.create.request).values() for each in some if each.id == article]
+    return sum((each.total for each in products), Decimal())
+
+
+def test_a_full_capture_and_a_full_refund_say_what_the_payment_said() -> None:
+    paid = checkout(line(1, "10.00", 3), line(2, "20.00"), shipping="70.00")
+    aggregate = sold(paid, Decimal("100.00"), Flow.AUTHORIZATION)
+    told = aggregate.create.request["products"]
+    assert said_again(aggregate, Kind.CAPTURE, Decimal("100.00")) == {"products": told}
+    again(aggregate, Kind.CAPTURE, Decimal("100.00"))
+    assert said_again(aggregate, Kind.REFUND, Decimal("100.00")) == {"products": told, "f_receipt_delivery": "email"}
+
+
+def granted(*parts: tuple[int, int, int, str], shipping: bool = False) -> GrantedRefund:
+    """Grant pieces of lines: the line's number, how many, of how many, worth what in all."""
+    return GrantedRefund.model_validate(
+        {
+            "id": "granted",
+            "shippingCostsIncluded": shipping,
+            "lines": [
+                {
+                    "id": f"granted-{number}",
+                    "quantity": quantity,
+                    "orderLine": {
+                        "id": f"order-line-{number}",
+                        "quantity": of,
+                        "productName": "Juice",
+                        "productVariantId": f"variant-{number}",
+                        "totalPrice": taxed(total),
+                    },
+                }
+                for number, quantity, of, total in parts
+            ],
+        }
+    )
+
+
+def article(aggregate: PaymentAggregate, number: int) -> str:
+    return [products[0].id for products in goods_in(aggregate.create.request).values()][number - 1]
+
+
+def test_a_granted_refund_names_its_lines() -> None:
+    aggregate = sold(checkout(line(1, "120.00", 3), line(2, "80.00"), shipping="70.00"), Decimal("270.00"))
+    request = said_again(aggregate, Kind.REFUND, Decimal("80.00"), granted((1, 2, 3, "120.00")))
+    (product,) = request["products"]
+    assert (product["id"], product["qty"], product["amount"]) == (article(aggregate, 1), "2", "40.00")
+
+
+def test_a_granted_refund_may_give_the_delivery_back() -> None:
+    aggregate = sold(checkout(line(1, "120.00", 3), shipping="70.00"), Decimal("190.00"))
+    said = again(aggregate, Kind.REFUND, Decimal("110.00"), granted((1, 1, 3, "120.00"), shipping=True))
+    assert said == {article(aggregate, 1): Decimal("40.00"), DELIVERY: Decimal("70.00")}
+
+
+def test_a_granted_refund_of_another_total_keeps_to_its_lines() -> None:
+    aggregate = sold(checkout(line(1, "120.00", 3), line(2, "80.00")), Decimal("200.00"))
+    assert again(aggregate, Kind.REFUND, Decimal("50.00"), granted((1, 1, 3, "120.00"))) == {
+        article(aggregate, 1): Decimal("50.00")
+    }
+
+
+def test_no_product_gives_back_more_than_was_paid_for_it() -> None:
+    aggregate = sold(checkout(line(1, "120.00"), line(2, "80.00")), Decimal("200.00"))
+    again(aggregate, Kind.REFUND, Decimal("100.00"), granted((1, 1, 1, "120.00")))
+    said = again(aggregate, Kind.REFUND, Decimal("60.00"), granted((1, 1, 1, "120.00")))
+    assert said == {article(aggregate, 1): Decimal("20.00"), article(aggregate, 2): Decimal("40.00")}
+
+
+def test_a_granted_line_that_was_not_sold_so_is_no_help() -> None:
+    aggregate = sold(checkout(line(1, "100.00"), line(2, "100.00")), Decimal("200.00"))
+    said = again(aggregate, Kind.REFUND, Decimal("50.00"), granted((9, 1, 1, "50.00")))
+    assert list(said.values()) == [Decimal("25.00"), Decimal("25.00")]
+
+
+def test_a_refund_from_the_merchant_portal_counts_in_proportion() -> None:
+    aggregate = sold(checkout(line(1, "100.00"), line(2, "100.00")), Decimal("200.00"))
+    aggregate.operations.append(an_operation(Kind.REFUND, State.SUCCESS, Decimal("100.00")))
+    assert list(again(aggregate, Kind.REFUND, Decimal("100.00")).values()) == [Decimal("50.00"), Decimal("50.00")]
+
+
+def test_a_refund_that_failed_gave_nothing_back() -> None:
+    aggregate = sold(checkout(line(1, "100.00")), Decimal("100.00"))
+    again(aggregate, Kind.REFUND, Decimal("100.00"))
+    aggregate.operations[-1].state = State.FAILURE
+    assert list(again(aggregate, Kind.REFUND, Decimal("100.00")).values()) == [Decimal("100.00")]
+
+
+@pytest.mark.parametrize("kind", [Kind.VOID, Kind.CANCEL])
+def test_nothing_is_said_again_where_nothing_is_taken_or_given_back(kind: Kind) -> None:
+    assert said_again(sold(checkout(line(1, "100.00")), Decimal("100.00")), kind, Decimal("100.00")) == {}
+
+
+def test_a_payment_that_was_made_without_fiscal_products_is_refunded_without_them() -> None:
+    plainly = [{"id": "SKU-1", "name": "Juice", "amount": "100.00", "qty": 1}]
+    requests: list[dict[str, Any]] = [{}, {"products": plainly}]
+    for request in requests:
+        aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+        aggregate.create.request = request
+        assert said_again(aggregate, Kind.REFUND, Decimal("100.00")) == {}

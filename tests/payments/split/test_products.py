@@ -1,0 +1,126 @@
+"""What is paid for: the products always sum to the amount, or they are not told."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from app.db.tables import ProductsForm
+from app.payments.core.refusal import RefusalCode, RefusalError
+from app.payments.split.distribute import CENT
+from app.payments.split.products import DELIVERY, items_of, pieces
+from app.saleor.source import Order
+from tests.payments.baskets import checkout, fiscal, line, lines, money, plain, taxed
+from tests.payments.requests.test_payment import an_account, planned
+from tests.payments.shop import source
+
+
+@given(lines=lines, shipping=st.decimals(0, 200, places=2), cards=st.decimals(0, 9999, places=2), pays=money)
+def test_products_sum_to_the_amount_or_are_not_told(
+    lines: list[dict[str, Any]], shipping: Decimal, cards: Decimal, pays: Decimal
+) -> None:
+    full = checkout(*lines, shipping=shipping).total
+    assert full is not None
+    total = full.gross.amount - cards
+    assume(total > 0)
+    paid = checkout(*lines, shipping=shipping, total=total)
+
+    told = plain(paid, total)
+    assert told is not None
+    assert sum(each.amount for each in told) == total
+    assert sum(each.total for each in fiscal(paid, total)) == total
+
+    part = plain(paid, pays)
+    assert part is None or sum(each.amount for each in part) == pays
+    if part is None:
+        with pytest.raises(RefusalError) as refused:
+            fiscal(paid, pays)
+        assert refused.value.code is RefusalCode.PRODUCTS_DO_NOT_SUM
+
+
+@given(total=money, quantity=st.integers(0, 50))
+def test_pieces_cost_whole_cents_that_sum_to_the_line(total: Decimal, quantity: int) -> None:
+    parts = pieces(total, quantity)
+    assert sum(number * price for number, price in parts) == total
+    assert all(price > 0 and price == price.quantize(CENT) for _, price in parts)
+    assert sum(number for number, _ in parts) <= max(quantity, 1)
+    assert len({price for _, price in parts}) <= 2
+    assert max(price for _, price in parts) - min(price for _, price in parts) <= CENT
+
+
+def test_the_plain_form_has_the_totals_of_lines() -> None:
+    told = plain(checkout(line(1, "30.00", 3), shipping="70.00"), Decimal("100.00"))
+    assert [each.to_wire() for each in told or ()] == [
+        {"id": "SKU-1", "name": "Juice", "amount": Decimal("30.00"), "qty": 3, "currency": "UAH"},
+        {"id": "delivery", "name": "Delivery", "amount": Decimal("70.00"), "qty": 1, "currency": "UAH"},
+    ]
+
+
+def test_the_fiscal_form_has_the_prices_of_pieces() -> None:
+    told = fiscal(
+        checkout(line(1, "120.00", 3, tax="20.00"), shipping="70.00"), Decimal("190.00"), receipt_delivery="sms"
+    )
+    juice, delivery = (each.to_wire() for each in told)
+    assert juice["taxes"] == {"type": "vat", "prc": Decimal(20)}
+    assert (juice["amount"], juice["qty"], juice["unit"]) == (Decimal("40.00"), Decimal(3), "pc")
+    assert juice["fiscalReceiptDelivery"] == "sms"
+    assert (delivery["id"], delivery["name"], delivery["taxes"]["type"]) == (DELIVERY, "Доставка", "non-vat")
+
+
+def test_a_line_that_does_not_divide_has_two_prices() -> None:
+    told = fiscal(checkout(line(1, "10.00", 3)), Decimal("10.00"))
+    assert [(each.qty, each.amount) for each in told] == [(Decimal(2), Decimal("3.33")), (Decimal(1), Decimal("3.34"))]
+    assert len({each.id for each in told}) == 1
+
+
+def test_a_gift_card_makes_everything_cheaper_in_proportion() -> None:
+    paid = checkout(line(1, "300.00"), line(2, "100.00"), total="200.00")
+    assert [each.amount for each in plain(paid, Decimal("200.00")) or ()] == [Decimal("150.00"), Decimal("50.00")]
+
+
+def test_a_gift_is_no_product() -> None:
+    paid = checkout(line(1, "30.00"), line(2, "0.00"))
+    assert [each.id for each in plain(paid, Decimal("30.00")) or ()] == ["SKU-1"]
+
+
+def test_a_part_of_the_total_is_told_plainly_without_products_and_not_taken_fiscally() -> None:
+    paid = checkout(line(1, "300.00"))
+    assert plain(paid, Decimal("100.00")) is None
+    with pytest.raises(RefusalError, match=r"no lines of this order sum to 100\.00 UAH: pay its whole total at once"):
+        fiscal(paid, Decimal("100.00"))
+
+
+@pytest.mark.parametrize(
+    ("total", "tax", "quantity", "percent"),
+    [
+        ("0.05", "0.01", 1, 20), ("100.00", "16.67", 1, 20), ("100.00", "6.54", 1, 7), ("100.00", "12.28", 1, 14),
+        ("100.00", "0.00", 1, 0), ("99.99", "16.68", 3, 20), ("123.00", "23.00", 1, 23),
+    ],
+)  # fmt: skip
+def test_the_rate_that_a_checkout_does_not_tell_is_found(total: str, tax: str, quantity: int, percent: int) -> None:
+    items = items_of(checkout(line(1, total, quantity, tax=tax)), Decimal(total))
+    assert [item.percent for item in items or ()] == [percent]
+
+
+def test_the_rate_that_an_order_tells_is_taken() -> None:
+    sold = line(1, "100.00", tax="3.00") | {"taxRate": Decimal("0.07")}
+    items = items_of(checkout(sold), Decimal("100.00"))
+    assert [item.percent for item in items or ()] == [7]
+
+
+def test_an_article_is_the_same_in_a_checkout_and_in_its_order() -> None:
+    in_order = {"id": "order-line-1", "quantity": 1, "productName": "Juice", "productVariantId": "variant-1"}
+    order = Order.model_validate(
+        source(__typename="Order", number="21", lines=[in_order | {"totalPrice": taxed("30.00")}], total=taxed("30.00"))
+    )
+    (before,), (after,) = (fiscal(each, Decimal("30.00")) for each in (checkout(line(1, "30.00")), order))
+    assert before.id == after.id
+
+
+def test_products_are_told_only_where_the_store_chose_so() -> None:
+    members = {"lines": [line(1, "569.50")], "totalPrice": taxed("569.50"), "shippingPrice": taxed(0)}
+    assert planned(sourceObject=source(**members)).request.products is None
+    told = planned(an_account(products=ProductsForm.PLAIN), sourceObject=source(**members)).request.products
+    assert [each.total for each in told or ()] == [Decimal("569.50")]

@@ -1,0 +1,88 @@
+"""Payments as a file for spreadsheets."""
+
+import csv
+from decimal import Decimal
+from io import StringIO
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.db.search import Wanted
+from app.db.tables import Kind, State
+from app.payments.staff import csv_export
+from app.payments.staff.csv_export import COLUMNS, csv_of, harmless
+from tests.commands.books import ORDER, TRANSACTION, a_payment, after, operation
+from tests.payments.shop import Shop
+
+
+async def rows(shop: Shop, **wanted: Any) -> list[dict[str, str]]:
+    """Return the lines by their columns."""
+    text = "".join([lines async for lines in csv_of(shop.services, Wanted(**wanted))])
+    return list(csv.DictReader(StringIO(text, newline="")))
+
+
+async def test_a_line_says_how_a_payment_stands_and_nothing_of_the_shopper(shop: Shop) -> None:
+    paid = operation(details={"card_mask": "424242******4242"}, message="olena@example.com")
+    refund = operation(Kind.REFUND, amount=Decimal("30.5"))
+    await a_payment(shop.services, shop.account, [paid, refund], order_number="1042", problem='Two\nlines, "quoted"')
+    (line,) = await rows(shop)
+    assert line == {
+        "begun": "2026-11-21T12:00:00Z",
+        "order_number": "1042",
+        "order_id": ORDER,
+        "transaction_id": TRANSACTION,
+        "amount": "100.00",
+        "currency": "UAH",
+        "standing": "partly refunded",
+        "reserved": "0.00",
+        "charged": "100.00",
+        "refunded": "30.50",
+        "paid_with": "424242******4242",
+        "channel": "default-channel",
+        "account": "Main",
+        "problem": 'Two\nlines, "quoted"',
+    }
+
+
+@pytest.mark.parametrize("many", [0, 1, 4, 5, 6, 11])
+async def test_each_payment_has_one_line_however_many_are_read_at_once(
+    shop: Shop, many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(csv_export, "AT_ONCE", 5)
+    for number in range(many):
+        await a_payment(
+            shop.services, shop.account, order_id=f"order{number}", transaction_id=f"{number}",
+            created_at=after(minutes=number // 3),
+        )  # fmt: skip
+    assert [each["order_id"] for each in await rows(shop)] == [f"order{number}" for number in reversed(range(many))]
+
+
+async def test_only_what_is_wanted_is_in_it(shop: Shop) -> None:
+    await a_payment(shop.services, shop.account, [operation(state=State.INIT)], order_id="open", transaction_id="1")
+    await a_payment(shop.services, shop.account, order_id="paid", transaction_id="2", channel="eur")
+    assert [each["order_id"] for each in await rows(shop, state=State.INIT)] == ["open"]
+    assert [each["order_id"] for each in await rows(shop, channel="eur")] == ["paid"]
+    assert await rows(shop, channel="pln") == []
+
+
+async def test_what_people_wrote_is_no_formula(shop: Shop) -> None:
+    await a_payment(
+        shop.services, shop.account, order_number="=1+1", channel="@SUM(A1)", problem=" \t+cmd|' /C calc'!A0"
+    )
+    (line,) = await rows(shop)
+    assert (line["order_number"], line["channel"]) == ("'=1+1", "'@SUM(A1)")
+    assert line["problem"].startswith("'")
+
+
+@given(st.text())
+def test_no_text_begins_as_a_formula_does_and_none_is_lost(text: str) -> None:
+    kept = harmless(text)
+    assert kept.removeprefix("'") == text.removeprefix("'")
+    assert not kept.lstrip().startswith(("=", "+", "-", "@"))
+    assert not kept.startswith(("\t", "\r", "\n"))
+
+
+def test_columns_are_named_once() -> None:
+    assert len(set(COLUMNS)) == len(COLUMNS)

@@ -1,0 +1,157 @@
+"""Staff settle by hand what the gateway's own record does not settle, with name and reason (laws of money, 7, 8)."""
+
+from decimal import Decimal
+
+import pytest
+
+from app.db.tables import Kind, State
+from app.payments.core.refusal import RefusalError
+from app.payments.staff.manual_resolution import Decision, settle
+from app.payments.sync.on_demand import ask_now
+from tests.payments.fake_gateway import Mute, operation, payment, refused, said
+from tests.payments.fake_saleor import amounts
+from tests.payments.shop import TOTAL, Shop
+
+
+async def by_hand(shop: Shop, state: State, amount: str | None = None, row_id: int | None = None) -> None:
+    """Olena has looked into the merchant portal."""
+    decision = Decision(state, "olena", "seen in the portal", None if amount is None else Decimal(amount))
+    await settle(shop.services, shop.order_id, row_id, decision)
+
+
+@pytest.fixture
+async def stuck(paid: Shop) -> Shop:
+    """A refund of 30.00 of which the gateway says that it was of 35.00; another one of 1.00 waits for its end."""
+    paid.gateway.will(said(operation("refund", paid.order_id, "30.00", "pending", named="refund-1")))
+    await paid.staff("REFUND", "30.00", "first")
+    await paid.staff("REFUND", "1.00", "second")
+    await paid.notify(operation("refund", paid.order_id, "35.00", named="refund-1"))
+    await paid.later(minutes=1)
+    assert "35.00 UAH, but 30.00 UAH was asked" in ((await paid.aggregate()).payment.problem or "")
+    assert paid.saleor.told == ["INFO"]
+    return paid
+
+
+async def test_what_was_found_out_is_told_and_what_waited_goes_on(stuck: Shop) -> None:
+    stuck.gateway.will(said(operation("refund", stuck.order_id, "1.00", named="refund-2")))
+    await by_hand(stuck, State.SUCCESS)
+    await stuck.work()
+    assert stuck.amounts == amounts(charged="538.50", refunded="31.00")
+    assert stuck.saleor.reports[1].message == "Settled by olena: seen in the portal"
+    assert (await stuck.aggregate()).payment.problem is None
+    decision = (await stuck.operation(Kind.REFUND)).decision
+    assert decision is not None
+    assert decision | {"at": None} == {
+        "state": "success", "amount": "30.00", "by": "olena", "reason": "seen in the portal", "at": None,
+    }  # fmt: skip
+
+
+async def test_the_record_that_staff_have_judged_is_no_problem_again(stuck: Shop) -> None:
+    stuck.gateway.will(said(operation("refund", stuck.order_id, "1.00", named="refund-2")))
+    await by_hand(stuck, State.SUCCESS)
+    await stuck.work()
+    assert await ask_now(stuck.services, stuck.order_id) is None
+    assert (await stuck.aggregate()).payment.problem is None
+
+
+async def test_less_than_asked_can_have_been_refunded_and_never_more(stuck: Shop) -> None:
+    with pytest.raises(RefusalError, match=r"30\.00 was asked, so it cannot be 35\.00"):
+        await by_hand(stuck, State.SUCCESS, "35.00")
+    for wrong in ("0.00", "-1.00", "1.001"):
+        with pytest.raises(RefusalError, match="no amount of money"):
+            await by_hand(stuck, State.SUCCESS, wrong)
+    assert (await stuck.aggregate()).payment.problem
+    stuck.gateway.will(said(operation("refund", stuck.order_id, "1.00", named="refund-2")))
+    await by_hand(stuck, State.SUCCESS, "20.00")
+    await stuck.work()
+    assert stuck.amounts.refunded == Decimal("21.00")
+
+
+async def test_what_has_failed_can_be_asked_again(stuck: Shop) -> None:
+    stuck.gateway.will(said(operation("refund", stuck.order_id, "1.00", named="refund-2")))
+    await by_hand(stuck, State.FAILURE)
+    await stuck.work()
+    assert stuck.amounts == amounts(charged="568.50", refunded="1.00")
+    stuck.gateway.will(said(operation("refund", stuck.order_id, "568.50", named="refund-3")))
+    answer = await stuck.staff("REFUND", "568.50", "third")
+    assert answer.result == "REFUND_SUCCESS"
+
+
+async def test_a_success_is_never_taken_back(paid: Shop) -> None:
+    create = await paid.operation(Kind.CREATE)
+    for state, amount in ((State.FAILURE, None), (State.SUCCESS, "1.00")):
+        with pytest.raises(RefusalError, match="It has succeeded"):
+            await by_hand(paid, state, amount, create.id)
+    await by_hand(paid, State.SUCCESS, None, create.id)  # to say that it is right changes nothing
+    await paid.work()
+    assert paid.saleor.told == []
+
+
+async def test_a_failure_turns_out_to_have_moved_money(paid: Shop) -> None:
+    paid.gateway.will(refused("no", "B-1"))
+    await paid.staff("REFUND", "569.50")
+    refund = await paid.operation(Kind.REFUND)
+    assert refund.state is State.FAILURE
+    await by_hand(paid, State.SUCCESS, None, refund.id)
+    await paid.later(minutes=1)
+    assert paid.amounts == amounts(refunded=TOTAL)
+
+
+async def test_but_not_when_its_money_is_gone_by_another_refund(paid: Shop) -> None:
+    paid.gateway.will(refused("no", "B-1"), said(operation("refund", paid.order_id, "500.00", named="refund-2")))
+    await paid.staff("REFUND", "569.50", "first")
+    await paid.staff("REFUND", "500.00", "second")
+    first = await paid.operation(Kind.REFUND)
+    with pytest.raises(RefusalError, match=r"69\.50 of this payment is left"):
+        await by_hand(paid, State.SUCCESS, None, first.id)
+    await by_hand(paid, State.SUCCESS, "69.50", first.id)
+    await paid.later(minutes=1)
+    assert paid.amounts.refunded == Decimal(TOTAL)
+
+
+async def test_a_capture_by_hand_of_less_releases_the_rest(reserved: Shop) -> None:
+    reserved.gateway.will(Mute.HANGS_UP)
+    await reserved.staff("CHARGE", TOTAL)
+    await by_hand(reserved, State.SUCCESS, "500.00")
+    await reserved.later(minutes=1)
+    assert reserved.amounts == amounts(charged="500.00", canceled="69.50")
+
+
+async def test_a_page_that_is_open_is_not_settled_as_failed(shop: Shop) -> None:
+    shop.gateway.will(shop.gateway.page())
+    await shop.begin()
+    with pytest.raises(RefusalError, match="The shopper can still pay"):
+        await by_hand(shop, State.FAILURE)
+    await by_hand(shop, State.SUCCESS, "100.00")  # the portal shows that less was paid
+    await shop.later(minutes=1)
+    assert shop.amounts == amounts(charged="100.00")
+
+
+async def test_nothing_is_settled_while_the_gateway_is_being_asked(stuck: Shop) -> None:
+    second = await stuck.operation(Kind.REFUND, 1)
+    with pytest.raises(RefusalError, match="has not been sent yet"):
+        await by_hand(stuck, State.SUCCESS, None, second.id)
+    with pytest.raises(RefusalError, match="no operation 99"):
+        await by_hand(stuck, State.SUCCESS, None, 99)
+
+
+class TestAskingNow:
+    async def test_what_others_did_is_found_without_waiting(self, paid: Shop) -> None:
+        """The payment is concluded, so the worker would not look at it again."""
+        paid.refunded("30.00", "portal-1")
+        assert await ask_now(paid.services, paid.order_id) is None
+        await paid.work()
+        assert paid.amounts == amounts(charged="539.50", refunded="30.00")
+
+    async def test_a_customer_says_she_paid(self, shop: Shop) -> None:
+        shop.gateway.will(shop.gateway.page())
+        await shop.begin()
+        shop.gateway.book[shop.order_id] = [payment(shop.order_id)]
+        assert await ask_now(shop.services, shop.order_id) is None
+        await shop.work()
+        assert shop.amounts == amounts(charged=TOTAL)
+
+    async def test_a_gateway_that_does_not_answer(self, paid: Shop) -> None:
+        paid.gateway.will_look(refused("wait", "L-1", 429))
+        assert await ask_now(paid.services, paid.order_id) is not None
+        assert (await paid.aggregate()).payment.problem is None

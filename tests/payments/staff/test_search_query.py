@@ -1,0 +1,124 @@
+"""What staff type to find a payment is read as what they mean."""
+
+from decimal import Decimal
+from uuid import UUID
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from app.dashboard.translation import LANGUAGES, translation
+from app.db.search import Names
+from app.payments.staff.search_query import ByAmount, ByEmail, every_name, read
+
+ORDER = "73ef833999b946b38461a8976f6359bb"
+TRANSACTION = "VHJhbnNhY3Rpb25JdGVtOjczZWY4MzM5LTk5YjktNDZiMy04NDYxLWE4OTc2ZjYzNTliYg=="
+AMOUNTS = st.decimals("0.01", "999999999.99", places=2)
+
+
+@pytest.mark.parametrize(
+    ("typed", "amount", "currency"),
+    [
+        ("1234.50", "1234.50", None),
+        ("1234,5", "1234.50", None),
+        (" 1 234,50 ", "1234.50", None),
+        ("1,234.50 UAH", "1234.50", "UAH"),
+        ("1.234,50 eur", "1234.50", "EUR"),
+        ("1'234.50", "1234.50", None),
+        ("1000 UAH", "1000.00", "UAH"),
+        ("1 000", "1000.00", None),
+        ("1,000 ₴", "1000.00", "UAH"),
+        ("100₴", "100.00", "UAH"),
+        ("100 грн.", "100.00", "UAH"),
+        ("0.05", "0.05", None),
+    ],
+)
+def test_amounts(typed: str, amount: str, currency: str | None) -> None:
+    assert read(typed) == ByAmount(Decimal(amount), currency)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "1042",
+        "12.345.6",
+        "1,23,456.00",
+        "1 23,50",
+        "1.234.50",
+        "123abc",
+        "12 34",
+        "-5.00",
+        "1e3",
+        "0x10",
+        "UAH",
+        "5.000,000",
+    ],
+)
+def test_what_only_looks_like_an_amount_is_a_name(typed: str) -> None:
+    assert isinstance(read(typed), Names)
+
+
+@given(AMOUNTS, st.sampled_from(LANGUAGES), st.sampled_from([None, "UAH", "EUR"]))
+def test_each_amount_can_be_copied_from_the_page_and_searched_for(
+    amount: Decimal, language: str, currency: str | None
+) -> None:
+    assert read(translation(language).money(amount, currency)) == ByAmount(amount, currency)
+
+
+@given(AMOUNTS, st.sampled_from(".,"))
+def test_each_amount_can_be_typed_plainly(amount: Decimal, point: str) -> None:
+    assert read(str(amount).replace(".", point)) == ByAmount(amount, None)
+
+
+@given(st.text())
+def test_whatever_is_typed_is_read_as_one_thing(text: str) -> None:
+    typed = read(text)
+    if not text.strip():
+        assert typed is None
+    elif "@" in text:
+        assert isinstance(typed, ByEmail)
+        assert text.strip() not in repr(typed)
+    else:
+        assert isinstance(typed, ByAmount | Names)
+
+
+@given(st.integers(0, 10**12), st.sampled_from(["", "#", "# "]))
+def test_whole_numbers_are_order_numbers(number: int, before: str) -> None:
+    typed = read(f"{before}{number}")
+    assert isinstance(typed, Names)
+    assert (typed.order_number, typed.beginning) == (str(number), None)
+
+
+@given(st.uuids(), st.sampled_from([str, lambda uuid: uuid.hex, lambda uuid: str(uuid).upper()]))
+def test_a_uuid_is_found_with_and_without_dashes(uuid: UUID, written: object) -> None:
+    assert callable(written)
+    typed = read(written(uuid))
+    assert isinstance(typed, Names)
+    assert {uuid.hex, str(uuid)} <= set(typed.exact)
+
+
+@given(st.uuids(), st.integers(6, 35))
+def test_the_beginning_of_a_uuid_is_the_beginning_of_an_order(uuid: UUID, many: int) -> None:
+    beginning = str(uuid)[:many].rstrip("-")
+    assume(len(beginning) >= 8 and not beginning.replace("-", "").isdigit())
+    typed = read(beginning)
+    assert isinstance(typed, Names)
+    assert typed.beginning is not None
+    assert uuid.hex.startswith(typed.beginning)
+
+
+def test_few_characters_are_no_beginning() -> None:
+    assert every_name("73ef8") == read("73ef8")
+
+
+def test_a_transaction_is_found_by_its_id() -> None:
+    typed = read(TRANSACTION)
+    assert isinstance(typed, Names)
+    assert TRANSACTION in typed.exact
+
+
+@pytest.mark.parametrize("said", ["", "-init", "-released", "-problem-0a1b2c3d"])
+def test_references_that_saleor_shows_lead_to_their_order(said: str) -> None:
+    typed = read(f"{ORDER}{said}")
+    assert isinstance(typed, Names)
+    assert ORDER in typed.exact

@@ -1,0 +1,310 @@
+"""The gateway notifies us (laws of money, 6 to 8)."""
+
+from decimal import Decimal
+from itertools import permutations
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+from sqlmodel import col, select
+
+from app.db.accounts import AccountKeys, NewAccount
+from app.db.tables import Kind, Notification, State
+from app.payments.sync import notifications
+from app.payments.sync.notifications import Receipt, receive
+from tests.payments.fake_gateway import Mute, operation, payment
+from tests.payments.fake_saleor import amounts
+from tests.payments.shop import SECRET, TOTAL, Shop, at_once, signed
+
+
+@pytest.fixture
+async def waiting(shop: Shop) -> Shop:
+    """A shop whose shopper was led to the payment page."""
+    shop.gateway.will(shop.gateway.page())
+    await shop.begin()
+    await shop.later(seconds=25)
+    shop.saleor.reports.clear()
+    return shop
+
+
+async def inbox(shop: Shop) -> list[Notification]:
+    """Return all notifications that were kept."""
+    async with shop.services.database.transaction() as session:
+        return list((await session.exec(select(Notification).order_by(col(Notification.id)))).all())
+
+
+@pytest.mark.law(6)
+async def test_it_is_kept_before_it_is_processed(waiting: Shop) -> None:
+    assert await waiting.notify(payment(waiting.order_id)) is Receipt.KEPT
+    [kept] = await inbox(waiting)
+    assert kept.processed_at is None
+    assert (await waiting.operation(Kind.CREATE)).state is State.INIT  # nothing was made of it yet
+    await waiting.work()
+    [kept] = await inbox(waiting)
+    assert kept.processed_at == waiting.clock.now
+    assert kept.outcome == "create success"
+    assert waiting.saleor.told == ["CHARGE_SUCCESS"]
+    assert waiting.amounts == amounts(charged=TOTAL)
+
+
+@pytest.mark.law(6)
+async def test_a_duplicate_is_recognised_by_its_content(waiting: Shop) -> None:
+    record = payment(waiting.order_id)
+    receipts = [await waiting.notify(record) for _ in range(3)]
+    assert receipts == [Receipt.KEPT, Receipt.REPEATED, Receipt.REPEATED]
+    await waiting.work()
+    assert await waiting.notify(record) is Receipt.REPEATED
+    assert await waiting.work() == 0
+    [kept] = await inbox(waiting)
+    assert (kept.deliveries, kept.attempts) == (4, 1)
+    assert waiting.saleor.told == ["CHARGE_SUCCESS"]
+
+
+@pytest.mark.law(6)
+async def test_duplicates_at_the_same_moment(waiting: Shop) -> None:
+    receipts = await at_once(*(waiting.notify(payment(waiting.order_id)) for _ in range(4)))
+    assert sorted(receipt.name for receipt in receipts) == ["KEPT", "REPEATED", "REPEATED", "REPEATED"]
+    await waiting.work()
+    assert waiting.saleor.told == ["CHARGE_SUCCESS"]
+
+
+class TestAtTheDoor:
+    @pytest.mark.law(6)
+    async def test_forged(self, waiting: Shop) -> None:
+        form = signed(payment(waiting.order_id), "another-secret")
+        assert await receive(waiting.services, waiting.account.id, form) is Receipt.FORGED
+        assert await inbox(waiting) == []
+
+    @pytest.mark.law(6)
+    async def test_changed_on_the_way(self, waiting: Shop) -> None:
+        genuine, other = signed(payment(waiting.order_id, "failure")), signed(payment(waiting.order_id))
+        form = other.partition(b"&")[0] + b"&" + genuine.partition(b"&")[2]
+        assert await receive(waiting.services, waiting.account.id, form) is Receipt.FORGED
+        assert await inbox(waiting) == []
+
+    async def test_for_an_account_that_nobody_has(self, waiting: Shop) -> None:
+        assert await receive(waiting.services, "nobody", signed(payment(waiting.order_id))) is Receipt.UNKNOWN_ACCOUNT
+
+    @pytest.mark.parametrize("form", [b"", b"data=abc", b"{}", b"\xff\xfe", b"data=a&data=b&signature=c"])
+    async def test_not_a_notification(self, waiting: Shop, form: bytes) -> None:
+        assert await receive(waiting.services, waiting.account.id, form) is Receipt.UNREADABLE
+        assert await inbox(waiting) == []
+
+    async def test_signed_but_not_a_record(self, waiting: Shop) -> None:
+        assert await receive(waiting.services, waiting.account.id, signed({"hello": "world"})) is Receipt.UNREADABLE
+
+    async def test_it_comes_again_while_the_accounts_keys_do_not_open(self, waiting: Shop) -> None:
+        form = signed(payment(waiting.order_id))
+        for before, after, receipt in (("v1.", "v1.lost-", Receipt.UNVERIFIED), ("v1.lost-", "v1.", Receipt.KEPT)):
+            async with waiting.services.database.transaction() as session:
+                change = text("UPDATE merchant_account SET api_key_sealed = replace(api_key_sealed, :before, :after)")
+                await (await session.connection()).execute(change, {"before": before, "after": after})
+            waiting.clock.forward(seconds=2)  # what is remembered of the account is forgotten
+            assert await receive(waiting.services, waiting.account.id, form) is receipt
+
+    async def test_signed_with_the_secret_that_was_changed_a_moment_ago(self, waiting: Shop) -> None:
+        await waiting.services.accounts.change_keys(waiting.account.id, api_secret="the-new-secret")
+        for secret in (SECRET, "the-new-secret"):
+            form = signed(payment(waiting.order_id, payload=secret), secret)
+            assert await receive(waiting.services, waiting.account.id, form) is Receipt.KEPT
+
+    async def test_a_day_later_the_secret_that_was_changed_verifies_nothing(self, waiting: Shop) -> None:
+        await waiting.services.accounts.change_keys(waiting.account.id, api_secret="the-new-secret")
+        waiting.clock.forward(hours=24)
+        kinds = {SECRET: Receipt.FORGED, "the-new-secret": Receipt.KEPT}
+        for secret, receipt in kinds.items():
+            assert (
+                await receive(waiting.services, waiting.account.id, signed(payment(waiting.order_id), secret))
+                is receipt
+            )
+
+
+async def test_an_account_that_is_switched_off_still_hears_of_its_payments(waiting: Shop) -> None:
+    await waiting.services.accounts.change(waiting.account.id, enabled=False)
+    await waiting.notify(payment(waiting.order_id))
+    await waiting.work()
+    assert waiting.amounts == amounts(charged=TOTAL)
+
+
+async def test_an_order_that_is_not_ours_is_kept_and_left_alone(waiting: Shop) -> None:
+    await waiting.notify(payment("somebody-elses-order"))
+    await waiting.work()
+    [kept] = await inbox(waiting)
+    assert kept.outcome == "no payment of ours has this order"
+    assert waiting.saleor.reports == []
+
+
+@pytest.mark.law(6)
+async def test_an_order_of_another_account_cannot_be_spoken_for(waiting: Shop) -> None:
+    """Whoever holds the keys of one point of sale must not be able to pay the orders of another."""
+    other = await waiting.services.accounts.add(
+        NewAccount(
+            installation_id=waiting.installation.id,
+            name="Other",
+            pos_id="9d6f1a2e-0000-4f6f-9c2c-1f6f0f1d3a11",
+            base_url=waiting.gateway.url,
+            scheme_word="CPAY",
+            keys=AccountKeys(api_key="k", api_secret="other-secret", endpoints_key="e"),
+            currencies=["UAH"],
+            storefront_origins=[],
+        )
+    )
+    form = signed(payment(waiting.order_id), "other-secret")
+    assert await receive(waiting.services, other.id, form) is Receipt.KEPT
+    await waiting.work()
+    assert waiting.saleor.reports == []
+    assert (await waiting.operation(Kind.CREATE)).state is State.INIT
+
+
+async def test_a_kind_of_operation_that_no_payment_has_is_left_alone(waiting: Shop) -> None:
+    await waiting.notify(payment(waiting.order_id, method="p2p"))
+    await waiting.work()
+    [kept] = await inbox(waiting)
+    assert kept.outcome == "nothing to do for p2p"
+    assert (await waiting.operation(Kind.CREATE)).state is State.INIT
+
+
+@pytest.mark.law(6)
+async def test_processing_can_fail_and_is_done_again(waiting: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of the failed attempt stays; the notification does."""
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(notifications, "apply", broken)
+        await waiting.notify(payment(waiting.order_id))
+        await waiting.work()
+    [kept] = await inbox(waiting)
+    assert (kept.outcome, kept.attempts) == ("RuntimeError", 1)
+    assert kept.processed_at is None
+    assert kept.next_attempt_at is not None
+    assert kept.next_attempt_at > waiting.clock.now
+    assert waiting.saleor.reports == []
+    await waiting.later(seconds=10)
+    [kept] = await inbox(waiting)
+    assert kept.outcome == "create success"
+    assert waiting.amounts == amounts(charged=TOTAL)
+
+
+@pytest.mark.law(7)
+class TestForwardOnly:
+    @pytest.mark.parametrize("order", [tuple(order) for order in permutations(["init", "pending", "success"])])
+    async def test_whatever_the_order_in_which_they_come(self, waiting: Shop, order: tuple[str, ...]) -> None:
+        for status in order:
+            await waiting.notify(payment(waiting.order_id, status))
+            await waiting.work()
+        assert [each for each in waiting.saleor.told if each != "INFO"] == ["CHARGE_SUCCESS"]
+        assert waiting.amounts == amounts(charged=TOTAL)
+        assert waiting.transaction.actions == ["REFUND"]
+
+    @pytest.mark.parametrize(
+        ("first", "then"), [("success", "failure"), ("failure", "success")], ids=["undone", "revived"]
+    )
+    async def test_a_contradiction_is_for_a_person_to_look_at(self, waiting: Shop, first: str, then: str) -> None:
+        await waiting.notify(payment(waiting.order_id, first))
+        await waiting.work()
+        before = waiting.amounts
+        await waiting.notify(payment(waiting.order_id, then))
+        await waiting.work()
+        assert waiting.saleor.told == [f"CHARGE_{first.upper()}", "INFO"]
+        assert f"said {first} first and now says {then}" in ((await waiting.aggregate()).payment.problem or "")
+        assert waiting.amounts == before
+
+    @pytest.mark.law(10)
+    async def test_the_word_of_the_capture_can_come_before_that_of_the_reservation(self, shop: Shop) -> None:
+        shop.gateway.will(shop.gateway.page())
+        await shop.begin(flow="AUTHORIZATION")
+        await shop.notify(operation("capture", shop.order_id, "500.00", named="auto-1"))
+        await shop.work()
+        await shop.notify(payment(shop.order_id, method="auth"))
+        await shop.work()
+        assert shop.amounts == amounts(charged="500.00", canceled="69.50")
+        assert shop.transaction.actions == ["REFUND"]
+
+
+@pytest.mark.law(8)
+class TestTrustThenCompare:
+    @pytest.mark.parametrize(
+        ("wrong", "words"),
+        [
+            ({"amount": Decimal("569.49")}, "569.49 UAH, but 569.50 UAH was asked"),
+            ({"currency": "USD"}, "569.50 USD, but the payment is in UAH"),
+            ({"pos_id": "9d6f1a2e-0000-4f6f-9c2c-1f6f0f1d3a11"}, "another point of sale"),
+            ({"method": "auth"}, "a payment for AUTHORIZATION, but it was made for CHARGE"),
+            ({"processed_amount": Decimal("569.505")}, "no amount"),
+            ({"processed_amount": Decimal("569.50"), "processed_currency": "USD"}, "paid 569.50 USD"),
+        ],
+    )
+    async def test_what_does_not_agree_is_never_a_success(
+        self, waiting: Shop, wrong: dict[str, Any], words: str
+    ) -> None:
+        await waiting.notify(payment(waiting.order_id) | wrong)
+        await waiting.work()
+        [report] = waiting.saleor.reports
+        assert report.type == "INFO"
+        assert words in (report.message or "")
+        assert (await waiting.aggregate()).payment.problem == report.message
+        assert waiting.amounts == amounts()
+        await waiting.notify(payment(waiting.order_id) | wrong | {"payload": "again"})
+        await waiting.work()
+        assert len(waiting.saleor.reports) == 1  # the same problem is told once
+
+    async def test_the_same_point_of_sale_in_other_letters(self, waiting: Shop) -> None:
+        record = payment(waiting.order_id)
+        await waiting.notify(record | {"pos_id": record["pos_id"].upper()})
+        await waiting.work()
+        assert waiting.saleor.told == ["CHARGE_SUCCESS"]
+
+    @pytest.mark.parametrize("paid", ["500.00", "600.00"])
+    async def test_where_the_shopper_may_change_the_amount_saleor_hears_what_was_paid(
+        self, waiting: Shop, paid: str
+    ) -> None:
+        record = payment(waiting.order_id, processed_amount=Decimal(paid), processed_currency="UAH")
+        await waiting.notify(record)
+        await waiting.work()
+        assert waiting.amounts == amounts(charged=paid)
+        assert (await waiting.staff("REFUND", "600.01")).result == "REFUND_FAILURE"  # more than either
+
+    async def test_a_failure_moves_nothing_whatever_amount_it_names(self, waiting: Shop) -> None:
+        await waiting.notify(payment(waiting.order_id, "failure", amount="0"))
+        await waiting.work()
+        [report] = waiting.saleor.reports
+        assert (report.type.value, report.amount) == ("CHARGE_FAILURE", Decimal(TOTAL))
+
+
+async def test_the_card_is_told_as_far_as_anybody_may_know_it(waiting: Shop) -> None:
+    token = "tok-secret-of-the-card"
+    await waiting.notify(payment(waiting.order_id, cc_mask="545454******5454", cc_token=token))
+    await waiting.work()
+    [report] = waiting.saleor.reports
+    assert report.payment_method_details is not None
+    assert report.payment_method_details.name == "Mastercard ****5454"
+    aggregate = await waiting.aggregate()
+    assert token not in str(aggregate)
+    [kept] = await inbox(waiting)
+    assert token not in str(kept)
+
+
+async def test_notifications_during_an_unknown_creation(shop: Shop) -> None:
+    """The answer got lost, the notification did not."""
+    shop.gateway.will(Mute.HANGS_UP)
+    await shop.begin()
+    await shop.notify(payment(shop.order_id))
+    await shop.later(minutes=1)
+    assert shop.saleor.told[-1] == "CHARGE_SUCCESS"
+    assert shop.amounts == amounts(charged=TOTAL)
+    assert (await shop.come_back()).result == "CHARGE_SUCCESS"
+
+
+@pytest.mark.law(8)
+async def test_the_amount_that_was_asked_is_compared_also_where_the_shopper_may_change_it(shop: Shop) -> None:
+    """`processed_amount` is the one that may differ; `amount` is what the payment was made for."""
+    shop.gateway.will(shop.gateway.page())
+    await shop.begin()
+    await shop.notify(payment(shop.order_id, amount="1.00", processed_amount="1.00", processed_currency="UAH"))
+    await shop.work()
+    aggregate = await shop.aggregate()
+    assert aggregate.create.state is State.INIT
+    assert aggregate.payment.problem == "The gateway reports 1.00 UAH, but 569.50 UAH was asked."
+    assert shop.amounts == amounts()

@@ -1,0 +1,177 @@
+"""The app under test, with handlers that do what a test tells them, and a hand that signs and posts."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from fastapi import FastAPI
+
+from app.saleor.answers import (
+    ActionAnswer,
+    Answer,
+    AvailableAction,
+    GatewayConfigAnswer,
+    SessionAnswer,
+    TransactionFlow,
+)
+from app.saleor.app import AppInfo, SaleorApp
+from app.saleor.events import (
+    Event,
+    PaymentGatewayInitializeSession,
+    TransactionCancelationRequested,
+    TransactionChargeRequested,
+    TransactionInitializeSession,
+    TransactionProcessSession,
+    TransactionRefundRequested,
+)
+from app.saleor.webhook_definition import WebhookContext
+from app.saleor.webhooks import BUDGET
+from tests.conftest import Clock
+from tests.saleor.fake_saleor import API_URL, IDENTIFIER, Memory, SmallSaleor
+from tests.saleor.recordings import ROOT
+
+MANIFEST = ROOT / "manifest"
+BASE_URL = "https://payments.example.com"
+
+
+@dataclass
+class Desk:
+    """What the handlers saw, and what they shall say. Until it is ``free``, handlers of payments and refunds wait."""
+
+    events: list[Event] = field(default_factory=list)
+    contexts: list[WebhookContext] = field(default_factory=list)
+    says: Callable[[], Answer] | None = None
+    otherwise: Callable[[Exception], Answer] | None = None
+    free: asyncio.Event = field(default_factory=asyncio.Event)
+    taken: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.free.set()
+
+    def take(self, event: Event, context: WebhookContext, usual: Answer) -> Answer:
+        self.events.append(event)
+        self.contexts.append(context)
+        self.taken.set()
+        return self.says() if self.says else usual
+
+
+def make_app(
+    store: Memory,
+    http: httpx2.AsyncClient,
+    clock: Clock,
+    *,
+    desk: Desk | None = None,
+    identifier: str = IDENTIFIER,
+    allowed: tuple[str, ...] = (API_URL,),
+    manifest: Path = MANIFEST,
+    iframe_base_url: str | None = None,
+    budget: timedelta = BUDGET,
+) -> SaleorApp:
+    """Return the app with all six webhooks, each with the simplest answer that there is."""
+    desk = desk or Desk()
+    app = SaleorApp(
+        info=AppInfo.read(manifest, version="1.2.3").called(identifier),
+        manifest_folder=manifest,
+        api_base_url=BASE_URL,
+        iframe_base_url=iframe_base_url,
+        allowed=allowed,
+        store=store,
+        http=http,
+        now=clock,
+        budget=budget,
+    )
+
+    async def otherwise(event: Event, context: WebhookContext, error: Exception) -> Answer:
+        if desk.otherwise is None:
+            raise error
+        return desk.otherwise(error)
+
+    @app.webhook("PAYMENT_GATEWAY_INITIALIZE_SESSION", query="payment_gateway_initialize_session.graphql")
+    async def gateway(event: PaymentGatewayInitializeSession, context: WebhookContext) -> Answer:
+        return desk.take(event, context, GatewayConfigAnswer(data={"amount": event.amount}))
+
+    @app.webhook("TRANSACTION_INITIALIZE_SESSION", query="transaction_initialize_session.graphql", otherwise=otherwise)
+    async def initialize(event: TransactionInitializeSession, context: WebhookContext) -> Answer:
+        await desk.free.wait()
+        return desk.take(
+            event,
+            context,
+            SessionAnswer.action_required(
+                TransactionFlow.CHARGE,
+                psp_reference="pay-1",
+                amount=Decimal("569.5"),
+                data={"checkoutUrl": "https://x.test"},
+            ),
+        )
+
+    @app.webhook("TRANSACTION_PROCESS_SESSION", query="transaction_process_session.graphql")
+    async def process(event: TransactionProcessSession, context: WebhookContext) -> Answer:
+        return desk.take(
+            event,
+            context,
+            SessionAnswer.success(TransactionFlow.CHARGE, psp_reference="pay-1", amount=Decimal("569.50")),
+        )
+
+    @app.webhook("TRANSACTION_CHARGE_REQUESTED", query="transaction_charge_requested.graphql")
+    async def charge(event: TransactionChargeRequested, context: WebhookContext) -> Answer:
+        return desk.take(event, context, ActionAnswer.pending(AvailableAction.CHARGE, psp_reference="capture-1"))
+
+    @app.webhook("TRANSACTION_REFUND_REQUESTED", query="transaction_refund_requested.graphql", otherwise=otherwise)
+    async def refund(event: TransactionRefundRequested, context: WebhookContext) -> Answer:
+        await desk.free.wait()
+        return desk.take(
+            event,
+            context,
+            ActionAnswer.success(
+                AvailableAction.REFUND, psp_reference="refund-1", amount=event.action.amount, actions=[]
+            ),
+        )
+
+    @app.webhook("TRANSACTION_CANCELATION_REQUESTED", query="transaction_cancelation_requested.graphql")
+    async def cancel(event: TransactionCancelationRequested, context: WebhookContext) -> Answer:
+        return desk.take(
+            event, context, ActionAnswer.success(AvailableAction.CANCEL, psp_reference="cancel-1", amount=Decimal(0))
+        )
+
+    return app
+
+
+def served(app: SaleorApp) -> httpx2.AsyncClient:
+    """Return a client of the app as its real routes serve it; an exception in there is one in the test."""
+    fastapi = FastAPI()
+    fastapi.include_router(app.router())
+    return httpx2.AsyncClient(transport=httpx2.ASGITransport(fastapi), base_url=BASE_URL)
+
+
+@dataclass
+class Door:
+    """Where Saleor knocks."""
+
+    client: httpx2.AsyncClient
+    saleor: SmallSaleor
+    desk: Desk
+
+    async def knock(
+        self, said: dict[str, Any] | bytes, at: str = "transaction_refund_requested", /, **headers: str | None
+    ) -> httpx2.Response:
+        """Post ``said``, signed, as the event ``at``; ``headers`` override Saleor's (None removes one)."""
+        body = said if isinstance(said, bytes) else json.dumps(said).encode()
+        usual: dict[str, str | None] = {
+            "Content-Type": "application/json",
+            "Saleor-Event": at,
+            "Saleor-Domain": "shop.example.com",
+            "Saleor-Signature": self.saleor.key.sign(body),
+            "Saleor-Api-Url": API_URL,
+        }
+        usual |= {name.replace("_", "-"): value for name, value in headers.items()}
+        return await self.client.post(
+            f"/api/webhooks/{at.replace('_', '-')}",
+            content=body,
+            headers={name: value for name, value in usual.items() if value is not None},
+        )
