@@ -110,6 +110,9 @@ ALWAYS: dict[str, Story] = {
             AsksAgain(),
         )
     ),
+    "two for one grant in a moment, one answer swallowed": Story(
+        (*PAID, NextWebhook("swallowed"), AskAtOnce(GRANTED, GRANTED, same=True)), Ending(letters="lost")
+    ),
     "a proxy swallows the answers to a charge and to a refund": Story(
         (
             *RESERVED,

@@ -41,27 +41,40 @@ def reading_of(
     """
     action = ACTIONS[operation.kind]
     requests = [each for each in history if each.is_request(action)]
+    awaited_since = operation.answer_awaited_until
+    given_up = awaited_since is not None and now >= awaited_since + schedule.unread
     if any(each.psp_reference == operation.psp_reference for each in requests):
-        return Reading.READ
+        keys = {each["key"] for each in operation.saleor_requests}
+        others = [each for each in requests if each.idempotency_key in keys and not each.psp_reference]
+        return Reading.READ if given_up or _have_failed(others, history, action) else Reading.AWAITED
     key = operation.saleor_requests[-1]["key"]
     asked = next((each for each in requests if each.idempotency_key == key), None)
     if asked is None:
         return Reading.READ  # whatever Saleor has made of it, it has no request that could still get our reference
     if asked.psp_reference and asked.psp_reference not in taken:
         return asked.psp_reference
-    awaited_since = operation.answer_awaited_until
-    if awaited_since is not None and now >= awaited_since + schedule.unread:
+    if given_up:
         return Reading.GIVEN_UP
     alike = [each for each in requests if not each.psp_reference and each.money == asked.money]
+    return Reading.GIVEN_UP if alike and _have_failed(alike, history, action) else Reading.AWAITED
+
+
+def _have_failed(requests: Sequence[HistoryEntry], history: Sequence[HistoryEntry], action: AvailableAction) -> bool:
+    """Return whether Saleor has noted a failure without a reference for each of ``requests``, which have none either.
+
+    A granted refund that was asked for twice at once has such a request besides the one that has read our answer. What
+    Saleor makes of the last event is the end of the grant, so what is true is told after that failure.
+    """
+    since = min((one.created_at for one in requests if one.created_at), default=None)
     failed = [
         each
         for each in history
         if each.type == f"{action}_FAILURE"
         and not each.psp_reference
-        and each.money == asked.money
-        and each.is_later_than(min((one.created_at for one in alike if one.created_at), default=None))
+        and each.money in {one.money for one in requests}
+        and each.is_later_than(since)
     ]
-    return Reading.GIVEN_UP if alike and len(failed) >= len(alike) else Reading.AWAITED
+    return len(failed) >= len(requests)
 
 
 def has_other_failure(event: SaleorEvent, history: Sequence[HistoryEntry]) -> bool:
