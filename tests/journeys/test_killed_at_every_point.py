@@ -66,7 +66,7 @@ async def mortal_shop(
 
 
 @pytest.mark.parametrize(
-    ("wish", "point"), CASES, ids=[f"{staff_request}-{point.name.lower()}" for staff_request, point in CASES]
+    ("staff_request", "point"), CASES, ids=[f"{staff_request}-{point.name.lower()}" for staff_request, point in CASES]
 )
 async def test_killed(mortal_shop: Stack, staff_request: str, point: Point) -> None:
     app = mortal_shop.app

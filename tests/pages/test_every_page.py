@@ -1,4 +1,4 @@
-"""Every page as people see it, in light and dark, in English and Ukrainian, on services and on a phone: nothing keeps
+"""Every page as people see it, in light and dark, in English and Ukrainian, on a desk and on a phone: nothing keeps
 anybody from reading and using it, nothing jumps about, and the browser has nothing to complain of.
 """
 
@@ -32,7 +32,7 @@ class Look:
     viewport: ViewportSize
 
 
-POLLS = (Look("light", "en", DESK), Look("dark", "uk", PHONE))
+LOOKS = (Look("light", "en", DESK), Look("dark", "uk", PHONE))
 
 
 @asynccontextmanager
@@ -59,7 +59,7 @@ async def opened(page: Page, address: str) -> Frame:
 async def all_right(browser: Browser, addresses: list[str], *, framed: bool) -> None:
     """Look at these pages in each way; fail with all that is wrong, each with its page and look."""
     found = []
-    for look in POLLS:
+    for look in LOOKS:
         async with a_page(browser, look) as page:
             for address in addresses:
                 with complaints_of(page) as complaints:
@@ -132,7 +132,7 @@ async def test_the_dashboards_own_pages_and_what_the_app_shows_there(house: AppU
     orders = [f"{dashboard}orders/{quote(each)}" for each in house.orders]
     await all_right(browser, [dashboard, *orders], framed=False)
     found = []
-    for look in POLLS:
+    for look in LOOKS:
         async with a_page(browser, look) as page:
             for address in orders:
                 await page.goto(address)
@@ -145,7 +145,7 @@ async def test_the_dashboards_own_pages_and_what_the_app_shows_there(house: AppU
 
 
 async def test_a_page_with_faults_is_found_out(browser: Browser) -> None:
-    async with a_page(browser, POLLS[0]) as page:
+    async with a_page(browser, LOOKS[0]) as page:
         with complaints_of(page) as complaints:
             await page.set_content(
                 "<html><input><p style='color: #eee; height: 50vh'>Pale</p><script>console.warn('Hm')</script>"
