@@ -1,0 +1,120 @@
+"""The three stories that are counted, each played once before, so that what is only done at first is not counted."""
+
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from fastapi import FastAPI
+
+from app.db.database import Database, create_engine
+from app.db.migrate import migrate
+from app.db.vault import KEY_BYTES, Vault
+from app.gateway.exact_json import dumps
+from app.payments.sync.notifications import Receipt
+from app.saleor.answers import Answer
+from app.saleor.webhook_definition import WebhookContext
+from tests.conftest import Clock
+from tests.dashboard.dashboard_app import StaffClient, open_staff_client
+from tests.dashboard.payments.test_payment_actions import forms
+from tests.payments.fake_gateway import FakeGateway, open_fake_gateway, operation, payment, said
+from tests.payments.shop import SALEOR, Shop, open_shop, session_event
+from tests.payments.test_webhooks import app_of
+from tests.trace.count import Counter, Counts
+
+_INITIALIZE = "TRANSACTION_INITIALIZE_SESSION"
+
+
+@dataclass(frozen=True)
+class Story:
+    """Something that was done once while it was counted."""
+
+    name: str
+    counts: Counts
+
+
+async def play() -> list[Story]:
+    """Return the three stories, counted."""
+    async with _opened() as staff_client:
+        counted = []
+        for _ in range(2):
+            counted = [
+                Story("initialize webhook, verified, to its answer", await _initialize(staff_client)),
+                Story("gateway's notification, to Saleor's booked event", await _notification(staff_client.shop)),
+                Story("refund on the app's page, to the page that follows", await _refund(staff_client)),
+            ]
+            staff_client.shop.transaction = staff_client.shop.saleor.new_transaction()
+        return counted
+
+
+@asynccontextmanager
+async def _opened() -> AsyncIterator[StaffClient]:
+    clock, vault = Clock(), Vault([b"\x07" * KEY_BYTES])
+    with tempfile.TemporaryDirectory() as folder:
+        url = f"sqlite:///{Path(folder) / 'payments.sqlite'}"
+        await migrate(url)
+        database = Database(create_engine(url))
+        try:
+            async with (
+                open_fake_gateway(FakeGateway()) as gateway,
+                open_shop(database, vault, clock, gateway) as shop,
+                open_staff_client(shop) as staff_client,
+            ):
+                yield staff_client
+        finally:
+            await database.close()
+
+
+async def _initialize(staff_client: StaffClient) -> Counts:
+    """Post what Saleor posts; count from when it is verified, which is when its handler is called."""
+    shop = staff_client.shop
+    counter = Counter(shop.services.database.engine)
+    saleor = app_of(shop)
+    webhook = saleor._webhooks[_INITIALIZE]
+
+    async def counted(event: Any, context: WebhookContext) -> Answer:
+        counter.start()
+        return await webhook.handler(event, context)
+
+    saleor._webhooks[_INITIALIZE] = replace(webhook, handler=counted)
+    app = FastAPI()
+    app.include_router(saleor.router())
+    body = dumps(session_event(shop.transaction.id) | {"__typename": webhook.typename}).encode()
+    headers = {
+        "Content-Type": "application/json",
+        "Saleor-Event": webhook.header,
+        "Saleor-Signature": staff_client.key.sign(body),
+        "Saleor-Api-Url": SALEOR,
+    }
+    shop.gateway.will(shop.gateway.page())
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://app.test") as http:
+        try:
+            answer = await http.post(webhook.path, content=body, headers=headers)
+        finally:
+            counter.stop()
+    assert answer.json()["result"] == "CHARGE_ACTION_REQUIRED", answer.text
+    return counter.counts
+
+
+async def _notification(shop: Shop) -> Counts:
+    """The gateway says that the shopper has paid; a worker of the app tells Saleor."""
+    with Counter(shop.services.database.engine).counting() as counts:
+        assert await shop.notify(payment(shop.order_id)) is Receipt.KEPT
+        assert await shop.work()
+    assert shop.amounts.charged, "Saleor has booked no charge"
+    return counts
+
+
+async def _refund(staff_client: StaffClient) -> Counts:
+    """Staff press the button on the payment's page."""
+    shop = staff_client.shop
+    shop.gateway.will(said(operation("refund", shop.order_id, "100.00")))
+    key = (await forms(staff_client))["refund"]
+    with Counter(shop.services.database.engine).counting() as counts:
+        page = await staff_client.do(f"/payments/{shop.order_id}/refund", key=key, amount="100.00")
+    assert "It is refunded." in page.text
+    await shop.work()
+    return counts
