@@ -52,6 +52,13 @@ class ByOrder:
     installation_id: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ByOperation:
+    """The payment to which that row of an operation belongs."""
+
+    operation_id: int
+
+
 Which: TypeAlias = ById | ByTransaction | ByOrder
 
 
@@ -164,7 +171,7 @@ class PaymentRepository:
         done: R = answer
         return done
 
-    async def find(self, which: Which) -> PaymentAggregate | None:
+    async def find(self, which: Which | ByOperation) -> PaymentAggregate | None:
         """Return a payment for reading only; or None."""
         async with self._database.transaction() as session:
             query = select(Payment).where(_condition(which)).options(WITH_ACCOUNT)
@@ -310,8 +317,11 @@ def _is_meant(payment: Payment, which: Which) -> bool:
             )
 
 
-def _condition(which: Which) -> sa.ColumnElement[bool]:
+def _condition(which: Which | ByOperation) -> sa.ColumnElement[bool]:
     match which:
+        case ByOperation(operation_id):
+            owner = select(Operation.payment_id).where(Operation.id == operation_id)
+            return col(Payment.id) == owner.scalar_subquery()
         case ById(payment_id):
             return col(Payment.id) == payment_id
         case ByTransaction(installation_id, transaction_id):

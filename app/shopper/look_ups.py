@@ -32,7 +32,7 @@ class LookUps:
     """
 
     def __init__(self, services: Services) -> None:
-        self._desk = services
+        self._services = services
         self._lately = Attempts(of_one=1, of_all=OF_ALL, now=services.now, within=BETWEEN_LOOKS)
         self._places = asyncio.Semaphore(AT_ONCE)
 
@@ -43,12 +43,12 @@ class LookUps:
         async with self._places:
             operation_id = await self._claimed(order_id)
             if operation_id is not None:
-                await look(self._desk, operation_id, Deadline(_LOOK_SECONDS))
+                await look(self._services, operation_id, Deadline(_LOOK_SECONDS))
 
     async def _claimed(self, order_id: str) -> int | None:
         """Return the creation to be looked up, which nobody else looks up from now on; None: there is none."""
-        now = self._desk.now()
-        async with self._desk.database.transaction() as session:
+        now = self._services.now()
+        async with self._services.database.transaction() as session:
             aggregate = await find_by_order(session, order_id)
             if aggregate is None or aggregate.create.state not in _OPEN:
                 return None

@@ -44,7 +44,7 @@ class AttentionParts:
     """The parts about what needs a person, written on ``paper``."""
 
     def __init__(self, services: Services, paper: Paper, open_tasks: OpenTasks) -> None:
-        self._desk = services
+        self._services = services
         self._paper = paper
         self._open_tasks = open_tasks
 
@@ -64,18 +64,18 @@ class AttentionParts:
         return await self._shown(staff, Wanted.of(said.get("what", ""), said.get("after", "")))
 
     async def _tell_refused(self, staff: AnyStaff) -> HTMLResponse:
-        told = await tell_refused_again(self._desk, staff.installation.id)
+        told = await tell_refused_again(self._services, staff.installation.id)
         log.info("refused events told again", staff=staff.id, events=told)
         return await self._done(staff, _TOLD_AGAIN if told else _NOTHING_TO_TELL)
 
     async def _tell_waiting(self, staff: AnyStaff) -> HTMLResponse:
-        told = await tell_waiting_now(self._desk, staff.installation.id)
+        told = await tell_waiting_now(self._services, staff.installation.id)
         log.info("waiting events told now", staff=staff.id, events=told)
         return await self._done(staff, _TOLD_AGAIN if told else _NOTHING_TO_TELL)
 
     def _looking(self, what: AlertKind) -> Callable[..., Awaitable[HTMLResponse]]:
         async def acknowledge(staff: AnyStaff) -> HTMLResponse:
-            seen = await mark_notifications_looked_at(self._desk, staff.installation.id, what)
+            seen = await mark_notifications_looked_at(self._services, staff.installation.id, what)
             log.info("notifications looked at", staff=staff.id, what=what.value, notifications=seen)
             return await self._done(staff, _LOOKED_AT if seen else _NOTHING_TO_LOOK_AT)
 
@@ -84,7 +84,7 @@ class AttentionParts:
     async def _look_up(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         known = await self._known(staff, order_id)
         try:
-            error = await ask_now(self._desk, known)
+            error = await ask_now(self._services, known)
         except RefusalError as refusal:
             raise refused(409, refusal.code, staff.translation, refusal.message) from refusal
         if error is not None:
@@ -94,25 +94,25 @@ class AttentionParts:
 
     async def _looked_at(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         known = await self._known(staff, order_id)
-        seen = await mark_looked_at(self._desk, staff.installation.id, known)
+        seen = await mark_looked_at(self._services, staff.installation.id, known)
         log.info("problem looked at", order_id=known, staff=staff.id, problems=len(seen or ()))
         return await self._done(staff, _LOOKED_AT if seen else await self._why_it_stays(staff, known))
 
     async def _why_it_stays(self, staff: Staff, order_id: str) -> str:
-        async with self._desk.database.transaction() as session:
+        async with self._services.database.transaction() as session:
             payment = await row_by_order(session, order_id, installation_id=staff.installation.id)
         undecided = payment is not None and any(map(needs_decision, open_problems(payment)))
         return _STILL_OPEN if undecided else _NOTHING_TO_LOOK_AT
 
     async def _tell_of_one(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         known = await self._known(staff, order_id)
-        told = await tell_refused_again(self._desk, staff.installation.id, known)
+        told = await tell_refused_again(self._services, staff.installation.id, known)
         log.info("refused events told again", order_id=known, staff=staff.id, events=told)
         return await self._done(staff, _TOLD_AGAIN if told else _NOTHING_TO_TELL)
 
     async def _known(self, staff: Staff, order_id: str) -> str:
         """Return the present order id of a payment of that store."""
-        async with self._desk.database.transaction() as session:
+        async with self._services.database.transaction() as session:
             aggregate = await find_by_order(session, order_id, installation_id=staff.installation.id)
         if aggregate is None:
             raise refused(404, "UNKNOWN_PAYMENT", staff.translation, _NO_PAYMENT)
@@ -123,7 +123,7 @@ class AttentionParts:
         return await self._shown(staff, Wanted(), news)
 
     async def _shown(self, staff: Staff, wanted: Wanted, news: str | None = None) -> HTMLResponse:
-        sections = await read_sections(self._desk, staff.installation, wanted)
+        sections = await read_sections(self._services, staff.installation, wanted)
         return self._paper.part(
             "attention/page.html",
             staff,

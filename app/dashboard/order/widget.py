@@ -58,7 +58,7 @@ class OrderWidget:
         base: str = "",
         frame_ancestors: tuple[str, ...] = ANY_DASHBOARD,
     ) -> None:
-        self._desk = services
+        self._services = services
         self._client = client
         self._tokens = tokens
         self._app_name = app_name
@@ -95,7 +95,7 @@ class OrderWidget:
         try:
             amount = read_amount(form.get("amount", ""))
             aggregate = await payment_link(
-                self._desk,
+                self._services,
                 self._client,
                 staff.installation,
                 visitor.order_id,
@@ -113,7 +113,7 @@ class OrderWidget:
         staff, order_id = visitor.staff, visitor.form.get("payment", "")
         try:
             staff_request = read_wish(Kind.CANCEL, staff.id, list(visitor.form.items()))
-            _, operation = await ask_for(self._desk, order_id, staff_request, installation_id=staff.installation.id)
+            _, operation = await ask_for(self._services, order_id, staff_request, installation_id=staff.installation.id)
         except NotOurFormError:
             return await self._shown(visitor, Flash(UNREADABLE, "error"))
         except RefusalError as refusal:
@@ -122,14 +122,14 @@ class OrderWidget:
         return await self._shown(visitor, news_of(operation))
 
     async def _shown(self, visitor: Visitor, news: Flash | None = None) -> HTMLResponse:
-        known = await payments_of_order(self._desk, self._client, visitor.staff.installation, visitor.order_id)
-        view = view_of(known, self._desk.now())
+        known = await payments_of_order(self._services, self._client, visitor.staff.installation, visitor.order_id)
+        view = view_of(known, self._services.now())
         return self._page(
             "order/widget.html",
             visitor.staff.translation,
             422 if news and news.status == "error" else 200,
             hidden=visitor.hidden,
-            pay_page=self._desk.addresses.pay_page,
+            pay_page=self._services.addresses.pay_page,
             saleor=visitor.staff.installation.saleor_api_url,
             here=f"{self._base}{ORDER_WIDGET.path}",
             news=news,

@@ -23,7 +23,7 @@ class PaymentListParts:
     """The parts of the list, written on ``paper``."""
 
     def __init__(self, services: Services, paper: Paper) -> None:
-        self._desk = services
+        self._services = services
         self._paper = paper
 
     def add_to(self, router: APIRouter) -> None:
@@ -46,12 +46,12 @@ class PaymentListParts:
     async def _file(self, request: Request, staff: AnyStaff) -> StreamingResponse:
         """Return all payments that a form asks for, on whichever page of the list it stood."""
         chosen = (await _said(request)).first_page
-        lines = csv_of(self._desk, wanted_by(self._desk, staff.installation.id, chosen))
+        lines = csv_of(self._services, wanted_by(self._services, staff.installation.id, chosen))
         headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
         return StreamingResponse(_for_spreadsheets(lines), media_type="text/csv", headers=headers)
 
     async def _shown(self, staff: Staff, chosen: Filter) -> HTMLResponse:
-        shown = await read_list(self._desk, staff.installation.id, chosen)
+        shown = await read_list(self._services, staff.installation.id, chosen)
         return self._paper.part("payments/list.html", staff, here=PAYMENTS, **vars(shown))
 
 

@@ -17,7 +17,7 @@ class Shown:
     """Pages of payments."""
 
     def __init__(self, services: Services, paper: Paper) -> None:
-        self._desk = services
+        self._services = services
         self._paper = paper
 
     async def part(self, staff: Staff, order_id: str, news: Flash | None = None) -> HTMLResponse:
@@ -29,7 +29,7 @@ class Shown:
 
     async def page(self, staff: Staff, order_id: str) -> PaymentPage:
         """Return what is known of a payment. Answers 404 when the store has no such payment."""
-        page = await read_page(self._desk, staff.installation.id, order_id)
+        page = await read_page(self._services, staff.installation.id, order_id)
         if page is None:
             raise refused(404, "UNKNOWN_PAYMENT", staff.translation, NO_PAYMENT)
         return page

@@ -38,7 +38,7 @@ class AgainParts:
     """The parts of a payment's page with which something is asked, told or made of once more."""
 
     def __init__(self, services: Services, paper: Paper, shown: Shown) -> None:
-        self._desk = services
+        self._services = services
         self._paper = paper
         self._shown = shown
 
@@ -60,7 +60,7 @@ class AgainParts:
 
     async def _at_gateway(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         payment = (await self._shown.page(staff, order_id)).payment
-        records = await records_now(self._desk, payment.order_id)
+        records = await records_now(self._services, payment.order_id)
         if isinstance(records, GatewayError):
             raise self._not_asked(staff, payment.order_id, records)
         return self._paper.part("payments/at_gateway.html", staff, here=None, text=raw_records(records))
@@ -68,7 +68,7 @@ class AgainParts:
     async def _look_up(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         payment = (await self._shown.page(staff, order_id)).payment
         try:
-            error = await ask_now(self._desk, payment.order_id)
+            error = await ask_now(self._services, payment.order_id)
         except RefusalError as refusal:
             raise refused(409, refusal.code, staff.translation, refusal.message) from refusal
         if error is not None:
@@ -77,7 +77,7 @@ class AgainParts:
 
     async def _notify_again(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         payment = (await self._shown.page(staff, order_id)).payment
-        answers = await ask_to_notify(self._desk, payment.order_id)
+        answers = await ask_to_notify(self._services, payment.order_id)
         errors = [each.error for each in answers if each.error is not None]
         if errors:
             raise self._not_asked(staff, payment.order_id, errors[0])
@@ -85,13 +85,13 @@ class AgainParts:
 
     async def _tell_again(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         page = await self._shown.page(staff, order_id)
-        told = await tell_again(self._desk, [each.id for each in page.untold if each.id is not None])
+        told = await tell_again(self._services, [each.id for each in page.untold if each.id is not None])
         log.info("staff let Saleor be told again", order_id=page.payment.order_id, staff=staff.id, events=told)
         return await self._shown.part(staff, order_id, Flash(_TOLD) if told else Flash(_NOTHING_TO_TELL, "info"))
 
     async def _work_again(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         page = await self._shown.page(staff, order_id)
-        went_well = await digest_again(self._desk, page.undigested)
+        went_well = await digest_again(self._services, page.undigested)
         return await self._shown.part(staff, order_id, Flash(_DIGESTED) if went_well else Flash(_NOT_DIGESTED, "info"))
 
     def _not_asked(self, staff: Staff, order_id: str, error: GatewayError) -> Exception:

@@ -38,14 +38,14 @@ class PaymentParts:
     """The parts about one payment, written on ``paper``."""
 
     def __init__(self, services: Services, paper: Paper) -> None:
-        self._desk = services
+        self._services = services
         self._paper = paper
         self._shown = Shown(services, paper)
 
     def add_to(self, router: APIRouter) -> None:
         """Add the routes to a router, whose guard lets in only whoever may handle payments."""
         router.add_api_route("/payments/{order_id}", self._payment, methods=["GET"])
-        AgainParts(self._desk, self._paper, self._shown).add_to(router)
+        AgainParts(self._services, self._paper, self._shown).add_to(router)
         for kind in KINDS:
             router.add_api_route(f"/payments/{{order_id}}/{kind.value}", self._acting(kind), methods=["POST"])
         router.add_api_route("/payments/{order_id}/next-refund", self._choose, methods=["POST"])
@@ -66,7 +66,7 @@ class PaymentParts:
             log.info("staff act", order_id=payment.order_id, kind=kind.value, staff=staff.id)
             try:
                 _, operation = await ask_for(
-                    self._desk, payment.order_id, staff_request, installation_id=staff.installation.id
+                    self._services, payment.order_id, staff_request, installation_id=staff.installation.id
                 )
             except RefusalError as refusal:
                 raise refused(422, refusal.code, staff.translation, refusal.message) from refusal
@@ -88,7 +88,7 @@ class PaymentParts:
 
     async def _decide(self, staff: Staff, order_id: str, amounts: dict[str, Decimal] | None) -> None:
         """Store from whom the next refund is taken; None: leave it to the rules."""
-        services = self._desk
+        services = self._services
         async with services.database.transaction() as session:
             aggregate = await load_by_order(session, order_id, installation_id=staff.installation.id)
             if aggregate is None:

@@ -38,7 +38,7 @@ class AccountParts:
     """The parts about merchant accounts."""
 
     def __init__(self, services: Services, aggregate: SetUpSheet) -> None:
-        self._desk = services
+        self._services = services
         self._aggregate = aggregate
         self._one = OneAccountParts(services, aggregate)
 
@@ -56,7 +56,7 @@ class AccountParts:
 
     async def _listed(self, staff: Staff, news: Flash | None = None) -> HTMLResponse:
         at = ACCOUNT if news else None
-        accounts = await views(self._desk, installation_id=staff.installation.id)
+        accounts = await views(self._services, installation_id=staff.installation.id)
         if not accounts:
             return await self._form(staff, first=True, news=news, at=at)
         listed = [(each, lacks_of(each)) for each in accounts]
@@ -82,7 +82,7 @@ class AccountParts:
         )
 
     async def _add(self, request: Request, staff: AnyStaff) -> HTMLResponse:
-        said, services = said_in(await fields_of(request)), self._desk
+        said, services = said_in(await fields_of(request)), self._services
         with refusals_told(staff):
             columns = read_options(options_of_new(said), services.now())
             new = new_account(staff.installation.id, text_of(said, "pos_id"), place_in(said), keys_in(said), columns)
@@ -93,6 +93,6 @@ class AccountParts:
 
     async def _remove(self, account_id: str, staff: AnyStaff) -> HTMLResponse:
         account = await self._one.found(staff, account_id)
-        deleted = await self._desk.accounts.remove(account.id)
+        deleted = await self._services.accounts.remove(account.id)
         log.info("merchant account removed", account=account.id, deleted=deleted, staff=staff.id)
         return await self._listed(staff, Flash(_DELETED if deleted else _SWITCHED_OFF))

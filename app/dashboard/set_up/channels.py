@@ -27,7 +27,7 @@ class ChannelParts:
     """The parts about sales channels."""
 
     def __init__(self, services: Services, saleor: SaleorClient, aggregate: SetUpSheet) -> None:
-        self._desk = services
+        self._services = services
         self._saleor = saleor
         self._aggregate = aggregate
 
@@ -41,25 +41,27 @@ class ChannelParts:
         return await self._listed(staff)
 
     async def _listed(self, staff: Staff, news: Flash | None = None) -> HTMLResponse:
-        found = await read_channels(self._desk, self._saleor, staff.installation)
-        accounts = await self._desk.accounts.all(staff.installation.id)
+        found = await read_channels(self._services, self._saleor, staff.installation)
+        accounts = await self._services.accounts.all(staff.installation.id)
         return await self._aggregate.part(
             "channels.html", staff, step=CHANNELS, news=news, found=found, accounts=accounts
         )
 
     async def _map(self, request: Request, staff: AnyStaff) -> HTMLResponse:
         wanted = self._wanted(staff, dict(await fields_of(request)))
-        known = {each.id for each in await self._desk.accounts.all(staff.installation.id)}
+        known = {each.id for each in await self._services.accounts.all(staff.installation.id)}
         if {account for account in wanted.values() if account} - known:
             raise refused(404, "UNKNOWN_ACCOUNT", staff.translation, _NO_ACCOUNT)
-        present = {each.channel: each.account_id for each in await self._desk.accounts.routes(staff.installation.id)}
+        present = {
+            each.channel: each.account_id for each in await self._services.accounts.routes(staff.installation.id)
+        }
         for channel, account in wanted.items():
             if present.get(channel, "") == account:
                 continue
             if account:
-                await self._desk.accounts.map_channel(channel, account)
+                await self._services.accounts.map_channel(channel, account)
             else:
-                await self._desk.accounts.unmap_channel(staff.installation.id, channel)
+                await self._services.accounts.unmap_channel(staff.installation.id, channel)
             log.info("channel mapped", channel=channel, account=account or None, staff=staff.id)
         return await self._listed(staff, Flash(_KEPT))
 

@@ -45,7 +45,7 @@ class OneAccountParts:
     """The parts about one merchant account."""
 
     def __init__(self, services: Services, aggregate: SetUpSheet) -> None:
-        self._desk = services
+        self._services = services
         self._aggregate = aggregate
 
     def add_to(self, router: APIRouter) -> None:
@@ -62,7 +62,7 @@ class OneAccountParts:
 
     async def found(self, staff: Staff, account_id: str) -> MerchantAccount:
         """Return an account of that store. Raises HTTPException."""
-        for each in await self._desk.accounts.all(staff.installation.id):
+        for each in await self._services.accounts.all(staff.installation.id):
             if each.id == account_id:
                 return each
         raise refused(404, "UNKNOWN_ACCOUNT", staff.translation, _NO_ACCOUNT)
@@ -71,7 +71,7 @@ class OneAccountParts:
         self, staff: Staff, account: MerchantAccount, news: Flash | None = None, *, tried: SplitRules | None = None
     ) -> HTMLResponse:
         """Return the page of an account; ``tried`` are rules that are to be shown instead of the kept ones."""
-        page = await read_account_page(self._desk, account, tried)
+        page = await read_account_page(self._services, account, tried)
         address = f"/set-up/accounts/{account.id}"
         return await self._aggregate.part(
             "account.html",
@@ -91,7 +91,7 @@ class OneAccountParts:
     async def _check(self, account_id: str, staff: AnyStaff) -> HTMLResponse:
         account = await self.found(staff, account_id)
         with refusals_told(staff):
-            wrong = await try_out(self._desk.gateways.client(account), account.base_url)
+            wrong = await try_out(self._services.gateways.client(account), account.base_url)
         if wrong is None:
             return await self.shown(staff, account, Flash(_WORKS))
         return await self.shown(staff, account, Flash(_WORKS_NOT, {"why": in_words(staff, wrong)}, good=False))
@@ -99,8 +99,8 @@ class OneAccountParts:
     async def _set_options(self, request: Request, account_id: str, staff: AnyStaff) -> HTMLResponse:
         account, said = await self.found(staff, account_id), await _said(request)
         with refusals_told(staff):
-            columns = read_options(options_changed(account, said), self._desk.now())
-            require_public_addresses(self._desk, columns)
+            columns = read_options(options_changed(account, said), self._services.now())
+            require_public_addresses(self._services, columns)
         change = Change(columns)
         if changes_address(account, change):
             change = Change(columns, keys=keys_typed(said))
@@ -114,7 +114,7 @@ class OneAccountParts:
 
     async def _end_grace(self, account_id: str, staff: AnyStaff) -> HTMLResponse:
         account = await self.found(staff, account_id)
-        account = await self._desk.accounts.forget_previous_secret(account.id)
+        account = await self._services.accounts.forget_previous_secret(account.id)
         log.info("old secret of a merchant account forgotten", account=account.id, staff=staff.id)
         return await self.shown(staff, account, Flash(_CHANGED))
 
@@ -123,7 +123,7 @@ class OneAccountParts:
         with refusals_told(staff):
             place = place_changed(account, said)
             if place.base_url != account.base_url:
-                require_public_addresses(self._desk, place.columns)
+                require_public_addresses(self._services, place.columns)
         return await self._change(staff, account, Change(place=place, keys=keys_typed(said)))
 
     async def _switch(self, request: Request, account_id: str, staff: AnyStaff) -> HTMLResponse:
@@ -147,7 +147,7 @@ class OneAccountParts:
         if not change.columns and change.place is None and not change.keys:
             return await self.shown(staff, account, Flash(_AS_IT_WAS))
         with refusals_told(staff):
-            changed = await change_account(self._desk, account, change, tried=True)
+            changed = await change_account(self._services, account, change, tried=True)
         what = sorted([*change.columns, *change.keys, *(["gateway"] if change.place else [])])
         log.info("merchant account changed", account=account.id, changed=what, staff=staff.id)
         return await self.shown(staff, changed, Flash(_CHANGED))

@@ -21,7 +21,7 @@ class SetUpParts:
 
     def __init__(self, services: Services, saleor: SaleorClient, paper: Paper) -> None:
         aggregate = SetUpSheet(services, paper)
-        self._desk = services
+        self._services = services
         self._accounts = AccountParts(services, aggregate)
         self._channels = ChannelParts(services, saleor, aggregate)
         self._trials = TrialParts(services, aggregate)
@@ -34,6 +34,6 @@ class SetUpParts:
 
     async def begin(self, staff: Staff) -> HTMLResponse:
         """Return the first step that is not done."""
-        if await self._desk.accounts.all(staff.installation.id):
+        if await self._services.accounts.all(staff.installation.id):
             return await self._channels.list(staff)
         return await self._accounts.list(staff)

@@ -56,7 +56,7 @@ class TrialParts:
     """The parts about trials."""
 
     def __init__(self, services: Services, aggregate: SetUpSheet) -> None:
-        self._desk = services
+        self._services = services
         self._aggregate = aggregate
 
     def add_to(self, router: APIRouter) -> None:
@@ -67,7 +67,7 @@ class TrialParts:
         router.add_api_route(f"{TRIAL}/{{order_id}}/standing", self._follow, methods=["GET"])
 
     async def _form(self, staff: AnyStaff) -> HTMLResponse:
-        accounts = [each for each in await self._desk.accounts.all(staff.installation.id) if each.enabled]
+        accounts = [each for each in await self._services.accounts.all(staff.installation.id) if each.enabled]
         return await self._aggregate.part(
             "try.html",
             staff,
@@ -86,7 +86,7 @@ class TrialParts:
         account = await self._account(staff, text_of(said, "account"))
         with refusals_told(staff):
             try:
-                aggregate = await begin_trial(self._desk, account, _read(staff, said))
+                aggregate = await begin_trial(self._services, account, _read(staff, said))
             except RefusalError as refusal:
                 raise refused(
                     422, refusal.code, staff.translation, refusal.message, field=_FIELDS.get(refusal.field or "")
@@ -107,16 +107,16 @@ class TrialParts:
         return await self._aggregate.part("trial.html", staff, step=TRIAL, at=at, **vars(page))
 
     async def _page(self, staff: Staff, order_id: str) -> TrialPage:
-        async with self._desk.database.transaction() as session:
+        async with self._services.database.transaction() as session:
             aggregate = await find_by_order(session, order_id, installation_id=staff.installation.id)
         if aggregate is None or not aggregate.payment.trial:
             raise refused(404, "UNKNOWN_PAYMENT", staff.translation, _NO_TRIAL)
         account = await self._account(staff, aggregate.payment.account_id)
-        kept = await self._desk.inbox.of_order(account.id, aggregate.payment.order_id)
+        kept = await self._services.inbox.of_order(account.id, aggregate.payment.order_id)
         return _page_of(aggregate, account, kept[0].received_at if kept else None)
 
     async def _account(self, staff: Staff, account_id: str) -> MerchantAccount:
-        for each in await self._desk.accounts.all(staff.installation.id):
+        for each in await self._services.accounts.all(staff.installation.id):
             if each.id == account_id:
                 return each
         raise refused(404, "UNKNOWN_ACCOUNT", staff.translation, _NO_ACCOUNT)

@@ -7,8 +7,9 @@ ever, told to Saleor like any outcome, and lets the operations go on that waited
 from dataclasses import dataclass
 from decimal import Decimal
 
-from app.db.aggregates import PaymentAggregate, load_by_order
-from app.db.tables import Kind, MerchantAccount, Operation, State
+from app.db.aggregates import PaymentAggregate
+from app.db.repository import ByOrder, PaymentNotFoundError
+from app.db.tables import Kind, Operation, State
 from app.payments.core.apply import Posting, apply, conclude
 from app.payments.core.balance import balance
 from app.payments.core.mapper import believable
@@ -83,16 +84,17 @@ async def settle(
     services: Services, order_id: str, operation_row_id: int | None, decision: Decision
 ) -> PaymentAggregate:
     """Settle an operation of that payment by hand and commit it. Raises RefusalError; nothing is changed then."""
-    async with services.database.transaction() as session:
-        aggregate = await load_by_order(session, order_id)
-        if aggregate is None:
-            raise _refusal("There is no such payment.")
-        operation = operation_to_settle(aggregate, operation_row_id)
-        account = await session.get(MerchantAccount, aggregate.payment.account_id)
-        assert account is not None  # noqa: S101 - an account with payments is never deleted
-        posting = Posting(now=services.now(), schedule=services.schedule)
-        settle_by_hand(aggregate, operation, decision, account.pos_id, posting)
-        session.add_all([*aggregate.operations, *aggregate.events])
+    posting = Posting(now=services.now(), schedule=services.schedule)
+
+    def step(locked: PaymentAggregate) -> PaymentAggregate:
+        operation = operation_to_settle(locked, operation_row_id)
+        settle_by_hand(locked, operation, decision, locked.payment.account.pos_id, posting)
+        return locked
+
+    try:
+        aggregate = await services.payments.update(ByOrder(order_id), step)
+    except PaymentNotFoundError:
+        raise _refusal("There is no such payment.") from None
     services.wake_for([aggregate])
     return aggregate
 

@@ -1,13 +1,15 @@
 """The gateway notifies us: verify, keep, answer; and make something of it afterwards (laws of money, 6)."""
 
+from contextlib import suppress
 from datetime import timedelta
 from enum import Enum, auto
 
 import structlog
 
-from app.db.aggregates import ATTEMPTS, POLLS, load_by_order
+from app.db.aggregates import ATTEMPTS, POLLS, PaymentAggregate
 from app.db.inbox import NOTIFICATIONS, StoredNotification, Trouble
 from app.db.outbox import EVENTS
+from app.db.repository import ByOrder, PaymentNotFoundError
 from app.db.vault import VaultError
 from app.gateway.errors import ForgedNotificationError, UnreadableNotificationError
 from app.gateway.notification import SignedButUnreadableError, read_data, read_notification
@@ -115,26 +117,29 @@ async def _post(services: Services, notification: StoredNotification) -> str:
     record = read_data(notification.data)
     account = await services.accounts.find(notification.account_id)
     assert account is not None  # noqa: S101 - a notification refers to its account
-    async with services.database.transaction() as session:
-        aggregate = await load_by_order(session, record.order_id, account_id=account.id)
-        if aggregate is None:
-            return UNMATCHED
+    now = services.now()
+
+    def step(aggregate: PaymentAggregate) -> str:
         seen = seen_in(record, aggregate.payment.language)
         if seen is None:
             return f"nothing to do for {record.method}"
         clear(aggregate.payment, SEALED)
-        apply(aggregate, account.pos_id, [seen], Posting(now=services.now(), schedule=services.schedule, alone=True))
+        apply(aggregate, account.pos_id, [seen], Posting(now=now, schedule=services.schedule, alone=True))
         if ADDRESS in open_problems(aggregate.payment) and aggregate.create.next_poll_at is None:
             # Something else answered our call, and yet the gateway has told the outcome: one look tells whether it
             # answers there again, so that the problem ends by itself (laws of money, 13).
-            aggregate.create.next_poll_at = services.schedule.after_end(services.now())
-        session.add_all([*aggregate.operations, *aggregate.events])
-    return f"{seen.kind.value} {seen.state.value}"
+            aggregate.create.next_poll_at = services.schedule.after_end(now)
+        return f"{seen.kind.value} {seen.state.value}"
+
+    try:
+        return await services.payments.update(ByOrder(record.order_id, account_id=account.id), step)
+    except PaymentNotFoundError:
+        return UNMATCHED
 
 
 async def _tell_staff(services: Services, notification: StoredNotification) -> None:
-    async with services.database.transaction() as session:
-        aggregate = await load_by_order(session, notification.order_id, account_id=notification.account_id)
-        if aggregate is not None:
-            raise_problem(aggregate, CANNOT_BE_OPENED, services.now(), cause=SEALED)
-            session.add_all(aggregate.events)
+    which, now = ByOrder(notification.order_id, account_id=notification.account_id), services.now()
+    with suppress(PaymentNotFoundError):
+        await services.payments.update(
+            which, lambda aggregate: raise_problem(aggregate, CANNOT_BE_OPENED, now, cause=SEALED)
+        )

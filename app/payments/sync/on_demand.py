@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from app.db.aggregates import PaymentAggregate, find_by_order, load_by_order, row_id_of
+from app.db.aggregates import PaymentAggregate, row_id_of
+from app.db.repository import ById, ByOrder
 from app.db.tables import Flow, Kind, MerchantAccount, Operation, State
 from app.gateway.errors import GatewayError, KeysNotOpenedError
 from app.gateway.models import Records
@@ -84,13 +85,10 @@ def _first_open(aggregate: PaymentAggregate) -> Operation | None:
 
 
 async def _read(services: Services, order_id: str) -> tuple[PaymentAggregate, MerchantAccount]:
-    async with services.database.transaction() as session:
-        aggregate = await find_by_order(session, order_id)
-        if aggregate is None:
-            raise RefusalError(RefusalCode.UNKNOWN_PAYMENT, LazyMessage("There is no such payment."))
-        account = await session.get(MerchantAccount, aggregate.payment.account_id)
-    assert account is not None  # noqa: S101 - an account with payments is never deleted
-    return aggregate, account
+    aggregate = await services.payments.find(ByOrder(order_id))
+    if aggregate is None:
+        raise RefusalError(RefusalCode.UNKNOWN_PAYMENT, LazyMessage("There is no such payment."))
+    return aggregate, aggregate.payment.account
 
 
 async def _compare(
@@ -99,11 +97,12 @@ async def _compare(
     records = await shown_at_gateway(services, account, aggregate.payment, deadline)
     if isinstance(records, GatewayError):
         return records
-    async with services.database.transaction() as session:
-        locked = await load_by_order(session, aggregate.payment.order_id)
-        assert locked is not None  # noqa: S101 - payments are never deleted
-        apply(locked, account.pos_id, records, Posting(now=services.now(), schedule=services.schedule))
-        mind_unreadable(locked, records, services.now())
-        session.add_all([*locked.operations, *locked.events])
-    services.wake_for([locked])
+    posting = Posting(now=services.now(), schedule=services.schedule)
+
+    def step(locked: PaymentAggregate) -> PaymentAggregate:
+        apply(locked, account.pos_id, records, posting)
+        mind_unreadable(locked, records, posting.now)
+        return locked
+
+    services.wake_for([await services.payments.update(ById(row_id_of(aggregate.payment)), step)])
     return None

@@ -1,7 +1,8 @@
-"""A shopper comes back to a payment: the gateway is asked how it stands, and Saleor is answered from the aggregate."""
+"""A shopper comes back to a payment: the gateway is asked how it stands, and Saleor is answered from the record."""
 
-from app.db.aggregates import PaymentAggregate, load_by_transaction
+from app.db.aggregates import PaymentAggregate
 from app.db.installations import OpenInstallation
+from app.db.repository import ByTransaction
 from app.db.tables import State
 from app.payments.core.deadline import Deadline
 from app.payments.operations.initialize import initialize
@@ -25,7 +26,7 @@ async def process(
     is answered without asking the gateway; if it cannot be reached in time, with what was known before.
     """
     deadline = deadline or Deadline(services.schedule.budget.total_seconds())
-    aggregate = await _load(services, event, installation)
+    aggregate = await services.payments.find(ByTransaction(installation.id, event.transaction.id))
     if aggregate is None:
         if await begun_elsewhere(services, installation, event.transaction.id):
             return not_ours(event)
@@ -41,10 +42,3 @@ def _being_created(services: Services, aggregate: PaymentAggregate) -> bool:
     """Another webhook is asking the gateway right now: looking the order up would only disturb it."""
     create = aggregate.create
     return create.state is State.INTENT and services.now() < services.schedule.after_intent(create.updated_at)
-
-
-async def _load(
-    services: Services, event: TransactionProcessSession, installation: OpenInstallation
-) -> PaymentAggregate | None:
-    async with services.database.transaction() as session:
-        return await load_by_transaction(session, installation.id, event.transaction.id)

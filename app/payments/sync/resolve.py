@@ -8,8 +8,9 @@ from datetime import datetime
 
 import structlog
 
-from app.db.aggregates import ATTEMPTS, POLLS, PaymentAggregate, load_by_operation, save
+from app.db.aggregates import ATTEMPTS, POLLS, PaymentAggregate, row_id_of
 from app.db.outbox import EVENTS
+from app.db.repository import ById, ByOperation
 from app.db.tables import Kind, MerchantAccount, Operation, State
 from app.gateway.errors import GatewayError, KeysNotOpenedError
 from app.payments.core.apply import Posting, apply, conclude, raise_problem
@@ -51,7 +52,14 @@ class _Due:
     row_id: int
     aggregate: PaymentAggregate
     operation: Operation
-    account: MerchantAccount
+
+    @property
+    def payment(self) -> ById:
+        return ById(row_id_of(self.aggregate.payment))
+
+    @property
+    def account(self) -> MerchantAccount:
+        return self.aggregate.payment.account
 
 
 async def look(
@@ -72,7 +80,9 @@ async def look(
         return None
     records = await shown_at_gateway(services, due.account, due.aggregate.payment, deadline)
     posting = Posting(now=services.now(), schedule=services.schedule, answering=operation_row_id if answering else None)
-    unpaid = await _post(services, due, records, posting, scheduled=scheduled)
+    unpaid = await services.payments.update(
+        due.payment, lambda locked: _post(locked, due, records, posting, scheduled=scheduled)
+    )
     if not isinstance(records, GatewayError):
         await keys_accepted(services, due.account.id, due.aggregate)
     if unpaid is not None:
@@ -83,48 +93,51 @@ async def look(
 
 
 async def _due(services: Services, operation_row_id: int) -> _Due | None:
-    async with services.database.transaction() as session:
-        aggregate = await load_by_operation(session, operation_row_id)
+    aggregate = await services.payments.find(ByOperation(operation_row_id))
+    if aggregate is None:
+        raise LookupError(f"no operation {operation_row_id}")
     operation = aggregate.by_id(operation_row_id)
     if operation.state.final and operation.next_poll_at is None:
         return None
-    account = await services.accounts.find(aggregate.payment.account_id)
-    assert account is not None  # noqa: S101 - an account with payments is never deleted
-    return _Due(operation_row_id, aggregate, operation, account)
+    return _Due(operation_row_id, aggregate, operation)
 
 
 async def _take_its_turn(services: Services, due: _Due, deadline: Deadline) -> None:
     """Turn a waiting operation into an intent, unless another one got in before it, and send it."""
-    now = services.now()
-    async with services.database.transaction() as session:
-        aggregate = await load_by_operation(session, due.row_id)
-        operation = aggregate.by_id(due.row_id)
-        if operation.state is not State.WAITING or balance(aggregate.payment.flow, aggregate.operations).in_flight:
-            return
-        try:
-            opened(services, due.account)
-        except KeysNotOpenedError:
-            operation.next_poll_at = (
-                now + services.schedule.longest
-            )  # staff are told (attention), and it waits for them
-            return
-        try:
-            renew(aggregate, operation)
-        except RefusalError as refusal:
-            posting = Posting(now=now, schedule=services.schedule)
-            conclude(aggregate, operation, State.FAILURE, posting, message=refusal.message)
-            session.add_all(aggregate.events)
-            return
-        aggregate.assign(operation, shares_said(operation))
-        operation.state = State.INTENT
-        operation.updated_at = now
-        operation.next_poll_at = services.schedule.after_intent(now)
-        await save(session, aggregate)
-    await send(services, aggregate, operation, deadline, answering=False)
+    posting = Posting(now=services.now(), schedule=services.schedule)
+    aggregate = await services.payments.update(
+        due.payment, lambda locked: _begin_its_turn(services, due, locked, posting)
+    )
+    if aggregate is not None:
+        await send(services, aggregate, aggregate.by_id(due.row_id), deadline, answering=False)
 
 
-async def _post(
-    services: Services, due: _Due, records: Shown | GatewayError, posting: Posting, *, scheduled: bool
+def _begin_its_turn(
+    services: Services, due: _Due, aggregate: PaymentAggregate, posting: Posting
+) -> PaymentAggregate | None:
+    """Return the payment if the operation is an intent now."""
+    operation = aggregate.by_id(due.row_id)
+    if operation.state is not State.WAITING or balance(aggregate.payment.flow, aggregate.operations).in_flight:
+        return None
+    try:
+        opened(services, due.account)
+    except KeysNotOpenedError:  # staff are told (alerts), and it waits for them
+        operation.next_poll_at = posting.now + posting.schedule.longest
+        return None
+    try:
+        renew(aggregate, operation)
+    except RefusalError as refusal:
+        conclude(aggregate, operation, State.FAILURE, posting, message=refusal.message)
+        return None
+    aggregate.assign(operation, shares_said(operation))
+    operation.state = State.INTENT
+    operation.updated_at = posting.now
+    operation.next_poll_at = posting.schedule.after_intent(posting.now)
+    return aggregate
+
+
+def _post(
+    aggregate: PaymentAggregate, due: _Due, records: Shown | GatewayError, posting: Posting, *, scheduled: bool
 ) -> tuple[PaymentAggregate, Operation] | None:
     """Post a look-up. Return a cancellation to be sent, when an unpaid payment page must be closed.
 
@@ -132,34 +145,29 @@ async def _post(
     shows or does not show.
     """
     closing = None
-    async with services.database.transaction() as session:
-        aggregate = await load_by_operation(session, due.row_id)
-        operation = aggregate.by_id(due.row_id)
-        operation.polls += scheduled
-        operation.polled_at = posting.now
-        if isinstance(records, GatewayError):
-            tell_staff(aggregate, records, posting.now)
-        if not isinstance(records, GatewayError):
-            apply(aggregate, due.account.pos_id, records, posting)
-            mind_unreadable(aggregate, records, posting.now)
-            clear(aggregate.payment, ADDRESS)
-        if operation.kind is Kind.CREATE and posting.now >= posting.schedule.after_intent(operation.created_at):
-            give_up(aggregate, posting)
-        if is_pursued(operation):
-            shown = None if isinstance(records, GatewayError) else records
-            closing = operation if pursue(aggregate, operation, shown, posting.schedule, posting.now) else None
-        elif not isinstance(records, GatewayError):
-            _conclude_from_silence(aggregate, operation, records, posting)
-            closing = _close_the_page(aggregate, operation, posting)
-            _is_seen(aggregate, due)
-        if operation.state.final and not (
-            isinstance(records, GatewayError) and _is_worth_another_look(operation, posting)
-        ):
-            operation.next_poll_at = None
-        elif scheduled and operation.next_poll_at is not None and not is_pursued(operation):
-            operation.next_poll_at = _next_poll(aggregate, operation, posting)
-        _mind_what_is_overdue(aggregate, operation, posting)
-        session.add_all([*aggregate.operations, *aggregate.events])
+    operation = aggregate.by_id(due.row_id)
+    operation.polls += scheduled
+    operation.polled_at = posting.now
+    if isinstance(records, GatewayError):
+        tell_staff(aggregate, records, posting.now)
+    else:
+        apply(aggregate, due.account.pos_id, records, posting)
+        mind_unreadable(aggregate, records, posting.now)
+        clear(aggregate.payment, ADDRESS)
+    if operation.kind is Kind.CREATE and posting.now >= posting.schedule.after_intent(operation.created_at):
+        give_up(aggregate, posting)
+    if is_pursued(operation):
+        shown = None if isinstance(records, GatewayError) else records
+        closing = operation if pursue(aggregate, operation, shown, posting.schedule, posting.now) else None
+    elif not isinstance(records, GatewayError):
+        _conclude_from_silence(aggregate, operation, records, posting)
+        closing = _close_the_page(aggregate, operation, posting)
+        _is_seen(aggregate, due)
+    if operation.state.final and not (isinstance(records, GatewayError) and _is_worth_another_look(operation, posting)):
+        operation.next_poll_at = None
+    elif scheduled and operation.next_poll_at is not None and not is_pursued(operation):
+        operation.next_poll_at = _next_poll(aggregate, operation, posting)
+    _mind_what_is_overdue(aggregate, operation, posting)
     return None if closing is None else (aggregate, closing)
 
 
