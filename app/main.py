@@ -18,7 +18,6 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 
 from app import DISTRIBUTION
 from app.dashboard.deep_link import way_in
-from app.dashboard.framing import ANY_DASHBOARD
 from app.dashboard.order.widget import ORDER_WIDGET, OrderWidget
 from app.dashboard.router import create_dashboard_router
 from app.dashboard.routes import create_parts
@@ -30,6 +29,7 @@ from app.db.errors import DatabaseError
 from app.db.inbox import Inbox
 from app.db.installations import InstallationBook
 from app.db.personal import PersonalData
+from app.framing import ANY_DASHBOARD
 from app.gateway.hosts import on_private_network
 from app.outbound import CheckedTransport, Guard, is_private, no_guard
 from app.payments.services import Addresses, Gateways, Services
@@ -40,6 +40,7 @@ from app.saleor.app import AppInfo, SaleorApp
 from app.saleor.bodies import read_at_most
 from app.saleor.documents import Documents
 from app.saleor.graphql import SaleorClient
+from app.security_headers import SecureApp
 from app.settings import Settings
 from app.shopper import standing
 from app.shopper.limits import PageLimits
@@ -175,7 +176,8 @@ def create_app(
             log.info("serving", base_url=settings.base_url, worker=settings.worker)
             yield
 
-    return FastAPI(
+    app = SecureApp(
+        frame_ancestors=settings.dashboard_origins or ANY_DASHBOARD,
         title=DISTRIBUTION,
         version=version(DISTRIBUTION),
         lifespan=lifespan,
@@ -184,6 +186,9 @@ def create_app(
         redoc_url=None,
         openapi_url=None,
     )
+    # Here and not in the lifespan: the server starts that through the app, whose handlers are fixed from then on.
+    app.add_exception_handler(DatabaseError, _database_is_away)
+    return app
 
 
 def _mount(
@@ -225,7 +230,6 @@ def _mount(
             app_name=info.name,
             app_version=info.version,
             base=settings.base_path,
-            frame_ancestors=settings.dashboard_origins or ANY_DASHBOARD,
             way_in=partial(way_in, services.installations),
         )
     )
@@ -237,7 +241,6 @@ def _mount(
         saleor.dashboard_tokens,
         app_name=info.name,
         base=settings.base_path,
-        frame_ancestors=settings.dashboard_origins or ANY_DASHBOARD,
     )
     app.include_router(widget.router())
     app.mount("/static", static_files())
@@ -249,11 +252,6 @@ def _mount(
             return Response(status_code=413)
         return Response(status_code=_RECEIPTS[await receive(services, account_id, form)])
 
-    @app.exception_handler(DatabaseError)
-    async def database_is_away(_request: Request, error: DatabaseError) -> PlainTextResponse:
-        log.error("the database does not answer", error=str(error))
-        return PlainTextResponse(_TRY_AGAIN, 503, headers={"Retry-After": "10"})
-
     @app.get("/health", include_in_schema=False)
     async def health() -> Response:
         try:
@@ -263,6 +261,11 @@ def _mount(
             log.exception("health check failed")
             return PlainTextResponse("the database does not answer", 503)
         return JSONResponse({"status": "ok", "version": info.version})
+
+
+async def _database_is_away(_request: Request, error: Exception) -> PlainTextResponse:
+    log.error("the database does not answer", error=str(error))
+    return PlainTextResponse(_TRY_AGAIN, 503, headers={"Retry-After": "10"})
 
 
 @asynccontextmanager

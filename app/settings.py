@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from app.dashboard.framing import frame_ancestors_directive
 from app.db.database import async_url
 from app.db.private_files import make_private_folder
 from app.db.vault import Vault, VaultError, create_key_file, read_keys
 from app.errors import SettingsError
+from app.framing import frame_ancestors_directive
 from app.payments.core.schedule import Schedule
 from app.saleor.addresses import AllowList
 from app.validation import found_wrong

@@ -6,6 +6,7 @@ import shutil
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
+from typing import Literal
 
 import uvicorn
 from playwright.async_api import Browser, async_playwright
@@ -26,10 +27,13 @@ _FLAGS = [
 
 
 @asynccontextmanager
-async def serving(app: ASGIApp, port: int = 0) -> AsyncIterator[str]:
-    """Serve `app` on this machine, on a free port if none is named; gives its address without a slash at the end."""
+async def serving(app: ASGIApp, port: int = 0, *, lifespan: Literal["on", "off"] = "off") -> AsyncIterator[str]:
+    """Serve `app` on this machine, on a free port if none is named; gives its address without a slash at the end.
+
+    ``lifespan``: whether the server starts and ends what the app opens, as in production; else the test does.
+    """
     with closing(socket.create_server(("127.0.0.1", port))) as listener:
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", ws="none"))
+        server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan=lifespan, ws="none"))
         running = asyncio.create_task(server.serve(sockets=[listener]))
         try:
             # The socket listens already: a request sent before the server is up waits in its queue.

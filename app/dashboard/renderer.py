@@ -1,4 +1,4 @@
-"""What parts of pages are written on: a template in the reader's language, with headers that let nobody keep it."""
+"""What parts of pages are written on: a template in the reader's language."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ class Paper:
     def part(
         self, template: str, staff: Staff, *, here: Place | None, at: str | None = None, **values: object
     ) -> HTMLResponse:
-        """Return a part for somebody, ``here`` in the navigation. It is theirs alone: no cache keeps it.
+        """Return a part for somebody, ``here`` in the navigation.
 
         ``at`` is the path of the page that shows the same, when it is not the one that was asked for.
         """
@@ -33,11 +33,7 @@ class Paper:
             open_tasks={ATTENTION: staff.open_tasks},
             **values,
         )
-        headers = {
-            "Content-Language": staff.translation.language,
-            "Cache-Control": "no-store",
-            "X-Content-Type-Options": "nosniff",
-        }
+        headers = {"Content-Language": staff.translation.language}
         if at is not None:
             headers["Content-Location"] = at
         return HTMLResponse(html, headers=headers)

@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from app.dashboard.framing import ANY_DASHBOARD, content_security_policy
 from app.dashboard.rendering import render
 from app.dashboard.translation import translation, translation_for
+from app.security_headers import PageKind, routes_of
 
 _THEMES = {"light", "dark"}
 
@@ -24,22 +24,14 @@ def create_dashboard_router(
     app_name: str,
     app_version: str,
     base: str = "",
-    frame_ancestors: tuple[str, ...] = ANY_DASHBOARD,
     way_in: WayIn | None = None,
 ) -> APIRouter:
     """The pages without anybody's data.
 
-    `base` is the path below which browsers reach the app, without a slash at its end. `frame_ancestors` are the origins
-    of Dashboards (see `frame_ancestors_directive`, which raises `ValueError` for what is no origin). Whoever opens a
-    page beside the Dashboard is led there if `way_in` knows where that is.
+    `base` is the path below which browsers reach the app, without a slash at its end. Whoever opens a page
+    beside the Dashboard is led there if `way_in` knows where that is.
     """
-    router = APIRouter(include_in_schema=False)
-    headers = {
-        "Content-Security-Policy": content_security_policy(frame_ancestors),
-        "Cache-Control": "no-store",
-        "Referrer-Policy": "no-referrer",
-        "X-Content-Type-Options": "nosniff",
-    }
+    router = APIRouter(include_in_schema=False, route_class=routes_of(PageKind.DASHBOARD))
     about = {"app_name": app_name, "app_version": app_version}
 
     @router.get("/")
@@ -56,17 +48,17 @@ def create_dashboard_router(
         if way_in is not None and request.headers.get("sec-fetch-dest") == "document":
             there = await way_in(request.query_params.get("saleorApiUrl", ""), request.scope["path"])
             if there is not None:
-                return RedirectResponse(there, 303, headers=headers)
+                return RedirectResponse(there, 303)
         language = translation_for(request.headers.get("accept-language", ""))
         html = render("shell.html", language, base=base, theme=theme if theme in _THEMES else None, **about)
-        return HTMLResponse(html, headers=headers)
+        return HTMLResponse(html)
 
     @router.get("/support")
     async def support() -> HTMLResponse:
-        return HTMLResponse(render("support.html", translation("en"), title="Support", **about), headers=headers)
+        return HTMLResponse(render("support.html", translation("en"), title="Support", **about))
 
     @router.get("/privacy")
     async def privacy() -> HTMLResponse:
-        return HTMLResponse(render("privacy.html", translation("en"), title="Privacy", **about), headers=headers)
+        return HTMLResponse(render("privacy.html", translation("en"), title="Privacy", **about))
 
     return router

@@ -14,6 +14,7 @@ import structlog
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 
+from app.security_headers import PageKind, routes_of
 from app.shopper.limits import PageLimits
 from app.shopper.page import Page, missing_page, return_page, web_address
 from app.shopper.pay import pay_page
@@ -27,23 +28,6 @@ OnReturn = Callable[[str], Awaitable[None]]
 _ORDER_ID = re.compile(r"[A-Za-z0-9]{1,32}")
 _LOOKS = re.compile(r"[0-9]{1,3}")
 
-_PAGE_HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    ),
-    "Cache-Control": "no-store",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Robots-Tag": "noindex",
-}
-_IMAGE_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'",
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-    "Cross-Origin-Resource-Policy": "cross-origin",  # storefronts show it as an <img>
-}
-
 _log = structlog.stdlib.get_logger(__name__)
 
 
@@ -55,7 +39,9 @@ def create_shopper_router(find: FindPayment, on_return: OnReturn, limits: PageLi
     the gateway. What it learns is shown at once; what it raises is logged and changes nothing for the shopper. `limits`
     lets requests in.
     """
-    router = APIRouter(include_in_schema=False, dependencies=[Depends(limits)])
+    limited = [Depends(limits)]
+    router = APIRouter(include_in_schema=False, dependencies=limited, route_class=routes_of(PageKind.SHOPPER))
+    images = APIRouter(route_class=routes_of(PageKind.IMAGE))
     template = _template("page.html")
 
     async def known(order_id: str) -> PaymentView | None:
@@ -74,7 +60,7 @@ def create_shopper_router(find: FindPayment, on_return: OnReturn, limits: PageLi
 
     def shown(page: Page, status_code: int = 200, *, root: str, qr: str = "") -> HTMLResponse:
         html = template.render(page=page, root=root, qr=qr)
-        return HTMLResponse(html, status_code, headers=_PAGE_HEADERS)
+        return HTMLResponse(html, status_code)
 
     def not_found(request: Request, root: str) -> HTMLResponse:
         page = missing_page(preferred_language(request.headers.get("accept-language", "")))
@@ -84,17 +70,18 @@ def create_shopper_router(find: FindPayment, on_return: OnReturn, limits: PageLi
         view = await known(order_id)
         checkout = web_address(view.checkout_url) if view else None
         if checkout is None:
-            return PlainTextResponse("nothing to pay here", 404, headers=_IMAGE_HEADERS)
-        return Response(draw(checkout), media_type=media_type, headers=_IMAGE_HEADERS)
+            return PlainTextResponse("nothing to pay here", 404)
+        return Response(draw(checkout), media_type=media_type)
 
-    # Before the page: its address would fit these, too.
-    @router.get("/pay/{order_id}.svg")
+    @images.get("/pay/{order_id}.svg")
     async def svg(order_id: str) -> Response:
         return await qr_image(order_id, qr_svg, "image/svg+xml")
 
-    @router.get("/pay/{order_id}.png")
+    @images.get("/pay/{order_id}.png")
     async def png(order_id: str) -> Response:
         return await qr_image(order_id, qr_png, "image/png")
+
+    router.include_router(images)  # before the page: its address would fit these, too
 
     @router.get("/pay/{order_id}")
     async def pay(request: Request, order_id: str) -> HTMLResponse:
@@ -118,7 +105,7 @@ def create_shopper_router(find: FindPayment, on_return: OnReturn, limits: PageLi
         """A browser sent back by POST is asked to GET, so that reloading the page sends no form again."""
         if not _ORDER_ID.fullmatch(order_id):
             return not_found(request, "../../")
-        return RedirectResponse(order_id, status_code=303, headers=_PAGE_HEADERS)  # relative: this very address
+        return RedirectResponse(order_id, status_code=303)  # relative: this very address
 
     return router
 

@@ -6,9 +6,9 @@ A closed list, not a folder: whatever else lies beside these files is not publis
 import os
 from pathlib import Path
 
-from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
+
+from app.security_headers import PageKind
 
 _HERE = Path(__file__).parent
 _MANIFEST = _HERE.parent.parent / "manifest"
@@ -36,18 +36,11 @@ PUBLISHED: dict[str, Path] = {
 class _PublishedFiles(StaticFiles):
     """Starlette's static files (ETag, 304, HEAD, ranges), restricted to `PUBLISHED`."""
 
+    page_kind = PageKind.FILE
+
     def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
         file = PUBLISHED.get(path)
         return (str(file), file.stat()) if file is not None else ("", None)
-
-    def file_response(
-        self, full_path: str | os.PathLike[str], stat_result: os.stat_result, scope: Scope, status_code: int = 200
-    ) -> Response:
-        response = super().file_response(full_path, stat_result, scope, status_code)
-        response.headers["X-Content-Type-Options"] = "nosniff"
-        # Asked for again each time, answered "not modified": a page never meets yesterday's style sheet.
-        response.headers["Cache-Control"] = "no-cache"
-        return response
 
 
 def static_files() -> StaticFiles:

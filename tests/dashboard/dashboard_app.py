@@ -20,6 +20,7 @@ from app.saleor.dashboard_token import DashboardTokens
 from app.saleor.documents import Documents
 from app.saleor.graphql import SaleorClient
 from app.saleor.keyring import Keyring
+from app.security_headers import SecureApp
 from app.static import static_files
 from tests.commands.books import a_payment
 from tests.payments.shop import SALEOR, Shop
@@ -86,7 +87,7 @@ async def open_staff_client(shop: Shop, *, base: str = "") -> AsyncIterator[Staf
         tokens = DashboardTokens(installations, Keyring(installations, to_saleor, shop.clock), shop.clock)
         client = SaleorClient(to_saleor, Documents(MANIFEST / "operations"))
         parts = create_parts(shop.services, tokens, client, app_name="Saleor Gateway", base=base)
-        app = FastAPI(redirect_slashes=False)
+        app = SecureApp(redirect_slashes=False)
         app.include_router(
             create_dashboard_router(
                 app_name="Saleor Gateway", app_version="1", base=base, way_in=partial(way_in, installations)

@@ -2,9 +2,9 @@
 
 import httpx2
 import pytest
-from fastapi import FastAPI
 
 from app.dashboard.router import create_dashboard_router
+from app.security_headers import SecureApp
 
 
 @pytest.mark.parametrize(
@@ -12,7 +12,7 @@ from app.dashboard.router import create_dashboard_router
     [("/support", "saleor-gateway payments show"), ("/privacy", "never kept")],
 )
 async def test_support_and_privacy_are_real_pages(path: str, words: str) -> None:
-    app = FastAPI()
+    app = SecureApp()
     app.include_router(create_dashboard_router(app_name="Payments", app_version="1.2.3"))
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://app.test") as browser:
         page = await browser.get(path)

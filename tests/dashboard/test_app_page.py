@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator
 
 import httpx2
 import pytest
-from fastapi import FastAPI
 
-from app.dashboard.framing import ANY_DASHBOARD, frame_ancestors_directive
 from app.dashboard.router import create_dashboard_router
+from app.framing import ANY_DASHBOARD, frame_ancestors_directive
+from app.security_headers import SecureApp
 from app.static import static_files
 
 SALEOR = "https://store.example.com/graphql/"
@@ -16,7 +16,7 @@ SALEOR = "https://store.example.com/graphql/"
 
 @pytest.fixture
 async def visitor() -> AsyncIterator[httpx2.AsyncClient]:
-    app = FastAPI()
+    app = SecureApp()
     app.include_router(create_dashboard_router(app_name="Pay <Here>", app_version="1.2.3"))
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://app") as visitor:
         yield visitor
@@ -81,11 +81,11 @@ def test_origins_are_named_one_by_one() -> None:
 )
 def test_what_is_no_origin_is_refused_when_the_app_is_built(origin: str) -> None:
     with pytest.raises(ValueError, match="not an origin"):
-        create_dashboard_router(app_name="Pay", app_version="1", frame_ancestors=(origin,))
+        SecureApp(frame_ancestors=(origin,))
 
 
 async def test_whatever_the_page_links_is_published() -> None:
-    app = FastAPI()
+    app = SecureApp()
     app.include_router(create_dashboard_router(app_name="Pay", app_version="1"))
     app.mount("/static", static_files())
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://app.test") as visitor:

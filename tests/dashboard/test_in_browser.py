@@ -5,11 +5,11 @@ import re
 from decimal import Decimal
 
 import pytest
-from fastapi import FastAPI
 from playwright.async_api import FrameLocator, Locator, expect
 
 from app.dashboard.router import create_dashboard_router
 from app.payments.split.choice import chosen_in
+from app.security_headers import SecureApp
 from app.static import static_files
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient, open_staff_client
@@ -225,9 +225,8 @@ async def test_outside_of_the_dashboard_there_is_nothing_to_see(market: StaffCli
 
 
 async def test_a_site_that_was_not_named_cannot_frame_the_page() -> None:
-    app = FastAPI()
-    named = ("https://dashboard.example.com",)
-    app.include_router(create_dashboard_router(app_name="Pay", app_version="1", frame_ancestors=named))
+    app = SecureApp(frame_ancestors=("https://dashboard.example.com",))
+    app.include_router(create_dashboard_router(app_name="Pay", app_version="1"))
     app.mount("/static", static_files())
     async with dashboard_of(app) as (page, _):
         (frame,) = page.main_frame.child_frames

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 import httpx2
 import pytest
-from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
 
+from app.security_headers import SecureApp
 from app.shopper.limits import PageLimits
 from app.shopper.router import create_shopper_router
 from app.shopper.view import PaymentView
@@ -48,7 +48,7 @@ def payments() -> Payments:
 
 @pytest.fixture
 async def address(payments: Payments, clock: Clock) -> AsyncIterator[str]:
-    app = FastAPI()
+    app = SecureApp()
     app.include_router(create_shopper_router(payments.find, payments.on_return, PageLimits(clock, ADDRESS_HEADER)))
     app.mount("/static", static_files())
 

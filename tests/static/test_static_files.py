@@ -5,15 +5,15 @@ from collections.abc import AsyncIterator
 
 import httpx2
 import pytest
-from starlette.applications import Starlette
-from starlette.routing import Mount
 
+from app.security_headers import SecureApp
 from app.static import PUBLISHED, static_files
 
 
 @pytest.fixture
 async def visitor() -> AsyncIterator[httpx2.AsyncClient]:
-    app = Starlette(routes=[Mount("/static", static_files())])
+    app = SecureApp()
+    app.mount("/static", static_files())
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://app") as visitor:
         yield visitor
 

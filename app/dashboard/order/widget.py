@@ -11,7 +11,6 @@ import structlog
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
-from app.dashboard.framing import ANY_DASHBOARD, content_security_policy
 from app.dashboard.order.view import view_of
 from app.dashboard.order.widget_auth import UNREADABLE, Visitor, let_in
 from app.dashboard.payments.actions import FAILED, Flash, NotOurFormError, news_of, read_wish
@@ -28,6 +27,7 @@ from app.payments.staff.payment_link import payment_link
 from app.saleor.dashboard_token import DashboardTokens
 from app.saleor.extension import Widget
 from app.saleor.graphql import SaleorClient
+from app.security_headers import PageKind, routes_of
 
 log = structlog.get_logger(__name__)
 
@@ -46,7 +46,7 @@ Act = Callable[[Visitor], Awaitable[HTMLResponse]]
 
 
 class OrderWidget:
-    """The routes. ``base`` is the path below which browsers reach the app, ``frame_ancestors`` may frame it."""
+    """The routes. ``base`` is the path below which browsers reach the app."""
 
     def __init__(
         self,
@@ -56,23 +56,16 @@ class OrderWidget:
         *,
         app_name: str,
         base: str = "",
-        frame_ancestors: tuple[str, ...] = ANY_DASHBOARD,
     ) -> None:
         self._services = services
         self._client = client
         self._tokens = tokens
         self._app_name = app_name
         self._base = base
-        self._headers = {
-            "Content-Security-Policy": content_security_policy(frame_ancestors, forms="'self'"),
-            "Cache-Control": "no-store",
-            "Referrer-Policy": "no-referrer",
-            "X-Content-Type-Options": "nosniff",
-        }
 
     def router(self) -> APIRouter:
         """Return the routes. There is no way to one of them but through the door."""
-        router = APIRouter(include_in_schema=False)
+        router = APIRouter(include_in_schema=False, route_class=routes_of(PageKind.WIDGET))
         router.add_api_route(ORDER_WIDGET.path, self._through_the_door(self._shown), methods=["POST"])
         router.add_api_route(f"{ORDER_WIDGET.path}/link", self._through_the_door(self._link), methods=["POST"])
         router.add_api_route(f"{ORDER_WIDGET.path}/close", self._through_the_door(self._close), methods=["POST"])
@@ -138,4 +131,4 @@ class OrderWidget:
 
     def _page(self, template: str, language: Translation, status: int = 200, **values: object) -> HTMLResponse:
         html = render(template, language, app_name=self._app_name, base=self._base, **values)
-        return HTMLResponse(html, status, headers={**self._headers, "Content-Language": language.language})
+        return HTMLResponse(html, status, headers={"Content-Language": language.language})

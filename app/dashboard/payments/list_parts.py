@@ -47,8 +47,7 @@ class PaymentListParts:
         """Return all payments that a form asks for, on whichever page of the list it stood."""
         chosen = (await _said(request)).first_page
         lines = csv_of(self._services, wanted_by(self._services, staff.installation.id, chosen))
-        headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-        return StreamingResponse(_for_spreadsheets(lines), media_type="text/csv", headers=headers)
+        return StreamingResponse(_for_spreadsheets(lines), media_type="text/csv")
 
     async def _shown(self, staff: Staff, chosen: Filter) -> HTMLResponse:
         shown = await read_list(self._services, staff.installation.id, chosen)

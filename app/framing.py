@@ -12,17 +12,6 @@ ANY_DASHBOARD = ("https:", "http://localhost:*", "http://127.0.0.1:*")
 _SOURCE = re.compile(r"https?:(//(\*\.)?[A-Za-z0-9][A-Za-z0-9.-]*(:([0-9]{1,5}|\*))?)?")
 
 
-def content_security_policy(origins: tuple[str, ...], *, forms: str = "'none'") -> str:
-    """The policy of our pages: files of ours only, framed by ``origins``. ``forms`` is where browsers may send forms.
-
-    Raises `ValueError` as `frame_ancestors_directive` does.
-    """
-    return (
-        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; "
-        f"base-uri 'none'; form-action {forms}; {frame_ancestors_directive(origins)}"
-    )
-
-
 def frame_ancestors_directive(origins: tuple[str, ...]) -> str:
     """The CSP directive that lets exactly these frame the page; nobody when there are none.
 
