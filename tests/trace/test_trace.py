@@ -25,3 +25,6 @@ async def test_the_steps_of_a_payment_are_counted() -> None:
     assert "worker/deliver.py" in notification["entered"]
     assert "dashboard/payments/page.py" in refund["entered"]
     assert "gateway/client.py" in refund["entered"]
+    # Loaded once for what is decided and once for what came of it, which is what is shown; and the notifications.
+    assert refund["loads"] == 2
+    assert refund["transactions"] <= 3

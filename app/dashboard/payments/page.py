@@ -9,9 +9,9 @@ from decimal import Decimal
 from urllib.parse import quote
 
 from app.dashboard.payments.actions import Offer, offers
-from app.db.aggregates import PaymentAggregate, find_by_order
+from app.db.aggregates import PaymentAggregate
 from app.db.inbox import StoredNotification
-from app.db.tables import MerchantAccount, Payment, SaleorEvent
+from app.db.tables import Payment, SaleorEvent
 from app.payments.core.balance import Balance, balance
 from app.payments.core.details import Details
 from app.payments.core.problems import needs_decision, open_problems
@@ -60,13 +60,9 @@ class PaymentPage:
         return self.aggregate.payment
 
 
-async def read_page(services: Services, installation_id: int, order_id: str) -> PaymentPage | None:
-    """Return what is known of a payment of that store; None when it has no such payment."""
-    async with services.database.transaction() as session:
-        aggregate = await find_by_order(session, order_id, installation_id=installation_id)
-        if aggregate is None:
-            return None
-        account = await session.get_one(MerchantAccount, aggregate.payment.account_id)
+async def page_of(services: Services, aggregate: PaymentAggregate) -> PaymentPage:
+    """Return what is known of a payment that has been read, or has just been changed."""
+    account = aggregate.payment.account
     notifications = await services.inbox.of_order(account.id, aggregate.payment.order_id)
     names = names_of(account.split_rules)
     split, chosen = is_split(aggregate), chosen_in(aggregate)

@@ -1,16 +1,19 @@
 """The page of one payment, read and written for one member of staff."""
 
+from fastapi import HTTPException
 from fastapi.responses import HTMLResponse
 
 from app.dashboard.navigation import PAYMENTS
 from app.dashboard.payments.actions import Flash
-from app.dashboard.payments.page import PaymentPage, read_page
+from app.dashboard.payments.page import page_of
 from app.dashboard.renderer import Paper
 from app.dashboard.staff import Staff, refused
 from app.dashboard.translation import gettext_noop
+from app.db.aggregates import PaymentAggregate
+from app.db.repository import ByOrder
 from app.payments.services import Services
 
-NO_PAYMENT = gettext_noop("This store has no such payment.")
+_NO_PAYMENT = gettext_noop("This store has no such payment.")
 
 
 class Shown:
@@ -21,15 +24,24 @@ class Shown:
         self._paper = paper
 
     async def part(self, staff: Staff, order_id: str, news: Flash | None = None) -> HTMLResponse:
-        """Return the page, with what has just become of something. Raises what ``page`` raises."""
-        page = await self.page(staff, order_id)
+        """Return the page, with what has just become of something. Raises what ``payment`` raises."""
+        return await self.part_of(staff, await self.payment(staff, order_id), news)
+
+    async def part_of(self, staff: Staff, aggregate: PaymentAggregate, news: Flash | None = None) -> HTMLResponse:
+        """Return the page of a payment as it has just become: it is not read again."""
+        page = await page_of(self._services, aggregate)
         address = f"{self._paper.base}/payments/{page.payment.order_id}"
         about = {"payment": page.payment, "address": address, "news": news, **vars(page)}
         return self._paper.part("payments/page.html", staff, here=PAYMENTS, **about)
 
-    async def page(self, staff: Staff, order_id: str) -> PaymentPage:
-        """Return what is known of a payment. Answers 404 when the store has no such payment."""
-        page = await read_page(self._services, staff.installation.id, order_id)
-        if page is None:
-            raise refused(404, "UNKNOWN_PAYMENT", staff.translation, NO_PAYMENT)
-        return page
+    async def payment(self, staff: Staff, order_id: str) -> PaymentAggregate:
+        """Return a payment for reading only. Answers 404 when the store has no such payment."""
+        aggregate = await self._services.payments.find(ByOrder(order_id, installation_id=staff.installation.id))
+        if aggregate is None:
+            raise no_payment(staff)
+        return aggregate
+
+
+def no_payment(staff: Staff) -> HTTPException:
+    """Return the answer that the store has no such payment."""
+    return refused(404, "UNKNOWN_PAYMENT", staff.translation, _NO_PAYMENT)

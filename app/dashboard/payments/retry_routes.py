@@ -1,5 +1,7 @@
 """What staff let be done again, and what they look at as it was said: nothing here moves money."""
 
+from collections.abc import Sequence
+
 import structlog
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
@@ -9,12 +11,14 @@ from app.dashboard.payments.payment_view import Shown
 from app.dashboard.renderer import Paper
 from app.dashboard.staff import AnyStaff, Staff, refused
 from app.dashboard.translation import gettext_noop
+from app.db.aggregates import PaymentAggregate
+from app.db.inbox import StoredNotification
 from app.gateway.errors import GatewayError
 from app.payments.core.refusal import RefusalError
 from app.payments.services import Services
 from app.payments.staff.raw import Source, raw, raw_records
 from app.payments.sync.on_demand import ask_now, ask_to_notify, records_now
-from app.payments.sync.retry import digest_again, tell_again
+from app.payments.sync.retry import digest_again, tell_again, undigested, untold
 
 log = structlog.get_logger(__name__)
 
@@ -53,20 +57,19 @@ class AgainParts:
         router.add_api_route(f"{here}/work-again", self._work_again, methods=["POST"])
 
     async def _raw(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
-        page = await self._shown.page(staff, order_id)
-        return self._paper.part(
-            "payments/raw.html", staff, here=None, messages=raw(page.aggregate, page.notifications), sources=_SOURCES
-        )
+        aggregate = await self._shown.payment(staff, order_id)
+        messages = raw(aggregate, await self._notifications(aggregate))
+        return self._paper.part("payments/raw.html", staff, here=None, messages=messages, sources=_SOURCES)
 
     async def _at_gateway(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
-        payment = (await self._shown.page(staff, order_id)).payment
+        payment = (await self._shown.payment(staff, order_id)).payment
         records = await records_now(self._services, payment.order_id)
         if isinstance(records, GatewayError):
             raise self._not_asked(staff, payment.order_id, records)
         return self._paper.part("payments/at_gateway.html", staff, here=None, text=raw_records(records))
 
     async def _look_up(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
-        payment = (await self._shown.page(staff, order_id)).payment
+        payment = (await self._shown.payment(staff, order_id)).payment
         try:
             error = await ask_now(self._services, payment.order_id)
         except RefusalError as refusal:
@@ -76,7 +79,7 @@ class AgainParts:
         return await self._shown.part(staff, order_id, Flash(_LOOKED_UP))
 
     async def _notify_again(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
-        payment = (await self._shown.page(staff, order_id)).payment
+        payment = (await self._shown.payment(staff, order_id)).payment
         answers = await ask_to_notify(self._services, payment.order_id)
         errors = [each.error for each in answers if each.error is not None]
         if errors:
@@ -84,15 +87,18 @@ class AgainParts:
         return await self._shown.part(staff, order_id, Flash(_NOTIFIES))
 
     async def _tell_again(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
-        page = await self._shown.page(staff, order_id)
-        told = await tell_again(self._services, [each.id for each in page.untold if each.id is not None])
-        log.info("staff let Saleor be told again", order_id=page.payment.order_id, staff=staff.id, events=told)
+        aggregate = await self._shown.payment(staff, order_id)
+        told = await tell_again(self._services, [each.id for each in untold(aggregate) if each.id is not None])
+        log.info("staff let Saleor be told again", order_id=aggregate.payment.order_id, staff=staff.id, events=told)
         return await self._shown.part(staff, order_id, Flash(_TOLD) if told else Flash(_NOTHING_TO_TELL, "info"))
 
     async def _work_again(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
-        page = await self._shown.page(staff, order_id)
-        went_well = await digest_again(self._services, page.undigested)
+        aggregate = await self._shown.payment(staff, order_id)
+        went_well = await digest_again(self._services, undigested(await self._notifications(aggregate)))
         return await self._shown.part(staff, order_id, Flash(_DIGESTED) if went_well else Flash(_NOT_DIGESTED, "info"))
+
+    async def _notifications(self, aggregate: PaymentAggregate) -> Sequence[StoredNotification]:
+        return await self._services.inbox.of_order(aggregate.payment.account_id, aggregate.payment.order_id)
 
     def _not_asked(self, staff: Staff, order_id: str, error: GatewayError) -> Exception:
         log.warning("the gateway could not be asked for staff", order_id=order_id, error=str(error))

@@ -13,20 +13,23 @@ from fastapi.responses import HTMLResponse
 from app.dashboard.form import fields_of
 from app.dashboard.payments.actions import KINDS, Flash, NotOurFormError, news_of, read_wish
 from app.dashboard.payments.amounts import NotAnAmountError, read_amounts
-from app.dashboard.payments.payment_view import NO_PAYMENT, Shown
+from app.dashboard.payments.payment_view import Shown, no_payment
 from app.dashboard.payments.retry_routes import AgainParts
 from app.dashboard.renderer import Paper
 from app.dashboard.staff import AnyStaff, Staff, refused
 from app.dashboard.translation import gettext_noop
-from app.db.aggregates import load_by_order
-from app.db.tables import Kind, MerchantAccount
-from app.payments.core.refusal import RefusalError
+from app.db.aggregates import PaymentAggregate
+from app.db.repository import ByOrder, PaymentNotFoundError
+from app.db.tables import Kind
+from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.services import Services
 from app.payments.split.choice import choose, leave_it_to_the_rules
 from app.payments.split.rules import names_of
 from app.payments.staff.actions import ask_for
 
 log = structlog.get_logger(__name__)
+
+_LONGEST_ORDER = 32  # what anybody writes into an address is longer
 
 _NOT_AN_AMOUNT = gettext_noop("Write amounts like 1234.50.")
 _NOT_OUR_FORM = gettext_noop("Reload the page: this form cannot be sent.")
@@ -56,21 +59,23 @@ class PaymentParts:
 
     def _acting(self, kind: Kind) -> Callable[..., Awaitable[HTMLResponse]]:
         async def act(request: Request, order_id: str, staff: AnyStaff) -> HTMLResponse:
-            payment = (await self._shown.page(staff, order_id)).payment
             try:
                 staff_request = read_wish(kind, staff.id, await fields_of(request))
-            except NotAnAmountError as typed:
-                raise refused(422, "INVALID_AMOUNT", staff.translation, _NOT_AN_AMOUNT) from typed
-            except NotOurFormError as strange:
-                raise refused(422, "INVALID_DATA", staff.translation, _NOT_OUR_FORM) from strange
-            log.info("staff act", order_id=payment.order_id, kind=kind.value, staff=staff.id)
+            except (NotAnAmountError, NotOurFormError) as wrong:
+                await self._shown.payment(staff, order_id)  # of a payment that is another store's nothing else is said
+                if isinstance(wrong, NotAnAmountError):
+                    raise refused(422, "INVALID_AMOUNT", staff.translation, _NOT_AN_AMOUNT) from wrong
+                raise refused(422, "INVALID_DATA", staff.translation, _NOT_OUR_FORM) from wrong
+            log.info("staff act", order_id=order_id[:_LONGEST_ORDER], kind=kind.value, staff=staff.id)
             try:
-                _, operation = await ask_for(
-                    self._services, payment.order_id, staff_request, installation_id=staff.installation.id
+                aggregate, operation = await ask_for(
+                    self._services, order_id, staff_request, installation_id=staff.installation.id
                 )
             except RefusalError as refusal:
+                if refusal.code is RefusalCode.UNKNOWN_PAYMENT:
+                    raise no_payment(staff) from refusal
                 raise refused(422, refusal.code, staff.translation, refusal.message) from refusal
-            return await self._shown.part(staff, order_id, news_of(operation))
+            return await self._shown.part_of(staff, aggregate, news_of(operation))
 
         return act
 
@@ -79,27 +84,32 @@ class PaymentParts:
             amounts = read_amounts(await fields_of(request))
         except NotAnAmountError as typed:
             raise refused(422, "INVALID_AMOUNT", staff.translation, _NOT_AN_AMOUNT) from typed
-        await self._decide(staff, order_id, amounts)
-        return await self._shown.part(staff, order_id, Flash(_CHOSEN))
+        aggregate = await self._decide(staff, order_id, amounts)
+        return await self._shown.part_of(staff, aggregate, Flash(_CHOSEN))
 
     async def _leave(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
-        await self._decide(staff, order_id, None)
-        return await self._shown.part(staff, order_id, Flash(_REMOVED))
+        aggregate = await self._decide(staff, order_id, None)
+        return await self._shown.part_of(staff, aggregate, Flash(_REMOVED))
 
-    async def _decide(self, staff: Staff, order_id: str, amounts: dict[str, Decimal] | None) -> None:
-        """Store from whom the next refund is taken; None: leave it to the rules."""
-        services = self._services
-        async with services.database.transaction() as session:
-            aggregate = await load_by_order(session, order_id, installation_id=staff.installation.id)
-            if aggregate is None:
-                raise refused(404, "UNKNOWN_PAYMENT", staff.translation, NO_PAYMENT)
-            account = await session.get_one(MerchantAccount, aggregate.payment.account_id)
-            try:
-                if amounts is None:
-                    leave_it_to_the_rules(aggregate, services.now())
-                else:
-                    choose(aggregate, amounts, services.now(), names_of(account.split_rules))
-            except RefusalError as refusal:
-                raise refused(422, refusal.code, staff.translation, refusal.message) from refusal
+    async def _decide(self, staff: Staff, order_id: str, amounts: dict[str, Decimal] | None) -> PaymentAggregate:
+        """Store from whom the next refund is taken, and return the payment; None: leave it to the rules."""
+        now = self._services.now()
+
+        def step(aggregate: PaymentAggregate) -> PaymentAggregate:
+            if amounts is None:
+                leave_it_to_the_rules(aggregate, now)
+            else:
+                choose(aggregate, amounts, now, names_of(aggregate.payment.account.split_rules))
+            return aggregate
+
+        try:
+            aggregate = await self._services.payments.update(
+                ByOrder(order_id, installation_id=staff.installation.id), step
+            )
+        except PaymentNotFoundError as unknown:
+            raise no_payment(staff) from unknown
+        except RefusalError as refusal:
+            raise refused(422, refusal.code, staff.translation, refusal.message) from refusal
         what = "next refund chosen" if amounts is not None else "next refund left to the rules"
         log.info(what, order_id=aggregate.payment.order_id, staff=staff.id)
+        return aggregate

@@ -16,7 +16,8 @@ from app.payments.services import Services
 async def keys_accepted(services: Services, account_id: str, aggregate: PaymentAggregate) -> None:
     """End the problems of an account's keys and address: the gateway has just answered with them, for ``aggregate``.
 
-    The others are looked for now and then only, because this happens at every call.
+    It, too, has them no more when this returns. The others are looked for now and then only, because this happens at
+    every call.
     """
     theirs = {KEYS, ADDRESS}
     here = not theirs.isdisjoint(open_problems(aggregate.payment))
@@ -29,3 +30,5 @@ async def keys_accepted(services: Services, account_id: str, aggregate: PaymentA
             payment = await payment_of(session, payment_id)
             for cause in theirs:
                 clear(payment, cause)
+    for cause in theirs:
+        clear(aggregate.payment, cause)
