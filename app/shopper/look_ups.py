@@ -8,10 +8,10 @@ from sqlmodel import col
 
 from app.db.aggregates import find_by_order
 from app.db.tables import Operation, State
-from app.payments.core.deadline import Deadline
 from app.payments.services import Services
 from app.payments.sync.resolve import look
 from app.saleor.attempts import Attempts
+from app.saleor.deadline import Deadline
 
 BETWEEN_LOOKS = timedelta(seconds=3)
 AT_ONCE = 8

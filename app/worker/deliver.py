@@ -8,10 +8,16 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.db.outbox import event_with_payment, events_beside, later_events
 from app.db.tables import EventState, Payment, SaleorEvent
-from app.payments.core.info_events import is_note, says_what_is_possible
+from app.payments.core.details import from_kept
+from app.payments.core.event_queue import (
+    has_succeeded,
+    is_failure,
+    is_note,
+    is_overtaken,
+    says_what_is_possible,
+    supersede,
+)
 from app.payments.core.messages import LazyMessage, Money
-from app.payments.core.payment_method import from_kept
-from app.payments.core.precedence import has_succeeded, is_failure, is_overtaken, supersede
 from app.payments.core.problems import of_event, raise_on
 from app.payments.services import Services
 from app.saleor.answers import AvailableAction, EventType

@@ -16,8 +16,7 @@ from app.commands.deferred import Deferred
 from app.db.tables import State
 from app.gateway.statuses import TABLE, Kind, Status
 from app.payments.core.answers import BEING_CONFIRMED, CREATION_UNKNOWN, UNDER_REVIEW
-from app.payments.core.refusal import RefusalCode, RefusalError
-from app.payments.core.shopper_words import BUSY, DECLINED, STORE_UNAVAILABLE, TRY_AGAIN
+from app.payments.core.refusal import BUSY, DECLINED, STORE_UNAVAILABLE, TRY_AGAIN, RefusalCode, RefusalError
 from app.payments.operations.moved_store import STORE_MOVED
 from app.payments.requests.language import PAGE_LANGUAGES
 from app.payments.requests.storefront import StorefrontData, read_data

@@ -69,7 +69,7 @@ BREAKS = [
     Break(
         law=2,
         what="a page of which nobody has the link is not closed",
-        where="payments/core/lost_page.py",
+        where="payments/operations/transition.py",
         old="        aggregate.operations.append(closing)\n",
         new="        del closing\n",
     ),
@@ -132,7 +132,7 @@ BREAKS = [
     Break(
         law=10,
         what="what the gateway shows is not bound to what we have in flight",
-        where="payments/core/matching.py",
+        where="payments/core/observation.py",
         old="(each.state in {State.INTENT, State.UNKNOWN} or each.inferred)",
         new="each.inferred",
     ),

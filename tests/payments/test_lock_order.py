@@ -12,7 +12,7 @@ from app.db.database import Database, create_engine, is_sqlite
 from app.db.outbox import event_with_payment
 from app.db.repository import ById
 from app.db.tables import SaleorEvent
-from app.payments.core.info_events import make_way
+from app.payments.core.event_queue import make_way
 from app.worker.deliver import deliver
 from tests.payments.shop import Shop
 from tests.payments.test_at_once import next_door, queue_for_the_lock

@@ -9,12 +9,10 @@ from typing import Any
 from app.db.aggregates import PaymentAggregate
 from app.db.tables import Mode, Operation, Payment, State
 from app.payments.core.balance import balance
-from app.payments.core.details import Details
-from app.payments.core.payment_method import from_kept
-from app.payments.core.precedence import success_must_wait
+from app.payments.core.details import Details, from_kept
+from app.payments.core.event_queue import success_must_wait
 from app.payments.core.problems import disagrees
-from app.payments.core.refusal import RefusalError
-from app.payments.core.shopper_words import DECLINED, shopper_words
+from app.payments.core.refusal import DECLINED, RefusalError, shopper_words
 from app.saleor.answers import (
     ActionAnswer,
     AvailableAction,

@@ -12,18 +12,26 @@ from typing import Any
 from app.db.aggregates import PaymentAggregate, row_id_of
 from app.db.tables import Kind, Mode, Operation, Payment, State
 from app.payments.core.balance import ZERO, balance
-from app.payments.core.details import Details
-from app.payments.core.disputes import cause_of, words_of
+from app.payments.core.details import Details, as_kept
 from app.payments.core.event_queue import enqueue
-from app.payments.core.mapper import Expectation, Observation, Transition, believable, event_of, judge
-from app.payments.core.matching import OTHERS, is_ours, owner_of, reference_of_others
+from app.payments.core.mapper import (
+    Expectation,
+    Observation,
+    Transition,
+    believable,
+    event_of,
+    follow_the_shopper,
+    judge,
+)
 from app.payments.core.messages import LazyMessage, gettext_noop
+from app.payments.core.observation import OTHERS, is_ours, owner_of, reference_of_others
 from app.payments.core.page_cancellation import PAGE_CLOSED, is_pursued, reason_of_closing
-from app.payments.core.payment_method import as_kept
 from app.payments.core.problems import (
     clear,
     clear_about,
     disagrees,
+    dispute_words,
+    of_dispute,
     of_waiting,
     of_words,
     raise_on,
@@ -36,7 +44,6 @@ from app.payments.core.references import (
     reference_of_release,
 )
 from app.payments.core.schedule import Schedule
-from app.payments.core.shopper_turn import follow_the_shopper
 from app.saleor.answers import EventType
 
 _UNCLEAR = gettext_noop("The gateway tells of this payment what was not asked: look at its problem first")
@@ -250,12 +257,12 @@ def _post(
 
 def _tell_of_dispute(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
     """Tell staff of a dispute, in the app and in Saleor's history, until there is nothing to do about it."""
-    words = words_of(operation)
+    words = dispute_words(operation)
     if operation.state is State.FAILURE:
         note(aggregate, words, posting, reference=reference_of_note(operation.operation_id or "", operation.state))
     else:
         lost = operation.state is State.SUCCESS
-        raise_problem(aggregate, words, posting.now, cause=cause_of(operation, lost=lost))
+        raise_problem(aggregate, words, posting.now, cause=of_dispute(operation, lost=lost))
 
 
 def _keep_particulars(operation: Operation, transition: Transition, seen: Observation) -> None:
@@ -324,7 +331,7 @@ def _go_on(aggregate: PaymentAggregate, now: datetime) -> None:
         if each.state.final:
             clear(aggregate.payment, of_waiting(each))
         if each.state.final and each.kind is Kind.DISPUTE:
-            clear(aggregate.payment, cause_of(each, lost=False))
+            clear(aggregate.payment, of_dispute(each, lost=False))
     if balance(aggregate.payment.flow, aggregate.operations).in_flight:
         return
     waiting = next(

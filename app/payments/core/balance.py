@@ -1,14 +1,17 @@
 """What of a payment is reserved, taken, given back; and what may be asked next. Pure: computed from its operations.
 
-Operations in flight count as if they will succeed (laws of money, 3), so that nothing is promised twice.
+Operations in flight count as if they will succeed (laws of money, 3), so that nothing is promised twice. No amount is
+asked for that the gateway cannot take (14).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from app.db.columns import LARGEST
 from app.db.tables import Flow, Kind, Operation, State
-from app.payments.core.messages import Money
+from app.payments.core.messages import LazyMessage, Money
+from app.payments.core.refusal import RefusalCode, RefusalError
 from app.saleor.answers import AvailableAction
 
 ZERO = Decimal("0.00")
@@ -99,3 +102,23 @@ def _sum(operations: Sequence[Operation], kind: Kind, state: State) -> Decimal:
 
 def _sum_on_its_way(operations: Sequence[Operation], kind: Kind) -> Decimal:
     return sum((each.amount for each in operations if each.kind is kind and not each.state.final), ZERO)
+
+
+def check_amount(amount: Decimal) -> None:
+    """Refuse an amount that is not above zero, larger than any, or finer than two decimals. Raises RefusalError."""
+    if amount <= 0:
+        raise RefusalError(
+            RefusalCode.INVALID_AMOUNT, LazyMessage("There is nothing left to pay: the amount is zero."), "amount"
+        )
+    if amount > LARGEST:
+        raise RefusalError(
+            RefusalCode.INVALID_AMOUNT,
+            LazyMessage("The amount %(amount)s is larger than any that can be paid.", amount=str(amount)),
+            "amount",
+        )
+    if amount != amount.quantize(Decimal("0.01")):
+        raise RefusalError(
+            RefusalCode.INVALID_AMOUNT,
+            LazyMessage("The amount %(amount)s has more than two decimals; the gateway takes two.", amount=str(amount)),
+            "amount",
+        )

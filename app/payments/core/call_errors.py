@@ -23,7 +23,7 @@ from app.payments.core.apply import Posting, conclude, raise_problem
 from app.payments.core.messages import gettext_noop
 from app.payments.core.page_cancellation import is_pursued, try_again_later
 from app.payments.core.problems import ADDRESS, ADDRESS_DOUBTED, KEYS, KEYS_REFUSED, NOT_THE_GATEWAY
-from app.payments.core.shopper_words import BUSY, STORE_UNAVAILABLE, shopper_words
+from app.payments.core.refusal import BUSY, STORE_UNAVAILABLE, shopper_words
 
 log = structlog.get_logger(__name__)
 

@@ -1,8 +1,4 @@
-"""What the gateway says of an operation besides its state: fees, receipt, card, the names that its support asks for.
-
-It explains and decides nothing. It is kept in ``Operation.details`` as JSON, amounts as strings, and never holds a
-card token, a full card number or anything of the shopper's.
-"""
+"""What the gateway says of a payment besides its state: kept for staff, and how it was paid for Saleor."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -17,6 +13,7 @@ from app.gateway.models import OperationRecord, PaymentRecord
 from app.gateway.models.records import Fee
 from app.gateway.models.values import absolute_url
 from app.payments.core.messages import Joined, LazyMessage, Money, Value, Verbatim
+from app.saleor.payment_methods import CardDetails, OtherMethod, PaymentMethod
 
 _LONGEST_URL = 2000
 _LONGEST_NAME = 256
@@ -169,3 +166,44 @@ def _sum(fee: Fee | None) -> Sum | None:
 def _sums(fees: Fee | list[Fee] | None) -> tuple[Sum, ...] | None:
     listed = fees if isinstance(fees, list) else [fees]
     return tuple(each for fee in listed if (each := _sum(fee)) is not None) or None
+
+
+_CARD = "cc"  # the gateway's word for a card (gateway facts, 5: payway)
+
+
+def paid_with(record: PaymentRecord) -> PaymentMethod | None:
+    """Return a card by its mask, anything else by the gateway's name of it; None when the gateway says neither."""
+    mask = card_mask(record.cc_mask)
+    if mask is not None:
+        brand = _brand(mask)
+        return CardDetails.of_what_is_known(
+            name=f"{brand or 'Card'} ****{mask[-4:]}", brand=brand, first_digits=mask[:4], last_digits=mask[-4:]
+        )
+    name = " ".join((record.payway or "").replace("_", " ").split())
+    if not name or not name.isprintable():
+        return None
+    return CardDetails(name="Card") if name == _CARD else OtherMethod(name=name[:1].upper() + name[1:256])
+
+
+def as_kept(method: PaymentMethod | None) -> dict[str, Any] | None:
+    """Return the JSON that a row keeps."""
+    if method is None:
+        return None
+    return {"type": "CARD" if isinstance(method, CardDetails) else "OTHER"} | method.model_dump(exclude_none=True)
+
+
+def from_kept(row: Mapping[str, Any] | None) -> PaymentMethod | None:
+    """Return what a row keeps. Without a type it is a card: the first rows knew nothing else."""
+    if not row:
+        return None
+    details = {name: value for name, value in row.items() if name != "type"}
+    return OtherMethod(**details) if row.get("type") == "OTHER" else CardDetails.of_what_is_known(**details)
+
+
+def _brand(mask: str) -> str | None:
+    if mask.startswith("4"):
+        return "Visa"
+    first_two = mask[:2]
+    if first_two.isdigit() and (51 <= int(first_two) <= 55 or 22 <= int(first_two) <= 27):
+        return "Mastercard"
+    return None

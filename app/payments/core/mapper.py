@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from app.db.columns import LARGEST
-from app.db.tables import Flow, Kind, State
+from app.db.tables import Flow, Kind, Operation, Payment, State
 from app.payments.core.details import Details
-from app.payments.core.labels import ENDS
-from app.payments.core.messages import LazyMessage, Money
+from app.payments.core.messages import ENDS, LazyMessage, Money
 from app.saleor.answers import EventType, PaymentMethod
 
 
@@ -175,3 +174,19 @@ def _wrong_amount(known: Expectation, seen: Observation) -> LazyMessage | None:
 def believable(amount: Decimal) -> bool:
     """Return True for an amount of money: above zero, no larger than any is, with at most two decimals (law 14)."""
     return 0 < amount <= LARGEST and amount == amount.quantize(Decimal("0.01"))
+
+
+def follow_the_shopper(payment: Payment, operation: Operation, seen: Observation) -> None:
+    """While a payment is pending, its turn passes between shopper and bank, which is no step forward or back.
+
+    Where the shopper must go is told by answers and look-ups only, and they are fresh. Without it, it may be a late
+    notification: that can end the shopper's turn, but not begin it again.
+    """
+    if seen.kind is not Kind.CREATE or (operation.state, seen.state) != (State.PENDING, State.PENDING):
+        return
+    turn = seen.action_url is not None or (operation.waits_for_shopper and seen.waits_for_shopper)
+    payment.redirect_url = seen.action_url or payment.redirect_url
+    if turn != operation.waits_for_shopper:
+        operation.waits_for_shopper = turn
+        operation.status_code, operation.message = seen.status_code, seen.message
+        operation.shopper_message = seen.shopper_message

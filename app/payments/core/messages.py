@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Self, TypeAlias
 
+from app.db.tables import Kind, State
+
 
 @dataclass(frozen=True, slots=True)
 class Money:
@@ -116,3 +118,24 @@ def _read(kept: Any) -> Value:
             return kept
         case _:
             raise ValueError("nothing of ours")
+
+
+NAMES = {
+    Kind.CREATE: LazyMessage("payment"),
+    Kind.CAPTURE: LazyMessage("charge"),
+    Kind.VOID: LazyMessage("release"),
+    Kind.REFUND: LazyMessage("refund"),
+    Kind.CANCEL: LazyMessage("cancellation"),
+    Kind.DISPUTE: LazyMessage("dispute"),
+}
+RESERVATION = LazyMessage("reservation")
+STATES = {
+    State.WAITING: LazyMessage("waits for its turn"),
+    State.INTENT: LazyMessage("is being asked"),
+    State.UNKNOWN: LazyMessage("has an unknown outcome"),
+    State.INIT: LazyMessage("waits for the shopper"),
+    State.PENDING: LazyMessage("is pending"),
+    State.SUCCESS: LazyMessage("succeeded"),
+    State.FAILURE: LazyMessage("failed"),
+}
+ENDS = {State.SUCCESS: LazyMessage("success"), State.FAILURE: LazyMessage("failure")}

@@ -8,7 +8,7 @@ cause                 raised when                            cleared when
                       or its answer leads elsewhere
 ``of_event``          Saleor refuses an event for good       it has taken the event after all
 ``of_waiting``        an outcome is not known for a day      it is known
-``disputes``          a payer disputes, or has won           it has ended, and staff have looked
+``of_dispute``        a payer disputes, or has won           it has ended, and staff have looked
 ``PAID_TWICE``        several payments pay the same          enough is given back, or ... looked
 ``SEALED``            no key of ours opens a notification    one of its order opens
 ``UNREADABLE``        a look-up shows unreadable records     one shows none, or staff have looked
@@ -28,7 +28,7 @@ from enum import StrEnum
 from typing import Any
 
 from app.db.tables import Kind, Operation, Payment, SaleorEvent, State
-from app.payments.core.messages import LazyMessage
+from app.payments.core.messages import LazyMessage, Money
 
 KEYS = "keys"
 KEYS_REFUSED = LazyMessage("The gateway refuses the keys of this merchant account: check them, nothing can be paid.")
@@ -53,6 +53,9 @@ _WAITING = "waiting:"
 _MORE = "words:more"
 _MOST = 20  # problems of a payment: nobody reads more, and the gateway may say any number of things
 _LOOKED_AT = ""
+
+
+_DISPUTE = "dispute:"
 
 
 class ProblemKind(StrEnum):
@@ -189,3 +192,35 @@ def _keep(payment: Payment, kept: dict[str, Any]) -> None:
 
 def _kind_of(cause: str) -> ProblemKind:
     return _KINDS.get(cause.partition(":")[0], ProblemKind.MISMATCH)
+
+
+def of_dispute(operation: Operation, *, lost: bool) -> str:
+    """Return the cause of the problem with a dispute that is open, or that the store has lost."""
+    return f"{_DISPUTE}{operation.operation_id}:{'lost' if lost else 'open'}"
+
+
+def dispute_words(operation: Operation) -> LazyMessage:
+    """Return what staff must know of a dispute as it stands, as long as there is something to do.
+
+    The interface names ``dispute`` among the methods and shows no record of one (gateway interface, 10 and 12). Its
+    status is read as that of any operation: on the way, the bank decides; ``success``, the money went back to the
+    payer; ``failure``, the store keeps it.
+    """
+    sum_ = Money(operation.amount, operation.currency)
+    match operation.state:
+        case State.SUCCESS:
+            return LazyMessage(
+                "The payer's bank has taken %(sum)s of this payment back after a dispute, and Saleor is told. Do not "
+                "refund it too.",
+                sum=sum_,
+            )
+        case State.FAILURE:
+            return LazyMessage(
+                "The dispute over %(sum)s has ended in the store's favour: nothing was taken back.", sum=sum_
+            )
+        case _:
+            return LazyMessage(
+                "The payer disputes %(sum)s of this payment at the bank. Answer in the merchant portal in time; what "
+                "is disputed is not offered to be refunded.",
+                sum=sum_,
+            )

@@ -5,12 +5,12 @@ from app.db.installations import OpenInstallation
 from app.db.repository import ByTransaction
 from app.payments.core.action_request import ActionRequest
 from app.payments.core.answers import action_answer
-from app.payments.core.deadline import Deadline
 from app.payments.core.references import reference_of_refusal
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.operations.actions import act
 from app.payments.services import Services
 from app.saleor.answers import ActionAnswer, unique_reference
+from app.saleor.deadline import Deadline
 from app.saleor.events import RequestedAction, TransactionRefundRequested
 
 

@@ -16,11 +16,9 @@ from app.db.repository import PaymentNotFoundError, Which
 from app.db.tables import Kind, MerchantAccount, Operation, State
 from app.gateway.errors import KeysNotOpenedError
 from app.payments.core.action_request import ActionRequest, staff_request
-from app.payments.core.amounts import check_amount
 from app.payments.core.apply import Posting, note
-from app.payments.core.balance import ZERO, Balance, balance
+from app.payments.core.balance import ZERO, Balance, balance, check_amount
 from app.payments.core.call_errors import KEYS_NOT_OPENED
-from app.payments.core.deadline import Deadline
 from app.payments.core.messages import LazyMessage
 from app.payments.core.page_cancellation import BY_STAFF
 from app.payments.core.references import keep_reference, reference_of_wish
@@ -33,6 +31,7 @@ from app.payments.services import Services
 from app.payments.split.fiscal_products import said_again
 from app.payments.split.planning import shares_said, split_of_step
 from app.saleor.answers import AvailableAction
+from app.saleor.deadline import Deadline
 from app.saleor.errors import StillUnderwayError
 
 log = structlog.get_logger(__name__)

@@ -11,8 +11,7 @@ from app.db.aggregates import PaymentAggregate
 from app.db.tables import EventState, Kind, Operation, SaleorEvent, State
 from app.payments.core.apply import Posting, note
 from app.payments.core.balance import balance
-from app.payments.core.event_queue import enqueue
-from app.payments.core.info_events import says_what_is_possible
+from app.payments.core.event_queue import enqueue, says_what_is_possible
 from app.payments.core.messages import gettext_noop
 from app.payments.core.references import keep_reference, new_reference, reference_of_pending
 from app.saleor.answers import EventType

@@ -3,21 +3,22 @@
 What is paid, reserved or at the bank leaves less to pay: no attempt begins for what is covered, and a page that asks
 for more than what is left is closed, be it older or newer. A newer page also replaces the older ones, unless they fit
 together into what is to pay: then they are parts of one payment, which a storefront may well want to be paid side by
-side.
+side. If two are paid even so, both are booked as they are, and staff are told to refund one.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 
 from app.db.aggregates import PaymentAggregate, row_id_of
 from app.db.tables import Kind, Mode, Payment, State
-from app.payments.core.apply import Posting
+from app.payments.core.apply import Posting, raise_problem
 from app.payments.core.balance import ZERO, balance
+from app.payments.core.messages import LazyMessage, Money
 from app.payments.core.page_cancellation import COVERED, REPLACED, REPLACED_BY, cancellation, link_is_missing
-from app.payments.core.paid_twice import mind_what_is_paid_twice
-from app.payments.core.refusal import RefusalCode, RefusalError
-from app.payments.core.shopper_words import shopper_words
+from app.payments.core.problems import PAID_TWICE, clear
+from app.payments.core.refusal import RefusalCode, RefusalError, shopper_words
 from app.saleor.source import Checkout, Order
 
 _HUNDREDTHS = Decimal("0.01")
@@ -171,3 +172,29 @@ def _close(aggregate: PaymentAggregate, newest: Payment, posting: Posting, *, wh
     # Should the gateway refuse, because somebody is paying at this very moment: find out soon how that ends.
     soon = posting.schedule.after_intent(now)
     create.next_poll_at = soon if create.next_poll_at is None else min(create.next_poll_at, soon)
+
+
+def mind_what_is_paid_twice(
+    attempts: Sequence[tuple[PaymentAggregate, Decimal]], to_pay: Decimal, now: datetime
+) -> None:
+    """Make it a problem of each payment, when several have paid or reserved more than there is to pay together.
+
+    ``attempts`` are all attempts to pay the same, each with what it has paid or reserved. The problem is gone when
+    enough is refunded or released.
+    """
+    paid = [(aggregate, amount) for aggregate, amount in attempts if amount > ZERO]
+    total = sum((amount for _, amount in paid), ZERO)
+    twice = len(paid) > 1 and total > to_pay
+    for aggregate, amount in attempts:
+        if not twice or amount <= ZERO:
+            clear(aggregate.payment, PAID_TWICE)
+            continue
+        currency = aggregate.payment.currency
+        words = LazyMessage(
+            "Paid twice: %(total)s were paid or reserved for %(to_pay)s, by this payment and by %(others)s. Ask the "
+            "customer if need be, and refund or release one of them.",
+            total=Money(total, currency),
+            to_pay=Money(to_pay, currency),
+            others=", ".join(other.payment.order_id for other, _ in paid if other is not aggregate),
+        )
+        raise_problem(aggregate, words, now, cause=PAID_TWICE)

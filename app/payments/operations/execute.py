@@ -17,13 +17,13 @@ from app.db.tables import Operation, State
 from app.gateway.errors import GatewayError, NotSentError
 from app.payments.core.apply import Posting
 from app.payments.core.call_errors import others_have_acted
-from app.payments.core.deadline import Deadline
 from app.payments.core.observation import Shown
 from app.payments.core.schedule import Schedule
 from app.payments.operations.accepted_keys import keys_accepted
 from app.payments.operations.look_up import shown_at_gateway
 from app.payments.operations.transition import Answer, Outcome, transition
 from app.payments.services import Services
+from app.saleor.deadline import Deadline
 
 log = structlog.get_logger(__name__)
 

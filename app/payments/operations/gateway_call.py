@@ -6,11 +6,11 @@ from app.db.aggregates import PaymentAggregate
 from app.db.tables import Kind, MerchantAccount, Operation
 from app.gateway.models import OperationRecord, PaymentRecord
 from app.gateway.models.operations import Capture, Refund, SplitRefund, Void
-from app.payments.core.deadline import Deadline
 from app.payments.operations.execute import execute
 from app.payments.operations.look_up import opened
 from app.payments.services import Services
 from app.payments.split.planning import split_in
+from app.saleor.deadline import Deadline
 
 
 async def send(

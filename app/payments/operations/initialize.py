@@ -8,7 +8,6 @@ from app.db.tables import MerchantAccount
 from app.gateway.client import GatewayClient
 from app.gateway.models.payments import DirectPayment, HostedPayment
 from app.payments.core.answers import refused_session, session_answer
-from app.payments.core.deadline import Deadline
 from app.payments.core.refusal import RefusalError
 from app.payments.operations.card_payment import direct_request
 from app.payments.operations.execute import Call, execute
@@ -18,6 +17,7 @@ from app.payments.requests.payment import Terms, plan_hosted
 from app.payments.requests.storefront import passes_card
 from app.payments.services import Services
 from app.saleor.answers import SessionAnswer
+from app.saleor.deadline import Deadline
 from app.saleor.events import TransactionInitializeSession, TransactionProcessSession
 
 

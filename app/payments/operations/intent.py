@@ -10,12 +10,12 @@ from app.db.installations import OpenInstallation
 from app.db.repository import NewPayment, SameDebt
 from app.db.tables import Kind, Mode, Operation, Payment, State
 from app.gateway.models.payments import Payment as Request
-from app.payments.core.deadline import Deadline
 from app.payments.core.refusal import RefusalError
 from app.payments.operations.competing_attempts import join
 from app.payments.requests.payment import Terms
 from app.payments.services import Services
 from app.payments.split.planning import shares_said
+from app.saleor.deadline import Deadline
 from app.saleor.events import SessionEvent, TransactionInitializeSession, TransactionProcessSession
 
 

@@ -6,9 +6,9 @@ from app.db.tables import MerchantAccount, Payment
 from app.db.vault import VaultError
 from app.gateway.client import GatewayClient
 from app.gateway.errors import GatewayError, KeysNotOpenedError
-from app.payments.core.deadline import Deadline
 from app.payments.core.observation import Shown
 from app.payments.services import Services
+from app.saleor.deadline import Deadline
 
 log = structlog.get_logger(__name__)
 

@@ -16,8 +16,7 @@ from app.db.tables import Flow, MerchantAccount, Payment
 from app.gateway.errors import InvalidRequestError
 from app.gateway.models import Sector
 from app.gateway.models.payments import HostedPayment
-from app.payments.core.amounts import check_amount
-from app.payments.core.deadline import Deadline
+from app.payments.core.balance import check_amount
 from app.payments.core.references import order_id_of
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.operations.execute import execute
@@ -28,6 +27,7 @@ from app.payments.requests.payment import check_account
 from app.payments.requests.typed_values import check_typed
 from app.payments.services import Services
 from app.payments.split.planning import shares_said
+from app.saleor.deadline import Deadline
 
 SMALLEST = Decimal("1.00")
 """What is proposed: enough for a bank to take it seriously, and little enough to forget."""

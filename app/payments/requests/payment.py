@@ -12,7 +12,7 @@ from app.db.tables import Flow, MerchantAccount
 from app.gateway.errors import InvalidRequestError
 from app.gateway.models import Method, Sector
 from app.gateway.models.payments import HostedPayment, Payment
-from app.payments.core.amounts import check_amount
+from app.payments.core.balance import check_amount
 from app.payments.core.references import order_id_of
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.requests.context import attributes_of, description_of, payload_of

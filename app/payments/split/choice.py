@@ -9,7 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from app.db.aggregates import PaymentAggregate
-from app.payments.core.amounts import check_amount
+from app.payments.core.balance import check_amount
 from app.payments.core.messages import LazyMessage
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.split.distribute import Shares

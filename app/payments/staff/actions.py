@@ -8,8 +8,7 @@ from app.db.aggregates import PaymentAggregate
 from app.db.repository import ByOrder
 from app.db.tables import Kind, Operation
 from app.payments.core.action_request import ActionRequest
-from app.payments.core.amounts import check_amount
-from app.payments.core.balance import ZERO, Balance
+from app.payments.core.balance import ZERO, Balance, check_amount
 from app.payments.core.messages import LazyMessage
 from app.payments.core.reading import ACTIONS
 from app.payments.core.refusal import RefusalCode, RefusalError

@@ -11,7 +11,7 @@ from typing import Any
 from app.db.aggregates import PaymentAggregate, find_attempts
 from app.db.installations import OpenInstallation
 from app.db.tables import State
-from app.payments.core.amounts import check_amount
+from app.payments.core.balance import check_amount
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.services import Services
 from app.payments.staff.order_payments import OrderPayments, can_be_paid, payments_of_order

@@ -17,9 +17,19 @@ from app.db.tables import EventState, Flow, Kind, Operation, SaleorEvent, State
 from app.gateway.errors import UnreadableNotificationError
 from app.gateway.notification import read_data
 from app.payments.core.details import Details
-from app.payments.core.labels import ENDS, NAMES, RESERVATION, STATES
 from app.payments.core.mapper import Observation
-from app.payments.core.messages import Joined, LazyMessage, Money, StoredMessage, Verbatim, gettext_noop
+from app.payments.core.messages import (
+    ENDS,
+    NAMES,
+    RESERVATION,
+    STATES,
+    Joined,
+    LazyMessage,
+    Money,
+    StoredMessage,
+    Verbatim,
+    gettext_noop,
+)
 from app.payments.core.observation import seen_in
 from app.payments.split.standing import is_split
 

@@ -10,13 +10,13 @@ from app.gateway.models import Records
 from app.gateway.models.values import Method
 from app.payments.core.apply import Posting, apply
 from app.payments.core.balance import in_flight
-from app.payments.core.deadline import Deadline
 from app.payments.core.messages import LazyMessage
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.operations.look_up import opened, shown_at_gateway
 from app.payments.services import Services
 from app.payments.sync.resolve import look
 from app.payments.sync.unreadable import mind_unreadable
+from app.saleor.deadline import Deadline
 
 _BEING_ASKED = LazyMessage("The gateway is being asked at this moment: try again in a minute.")
 _METHODS = {Kind.CAPTURE: Method.CAPTURE, Kind.VOID: Method.VOID, Kind.REFUND: Method.REFUND}

@@ -16,10 +16,7 @@ from app.gateway.errors import GatewayError, KeysNotOpenedError
 from app.payments.core.apply import Posting, apply, conclude, raise_problem
 from app.payments.core.balance import balance
 from app.payments.core.call_errors import tell_staff
-from app.payments.core.deadline import Deadline
-from app.payments.core.labels import NAMES
-from app.payments.core.lost_page import give_up
-from app.payments.core.messages import LazyMessage, Money, gettext_noop
+from app.payments.core.messages import NAMES, LazyMessage, Money, gettext_noop
 from app.payments.core.observation import Shown
 from app.payments.core.page_cancellation import (
     TIME_IS_OVER,
@@ -40,9 +37,11 @@ from app.payments.core.refusal import RefusalError
 from app.payments.operations.accepted_keys import keys_accepted
 from app.payments.operations.gateway_call import send
 from app.payments.operations.look_up import opened, shown_at_gateway
+from app.payments.operations.transition import give_up
 from app.payments.services import Services
 from app.payments.split.planning import renew, shares_said
 from app.payments.sync.unreadable import mind_unreadable
+from app.saleor.deadline import Deadline
 
 log = structlog.get_logger(__name__)
 

@@ -6,8 +6,7 @@ from app.db.aggregates import PaymentAggregate
 from app.db.inbox import StoredNotification
 from app.db.outbox import EVENTS, event_with_payment, events_beside, later_events
 from app.db.tables import EventState, SaleorEvent
-from app.payments.core.info_events import says_what_is_possible
-from app.payments.core.precedence import has_succeeded, is_overtaken, supersede
+from app.payments.core.event_queue import has_succeeded, is_overtaken, says_what_is_possible, supersede
 from app.payments.services import Services
 from app.payments.sync.notifications import digest
 

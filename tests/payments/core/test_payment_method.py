@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.gateway.models import PaymentRecord, read_record
-from app.payments.core.payment_method import as_kept, from_kept, paid_with
+from app.payments.core.details import as_kept, from_kept, paid_with
 from app.saleor.answers import SessionAnswer, TransactionFlow
 from app.saleor.documents import Documents
 from app.saleor.payment_methods import CardDetails, OtherMethod, PaymentMethod

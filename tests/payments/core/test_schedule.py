@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.db.tables import State
-from app.payments.core.deadline import Deadline
 from app.payments.core.schedule import Schedule
+from app.saleor.deadline import Deadline
 from tests.payments.aggregates import NOON
 
 SCHEDULE = Schedule()

@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from app.gateway.errors import GatewayError, NotSentError, OutcomeUnknownError
-from app.payments.core.deadline import Deadline
 from app.payments.core.schedule import Schedule
 from app.payments.operations.execute import retry_unsent
+from app.saleor.deadline import Deadline
 
 AT_ONCE = Schedule(pauses_before_resending=(timedelta(0), timedelta(0)))
 

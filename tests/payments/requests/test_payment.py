@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.db.tables import MerchantAccount
-from app.payments.core.amounts import check_amount
+from app.payments.core.balance import check_amount
 from app.payments.core.references import order_id_of
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.requests.payment import HostedPlan, plan_hosted

@@ -8,10 +8,10 @@ import pytest
 from app.db.aggregates import load_by_transaction
 from app.db.tables import Kind, Operation, State
 from app.gateway.models import Records
-from app.payments.core.deadline import Deadline
 from app.payments.staff.raw import raw_records
 from app.payments.sync.on_demand import ask_now, records_now
 from app.payments.sync.resolve import look
+from app.saleor.deadline import Deadline
 from tests.payments.fake_gateway import BROKEN, Heard, Mute, operation, payment, refused, said
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop, at_once
