@@ -1,6 +1,5 @@
 """``payments raw``: what was asked, notified and told of a payment, as it was said."""
 
-import json
 from typing import Annotated
 
 import typer
@@ -11,6 +10,7 @@ from app.commands.finding import find_payment
 from app.commands.opening import at_desk
 from app.commands.payment_view import AnyName
 from app.commands.terminal import AsJson, moment, say, show, show_json
+from app.exact_json import loads
 from app.gateway.errors import GatewayError
 from app.payments.services import Services
 from app.payments.staff.raw import Raw, raw, raw_records
@@ -26,13 +26,18 @@ def show_raw(
     """Show what the gateway was asked and has notified, and what Saleor was told. Nothing of the shopper is shown."""
     if now:
         text = at_desk(lambda services: _records(services, payment))
-        show_json(json.loads(text)) if as_json else show(Text(text))
+        show_json(loads(text, any_number=True)) if as_json else show(Text(text))
         return
     messages = at_desk(lambda services: _messages(services, payment))
     if as_json:
         show_json(
             [
-                {"at": moment(each.at), "source": each.source.value, "what": each.what, "said": json.loads(each.text)}
+                {
+                    "at": moment(each.at),
+                    "source": each.source.value,
+                    "what": each.what,
+                    "said": loads(each.text, any_number=True),
+                }
                 for each in messages
             ]
         )

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from app.commands.failure import CommandFailed
-from app.saleor.wire import write_json
+from app.exact_json import dumps
 
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON, for scripts: nothing else is on standard output.")]
 
@@ -61,7 +61,7 @@ def confirm(question: str) -> None:
 
 def show_json(value: object) -> None:
     """Write JSON and nothing else; amounts are exact numbers, moments are text in UTC."""
-    sys.stdout.write(write_json(value).decode() + "\n")
+    sys.stdout.write(dumps(value) + "\n")
 
 
 def moment(at: datetime | None) -> str | None:

@@ -5,13 +5,12 @@ request by name only; their values are sealed together, bound to the transaction
 address to which the shopper goes back can hold anything, an order's number or a card's, so it is sealed as well.
 """
 
-import json
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any
 
 from app.db.tables import Operation, Payment
 from app.db.vault import Vault
+from app.exact_json import dumps, loads
 
 SEALED = "(sealed)"
 """What stands in a request for the value of a personal member."""
@@ -37,15 +36,13 @@ class PersonalData:
         if not personal:
             return dict(request), None
         told = {name: SEALED if name in personal else value for name, value in request.items()}
-        return told, self._vault.seal(json.dumps(personal, ensure_ascii=False), _of_shopper(transaction_id))
+        return told, self._vault.seal(dumps(personal), _of_shopper(transaction_id))
 
     def opened(self, transaction_id: str, operation: Operation) -> dict[str, Any]:
         """Return the whole request of a creation."""
         if operation.personal_sealed is None:
             return dict(operation.request)
-        personal: dict[str, Any] = json.loads(
-            self._vault.open(operation.personal_sealed, _of_shopper(transaction_id)), parse_float=Decimal
-        )
+        personal: dict[str, Any] = loads(self._vault.open(operation.personal_sealed, _of_shopper(transaction_id)))
         return operation.request | personal
 
     def seal_return_url(self, transaction_id: str, url: str | None) -> str | None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from app.gateway import exact_json
+from app import exact_json
 from app.gateway.errors import (
     BadCredentialsError,
     DuplicateOrderError,

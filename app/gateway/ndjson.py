@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 import httpx2
 
-from app.gateway import answers, exact_json
+from app import exact_json
+from app.gateway import answers
 from app.gateway.errors import OutcomeUnknownError
 from app.gateway.models.records import UnreadableError, validated
 from app.gateway.models.reports import TransactionLine, UnreadableLine

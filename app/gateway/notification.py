@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
-from app.gateway import exact_json
+from app import exact_json
 from app.gateway.errors import ForgedNotificationError, UnreadableNotificationError
 from app.gateway.models.records import OperationRecord, PaymentRecord, UnreadableError, read_record
 from app.gateway.signature import verify

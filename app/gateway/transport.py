@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import httpx2
 
-from app.gateway import exact_json
+from app import exact_json
 from app.gateway.credentials import Credentials
 from app.gateway.errors import GatewayError, InvalidRequestError, NotSentError, OutcomeUnknownError
 from app.gateway.models.base import CARD_FIELDS

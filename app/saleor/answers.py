@@ -16,10 +16,10 @@ from uuid import uuid4
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
 
+from app.exact_json import dumps
 from app.saleor.limits import Amount, Link, Message, Reference, usable_link
 from app.saleor.payment_methods import CardDetails, OtherMethod, PaymentMethod
 from app.saleor.vocabulary import AvailableAction, EventType, TransactionFlow
-from app.saleor.wire import write_json
 
 __all__ = [
     "ActionAnswer",
@@ -43,7 +43,7 @@ def unique_reference() -> str:
 
 
 def _writable(data: object) -> object:
-    write_json(data)
+    dumps(data)
     return data
 
 

@@ -12,12 +12,12 @@ from typing import Any
 from joserfc import jws
 from joserfc.errors import JoseError
 
+from app.exact_json import loads
 from app.saleor.addresses import is_api_url
 from app.saleor.errors import NotPermittedError, NotVerifiedError
 from app.saleor.installation import InstallationStore, Installed
 from app.saleor.keyring import Keyring
 from app.saleor.signature import BadSignatureError
-from app.saleor.wire import read_json
 
 # How far our clock and Saleor's may differ.
 LEEWAY = timedelta(seconds=5)
@@ -72,7 +72,7 @@ class DashboardTokens:
             if not isinstance(kid, str):
                 raise NotVerifiedError("BAD_TOKEN", _NOT_SIGNED)
             key = await self._keyring.key(installation, kid)
-            claims = read_json(jws.deserialize_compact(token, key, registry=_RS256_ONLY).payload or b"")
+            claims = loads(jws.deserialize_compact(token, key, registry=_RS256_ONLY).payload or b"")
         except (BadSignatureError, JoseError, ValueError) as exc:
             raise NotVerifiedError("BAD_TOKEN", _NOT_SIGNED) from exc
         if not isinstance(claims, Mapping):

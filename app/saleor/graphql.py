@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import httpx2
@@ -20,12 +21,12 @@ from gql.client import AsyncClientSession, ReconnectingAsyncClientSession
 from gql.transport.exceptions import TransportError, TransportQueryError
 from gql.transport.httpx import HTTPXAsyncTransport
 
+from app.exact_json import dumps, loads
 from app.saleor.documents import Documents
 from app.saleor.errors import SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from app.saleor.installation import Installed
 from app.saleor.reports import EventReport, ReportOutcome
 from app.saleor.versions import OLDEST_SUPPORTED, Version, read_version
-from app.saleor.wire import read_json, write_json
 
 __all__ = [
     "AppIdentity",
@@ -114,7 +115,7 @@ class SaleorClient:
         # Written here and not by the HTTP client, which has no form for a Decimal.
         sent = {
             "json": None,
-            "content": write_json(request.payload),
+            "content": dumps(request.payload),
             "headers": {"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
             "follow_redirects": False,
         }
@@ -168,7 +169,7 @@ class _SharedTransport(HTTPXAsyncTransport):
     """gql's transport over a client that somebody else made: one pool and one SSL context for all Saleors."""
 
     def __init__(self, url: str, http: httpx2.AsyncClient) -> None:
-        super().__init__(url, json_deserialize=read_json)
+        super().__init__(url, json_deserialize=partial(loads, any_number=True))
         self._shared = http
 
     async def connect(self) -> None:

@@ -11,9 +11,9 @@ import httpx2
 from joserfc.errors import JoseError
 from joserfc.jwk import RSAKey
 
+from app.exact_json import loads
 from app.saleor.addresses import origin_of
 from app.saleor.errors import KeysUnusableError
-from app.saleor.wire import read_json
 
 MOST_BYTES = 64 * 1024
 LEAST_MODULUS_BITS = 2048
@@ -44,7 +44,7 @@ async def fetch_key_set(http: httpx2.AsyncClient, saleor_api_url: str, *, within
         msg = f"{address} could not be fetched ({type(exc).__name__})"
         raise KeysUnusableError(msg) from exc
     try:
-        return read_key_set(read_json(bytes(document)))
+        return read_key_set(loads(bytes(document)))
     except ValueError as exc:
         msg = f"{address} did not answer with JSON"
         raise KeysUnusableError(msg) from exc

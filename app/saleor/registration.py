@@ -14,6 +14,7 @@ from typing import Any
 import httpx2
 import structlog
 
+from app.exact_json import loads
 from app.saleor.addresses import AllowList, host_of, is_api_url
 from app.saleor.attempts import Attempts
 from app.saleor.errors import (
@@ -27,7 +28,6 @@ from app.saleor.graphql import AppIdentity, SaleorClient
 from app.saleor.installation import InstallationStore
 from app.saleor.keys import fetch_key_set
 from app.saleor.versions import read_version
-from app.saleor.wire import read_json
 
 # Saleor waits 18 s for the whole handshake, and a token that arrives after it gave up is dead.
 ASK_WITHIN = timedelta(seconds=7)
@@ -148,7 +148,7 @@ def _version(text: str | None) -> str | None:
 
 def _token(body: bytes) -> str:
     try:
-        said = read_json(body)
+        said = loads(body)
     except ValueError:
         said = None
     token = said.get("auth_token") if isinstance(said, dict) else None

@@ -13,7 +13,7 @@ from joserfc import jws
 from joserfc.errors import JoseError
 from joserfc.jwk import RSAKey
 
-from app.saleor.wire import read_json
+from app.exact_json import loads
 
 MOST_BODY_BYTES = 1024 * 1024
 
@@ -62,7 +62,7 @@ def verify(signature: str, body: bytes, key: RSAKey) -> None:
 
 def _protected(segment: str) -> Mapping[str, Any]:
     try:
-        header = read_json(base64.b64decode(segment + "=" * (-len(segment) % 4), altchars=b"-_", validate=True))
+        header = loads(base64.b64decode(segment + "=" * (-len(segment) % 4), altchars=b"-_", validate=True))
     except (binascii.Error, ValueError) as exc:
         msg = "the signature's header is unreadable"
         raise BadSignatureError(msg) from exc

@@ -28,6 +28,7 @@ from typing import Any
 import structlog
 from pydantic import ValidationError
 
+from app.exact_json import dumps, loads
 from app.saleor.addresses import is_api_url
 from app.saleor.answers import Answer, SessionAnswer
 from app.saleor.deadline import Deadline
@@ -47,7 +48,6 @@ from app.saleor.webhook_definition import (
     uncertain_of,
 )
 from app.saleor.whereabouts import whereabouts
-from app.saleor.wire import read_json, write_json
 
 OLDEST = timedelta(hours=1)
 # From the arrival of a request on; Saleor waits 18 seconds (Saleor contract, A.2).
@@ -194,15 +194,17 @@ class WebhookReceiver:
             except Exception as second:  # noqa: BLE001 - as above
                 if second is not error:
                     _log(second, "saleor_webhook_failed_twice", webhook)
-                    return write_json(uncertain_of(event, SORRY, goes_on=isinstance(error, StillUnderwayError)).dump())
+                    return dumps(
+                        uncertain_of(event, SORRY, goes_on=isinstance(error, StillUnderwayError)).dump()
+                    ).encode()
         if isinstance(error, StillUnderwayError):
-            return write_json(uncertain_of(event, SORRY, goes_on=True).dump())
-        return write_json(failure_of(event, SORRY).dump())
+            return dumps(uncertain_of(event, SORRY, goes_on=True).dump()).encode()
+        return dumps(failure_of(event, SORRY).dump()).encode()
 
 
 def _read(body: bytes) -> dict[str, Any]:
     try:
-        said = read_json(body)
+        said = loads(body, any_number=True)
     except ValueError as exc:
         raise NotUsableError(400, "UNREADABLE", "Saleor's request is not readable as JSON.") from exc
     if not isinstance(said, dict):
@@ -229,7 +231,7 @@ def _rendered(webhook: WebhookDefinition, answer: Answer, context: WebhookContex
         raise TypeError(msg)
     if isinstance(answer, SessionAnswer) and context.schema_version < WITH_PAYMENT_METHODS:
         answer = answer.model_copy(update={"card": None})
-    return write_json(answer.dump())
+    return dumps(answer.dump()).encode()
 
 
 def _log(error: Exception, what: str, webhook: WebhookDefinition) -> None:
@@ -248,4 +250,4 @@ def _refused(webhook: WebhookDefinition, refusal: RequestRefusedError) -> Reply:
     said: dict[str, Any] = {"error": {"code": refusal.code, "message": refusal.message}}
     if isinstance(refusal, NotUsableError) and issubclass(webhook.event, RequestedAction):
         said |= failure_of_action(webhook.event, refusal.message).dump()
-    return Reply(refusal.status, write_json(said))
+    return Reply(refusal.status, dumps(said).encode())

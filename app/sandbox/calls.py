@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.gateway.exact_json import NotJsonError, loads
+from app.exact_json import NotJsonError, loads
 
 _KEPT = 1000
 _LONGEST_BODY = 64 * 1024

@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.gateway.exact_json import NotJsonError, dumps, loads
+from app.exact_json import NotJsonError, dumps, loads
 from app.sandbox.connections import Connections
 from app.sandbox.sandbox import Sandbox
 from app.sandbox.scripting import FaultRule

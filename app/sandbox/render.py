@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Literal
 
-from app.gateway.exact_json import dumps
+from app.exact_json import dumps
 from app.sandbox.book.book import Book
 from app.sandbox.book.codes import Status
 from app.sandbox.book.records import CardOnFile, Entry, Operation, Payment

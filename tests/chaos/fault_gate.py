@@ -9,9 +9,9 @@ from uuid import UUID
 import httpx2
 from fastapi import FastAPI
 
+from app import exact_json
 from app.db.aggregates import find_by_order
 from app.db.tables import Kind, State
-from app.gateway import exact_json
 from app.payments.core.balance import in_flight
 from app.sandbox.sandbox import Sandbox
 from app.sandbox.scripting import FaultRule

@@ -95,6 +95,9 @@ async def test_a_dry_run_changes_nothing_and_splitting_can_be_switched_off(
         ('mode = "percentages"\npercentages = {x = 100}', "percentages.x: 'x' is not a sub-merchant"),
         ("mode =", "is neither TOML nor JSON"),
         ("{", "is neither TOML nor JSON"),
+        ("default = 1.0e9999999999999999999", "is neither TOML nor JSON"),
+        ('{"default": 1e9999999999999999999}', "is neither TOML nor JSON"),
+        (f"default = {'1' * 5000}", "is neither TOML nor JSON"),
         ('{"mode": ["off"]}', "mode: must be one of off, metadata, percentages"),
     ],
 )

@@ -20,7 +20,7 @@ HEAVY = {
     "alembic", "asyncio", "cryptography", "fastapi", "gql", "graphql", "httpx2", "jinja2", "playwright", "psycopg",
     "pydantic_settings", "sqlalchemy", "sqlmodel", "starlette", "structlog", "uvicorn",
 }  # fmt: skip
-OF_THE_APP = {"app", "app.cli", "app.errors", "app.saleor", "app.saleor.wire"}
+OF_THE_APP = {"app", "app.cli", "app.errors", "app.exact_json"}
 
 # Prints what was imported when the program ends, whatever way it ends.
 LISTING = """

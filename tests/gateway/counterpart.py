@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from app.gateway import exact_json
+from app import exact_json
 
 
 @dataclass

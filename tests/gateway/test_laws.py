@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app.gateway import exact_json
+from app import exact_json
 from app.gateway.errors import ForgedNotificationError, UnreadableNotificationError
 from app.gateway.models import Capture, OperationRecord, PaymentRecord, Refund, SplitItem, SplitRefund, read_record
 from app.gateway.models.accounts import BalanceAccount

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app.gateway import exact_json
+from app import exact_json
 from app.gateway.errors import ForgedNotificationError, UnreadableNotificationError
 from app.gateway.models import OperationRecord, PaymentRecord, Status
 from app.gateway.notification import LARGEST_FORM, decode, encode, read_data, read_notification

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from app.gateway import exact_json
+from app import exact_json
 from app.gateway.models import (
     Method,
     OperationRecord,

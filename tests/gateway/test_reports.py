@@ -17,7 +17,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.gateway import exact_json
+from app import exact_json
 from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
 from app.gateway.errors import InvalidRequestError, OutcomeUnknownError, RefusedError, ReportNotReadyError

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.gateway import exact_json
+from app import exact_json
 from app.gateway.errors import InvalidRequestError
 from app.gateway.models import (
     Attribute,

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from vcr.request import Request  # type: ignore[import-untyped]  # vcrpy has no types
 
-from app.gateway import exact_json
+from app import exact_json
 from app.gateway.balances import BalanceDesk
 from app.gateway.client import GatewayClient
 from app.gateway.reports import Reports

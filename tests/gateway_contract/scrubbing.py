@@ -2,7 +2,7 @@
 
 Keys, cards, tokens, people, other merchants and balances are taken out of requests and answers alike; addresses and the
 account's own identifiers are replaced by fixed ones, so that a cassette looks the same wherever it was recorded.
-Numbers keep their digits (``app.gateway.exact_json``), members keep their order. Doing it twice changes nothing: a
+Numbers keep their digits (``app.exact_json``), members keep their order. Doing it twice changes nothing: a
 request that is compared with a cassette goes through the same hands as the one that was recorded.
 """
 
@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 
-from app.gateway import exact_json
+from app import exact_json
 from app.gateway.errors import quoted
 from app.gateway.models.base import CARD_FIELDS
 from app.gateway.notification import decode, encode

@@ -11,7 +11,7 @@ import pytest
 from vcr.errors import CannotOverwriteExistingCassetteException  # type: ignore[import-untyped]  # vcrpy has no types
 from vcr.request import Request  # type: ignore[import-untyped]  # the same
 
-from app.gateway import exact_json
+from app import exact_json
 from app.gateway.client import GatewayClient
 from app.sandbox.book.cards import luhn_digit
 from tests.gateway.counterpart import counterpart

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from app.gateway import exact_json
+from app import exact_json
 from app.gateway.credentials import Credentials
 from app.gateway.notification import encode, read_notification
 from app.sandbox.server import running_sandbox

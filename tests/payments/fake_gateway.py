@@ -12,7 +12,7 @@ from enum import Enum, auto
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from app.gateway import exact_json
+from app import exact_json
 
 T = TypeVar("T", bound="FakeGateway")
 POS_ID = "b28c8a4e-7c6f-4f6f-9c2c-1f6f0f1d3a11"

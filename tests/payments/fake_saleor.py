@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any, cast
 from uuid import UUID, uuid4
 
+from app.exact_json import dumps, loads
 from app.main import MANIFEST
 from app.saleor.answers import Answer
 from app.saleor.documents import Documents
@@ -38,7 +39,6 @@ from app.saleor.testing.views import ActionView, ErrorView
 from app.saleor.testing.vocabulary import HANDLE_PAYMENTS, Action, EventType
 from app.saleor.testing.world import World
 from app.saleor.versions import read_version
-from app.saleor.wire import read_json, write_json
 
 
 class FakeSaleor(SaleorClient):
@@ -147,16 +147,16 @@ class FakeSaleor(SaleorClient):
     def says(self, transaction: Transaction, request: Event) -> dict[str, Any]:
         """Return the members of the webhook of a request, as Saleor would build it at this moment."""
         told = payload.action_requested(transaction, request)
-        fields: dict[str, Any] = read_json(json.dumps(told, default=lambda _: None).encode())
+        fields: dict[str, Any] = loads(json.dumps(told, default=lambda _: None))
         return fields
 
     def book_session(self, transaction: Transaction, request: Event, answer: Answer) -> None:
         """Book the answer to a session webhook."""
-        book_session_answer(transaction, request, read_json(write_json(answer.dump())), self.scribe)
+        book_session_answer(transaction, request, loads(dumps(answer.dump())), self.scribe)
 
     def book_action(self, transaction: Transaction, request: Event, action: str, answer: Answer | None) -> None:
         """Book the answer to what staff asked. None: it was lost on its way (a dropped connection, a time-out)."""
-        said: Any = None if answer is None else read_json(write_json(answer.dump()))
+        said: Any = None if answer is None else loads(dumps(answer.dump()))
         book_action_answer(transaction, request, Action(action), said, self.scribe)
 
     async def who_am_i(self, *_: object, **__: object) -> AppIdentity:
@@ -228,14 +228,14 @@ class FakeSaleor(SaleorClient):
         if self.silent:
             raise SaleorUnreachableError("down")
         text = self._documents.text(operation, read_version(installed.schema_version))
-        asked = read_json(write_json({"query": text, "variables": dict(variables)}))
+        asked = loads(dumps({"query": text, "variables": dict(variables)}))
         _, body = await self._api.answer(asked, installed.token, Nuisances())
         if errors := body.get("errors"):
             message = "; ".join(each["message"] for each in errors)
             if errors[0]["extensions"]["exception"]["code"] == "PermissionDenied":
                 raise SaleorNotAuthorisedError(message)
             raise SaleorRefusedError("GRAPHQL_ERROR", None, message)
-        data: dict[str, Any] = read_json(json.dumps(body["data"], default=str).encode())
+        data: dict[str, Any] = loads(json.dumps(body["data"], default=str))
         return data
 
     def _order_of(self, transaction_id: str) -> dict[str, Any]:

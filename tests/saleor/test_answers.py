@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from app.exact_json import dumps
 from app.saleor.answers import (
     ActionAnswer,
     AvailableAction,
@@ -20,7 +21,6 @@ from app.saleor.answers import (
     unique_reference,
     usable_link,
 )
-from app.saleor.wire import write_json
 from tests.saleor.oracle import complaints
 
 OUTCOMES = ("success", "request", "action_required", "failure")
@@ -68,7 +68,7 @@ def test_a_session_answer_is_always_one_that_saleor_takes(
     outcome: str, flow: TransactionFlow, reference: str, amount: Decimal, said: dict[str, Any]
 ) -> None:
     answer = getattr(SessionAnswer, outcome)(flow, psp_reference=reference, amount=amount, **said)
-    assert complaints(write_json(answer.dump()), asked="SESSION") == []
+    assert complaints(dumps(answer.dump()).encode(), asked="SESSION") == []
     assert answer.result == f"{flow}_{outcome.upper()}"
 
 
@@ -85,7 +85,7 @@ def test_an_action_answer_is_always_one_that_saleor_takes(
     outcome: str, kind: AvailableAction, reference: str, amount: Decimal, said: dict[str, Any]
 ) -> None:
     answer = getattr(ActionAnswer, outcome)(kind, psp_reference=reference, amount=amount, **said)
-    assert complaints(write_json(answer.dump()), asked=kind) == []
+    assert complaints(dumps(answer.dump()).encode(), asked=kind) == []
     assert answer.result == f"{kind}_{outcome.upper()}"
 
 
@@ -105,7 +105,7 @@ def test_whatever_is_passed_by_mistake_is_refused_or_harmless(
         )
     except ValidationError:
         return
-    assert complaints(write_json(answer.dump()), asked="SESSION") == []
+    assert complaints(dumps(answer.dump()).encode(), asked="SESSION") == []
 
 
 @given(kind=st.sampled_from(AvailableAction), reference=any_text, amount=any_amount, url=st.none() | any_text)
@@ -114,13 +114,13 @@ def test_the_same_for_actions(kind: AvailableAction, reference: str, amount: Dec
         answer = ActionAnswer.success(kind, psp_reference=reference, amount=amount, external_url=url)
     except ValidationError:
         return
-    assert complaints(write_json(answer.dump()), asked=kind) == []
+    assert complaints(dumps(answer.dump()).encode(), asked=kind) == []
 
 
 def test_the_oracle_is_not_asleep() -> None:
     """What was measured to hurt on a running Saleor, it must see (first page of the contract)."""
     good = {"pspReference": "x", "result": "CHARGE_SUCCESS", "amount": Decimal("1.00")}
-    assert complaints(write_json(good), asked="SESSION") == []
+    assert complaints(dumps(good).encode(), asked="SESSION") == []
     for harm in (
         {"externalUrl": ""},
         {"externalUrl": "https://x.test/" + "a" * 200},
@@ -135,15 +135,15 @@ def test_the_oracle_is_not_asleep() -> None:
         {"paymentMethodDetails": {"type": "CARD", "name": "Visa", "expYear": 30}},
         {"paymentMethodDetails": {"type": "card", "name": "Visa"}},
     ):
-        assert complaints(write_json(good | harm), asked="SESSION") != [], harm
-    assert complaints(write_json({"pspReference": "x", "actions": ["REFUND"]}), asked="REFUND") != []
+        assert complaints(dumps(good | harm).encode(), asked="SESSION") != [], harm
+    assert complaints(dumps({"pspReference": "x", "actions": ["REFUND"]}).encode(), asked="REFUND") != []
     assert complaints(b"[]", asked="REFUND") != []
 
 
 def test_pending_is_a_reference_and_nothing_else() -> None:
     answer = ActionAnswer.pending(AvailableAction.REFUND, psp_reference="refund-1")
     assert answer.result is None
-    assert write_json(answer.dump()) == b'{"pspReference": "refund-1"}'
+    assert dumps(answer.dump()) == '{"pspReference":"refund-1"}'
     harms: list[dict[str, Any]] = [
         {"actions": []},
         {"amount": Decimal(1)},
@@ -197,12 +197,12 @@ def test_only_whoever_waits_for_the_shopper_leaves_the_reference_out(flow: Trans
     else:
         answer = SessionAnswer.action_required(flow, **said).dump()
         assert "pspReference" not in answer  # which is what was tried with a real Saleor; null was not
-        assert complaints(write_json(answer), asked="SESSION") == []
+        assert complaints(dumps(answer).encode(), asked="SESSION") == []
 
 
 def test_calling_off_a_payment_that_nobody_made_is_about_nothing() -> None:
     answer = ActionAnswer.success(AvailableAction.CANCEL, psp_reference="x", amount=Decimal(0))
-    assert write_json(answer.dump()) == b'{"pspReference": "x", "result": "CANCEL_SUCCESS", "amount": 0.00}'
+    assert dumps(answer.dump()) == '{"pspReference":"x","result":"CANCEL_SUCCESS","amount":0.00}'
 
 
 def test_a_long_message_is_cut_and_a_broken_one_mended() -> None:
@@ -228,7 +228,7 @@ def test_data_that_json_cannot_say_is_refused_when_it_is_made(data: object) -> N
 
 
 def test_a_gateway_config_may_be_nothing() -> None:
-    assert write_json(GatewayConfigAnswer(data=None).dump()) == b'{"data": null}'
+    assert dumps(GatewayConfigAnswer(data=None).dump()) == '{"data":null}'
 
 
 def test_references_for_what_never_got_one_are_all_different() -> None:

@@ -121,7 +121,7 @@ async def test_amounts_travel_as_numbers_with_their_own_digits(client: SaleorCli
             transaction_id="x", type=EventType.CHARGE_SUCCESS, psp_reference="x", amount=Decimal(amount), message="m"
         )
         await client.report(here, report)
-        assert b'"amount": ' + wire + b"," in api.bodies[-1]
+        assert b'"amount":' + wire + b"," in api.bodies[-1]
 
 
 async def test_what_is_not_said_is_not_sent(client: SaleorClient, api: Api, here: Row) -> None:

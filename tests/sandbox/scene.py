@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 import httpx2
 from starlette.types import Receive, Scope, Send
 
-from app.gateway.exact_json import dumps, loads
+from app.exact_json import dumps, loads
 from app.gateway.signature import verify
 from app.sandbox.control import SandboxControl
 from app.sandbox.sandbox import Sandbox

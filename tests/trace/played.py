@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from app.db.database import Database, create_engine
 from app.db.migrate import migrate
 from app.db.vault import KEY_BYTES, Vault
-from app.gateway.exact_json import dumps
+from app.exact_json import dumps
 from app.payments.sync.notifications import Receipt
 from app.saleor.answers import Answer
 from app.saleor.webhook_definition import WebhookContext

@@ -13,7 +13,7 @@ from typing import Any
 from joserfc import jwe
 from joserfc.jwk import RSAKey
 
-from app.gateway import exact_json
+from app import exact_json
 from app.payments.cards.card_form import typed_card
 from app.payments.cards.keys import ALG, ENC, GRACE
 from app.payments.cards.payment_instrument import PaymentInstrument

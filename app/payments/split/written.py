@@ -3,7 +3,7 @@
 import json
 import re
 import tomllib
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from app.payments.core.messages import LazyMessage
@@ -18,8 +18,9 @@ def rules_in(text: str, *, as_json: bool = False) -> SplitRules:
         raise RulesError([f"rules have at most {LONGEST} characters"])
     try:
         is_json = as_json or text.lstrip().startswith("{")
+        # Not ``exact_json``, whose errors say nothing of what they have read: people need the place in what they wrote.
         data: Any = json.loads(text, parse_float=Decimal) if is_json else tomllib.loads(text, parse_float=Decimal)
-    except (json.JSONDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, InvalidOperation, RecursionError) as error:
         raise RulesError([LazyMessage("it is neither TOML nor JSON (%(place)s)", place=_place(error))]) from error
     return read_rules(data)
 

@@ -1,16 +1,15 @@
 """Saleor's door: GraphQL, keys, the Dashboard, and the control API, as an ASGI app."""
 
-import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
-from decimal import Decimal
 
 import httpx2
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from app.exact_json import loads
 from app.saleor.testing.client import certificates
 from app.saleor.testing.control import control_routes
 from app.saleor.testing.dashboard.pages import dashboard_routes
@@ -73,7 +72,7 @@ async def _graphql(request: Request) -> Response:
     if troubles.graphql_status:
         return Response("Saleor is not at home.", status_code=troubles.graphql_status, media_type="text/plain")
     try:
-        asked = json.loads(await request.body(), parse_float=Decimal)
+        asked = loads(await request.body(), any_number=True)
     except ValueError:
         asked = None
     saleor: Saleor = request.app.state.saleor

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from fastapi import Depends, Request
 
-from app.gateway.exact_json import NotJsonError, loads
+from app.exact_json import NotJsonError, loads
 from app.sandbox.book.refusals import RefusalError
 from app.sandbox.sandbox import Sandbox
 from app.sandbox.settings import Behaviour, PointOfSale

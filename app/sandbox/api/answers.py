@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
-from app.gateway.exact_json import dumps
+from app.exact_json import dumps
 from app.sandbox.api.access import BadCredentialsError, NotJsonBodyError
 from app.sandbox.book.refusals import (
     DuplicateOrderError,

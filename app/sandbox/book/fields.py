@@ -41,7 +41,7 @@ def _web_address(value: str) -> str:
 
 
 def _number(value: object) -> object:
-    # Numbers of a body are int or Decimal (app.gateway.exact_json); true and false are no numbers, and text is none.
+    # Numbers of a body are int or Decimal (app.exact_json); true and false are no numbers, and text is none.
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise ValueError("must be a number")  # noqa: TRY004 - pydantic makes a violation of a ValueError only
     return Decimal(value)

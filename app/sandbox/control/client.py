@@ -12,7 +12,7 @@ import httpx2
 from pydantic import BaseModel
 from pydantic_core import to_json
 
-from app.gateway.exact_json import dumps
+from app.exact_json import dumps
 from app.sandbox.book.book import Script
 from app.sandbox.book.records import Share
 from app.sandbox.calls import Call

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC
 
-from app.gateway.exact_json import dumps
+from app.exact_json import dumps
 from app.sandbox.demo.telling import Exchange, Place, Trouble
 
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import urlsplit
 
-from app.gateway.exact_json import NotJsonError, loads
+from app.exact_json import NotJsonError, loads
 from app.saleor.testing.views import DeliveryView, ReportView
 from app.sandbox.calls import Call
 from app.sandbox.deliveries import Delivery, Try

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.db.tables import Flow, Kind, State
+from app.exact_json import dumps, loads
 from app.payments.core.answers import action_answer, refused_session, session_answer
 from app.payments.core.references import keep_reference
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.saleor.answers import AvailableAction, TransactionFlow
 from app.saleor.testing.rules.answers import read_action_answer, read_session_answer
 from app.saleor.testing.vocabulary import Action
-from app.saleor.wire import read_json, write_json
 from tests.payments.aggregates import HUNDRED, NOON, ORDER, an_aggregate, an_operation
 
 PAGE = f"https://pay.example.com/payments/{ORDER}"
@@ -47,7 +47,7 @@ def test_saleor_takes_every_answer_about_a_session(flow: Flow, state: State, wai
     aggregate = an_aggregate(flow, state)
     aggregate.create.waits_for_shopper = waits
     aggregate.payment.checkout_url = "https://pay.example/form" if link else None
-    answer = read_session_answer(read_json(write_json(session_answer(aggregate, PAGE).dump())))
+    answer = read_session_answer(loads(dumps(session_answer(aggregate, PAGE).dump())))
     assert answer.psp_reference == ORDER
 
 
@@ -57,7 +57,7 @@ def test_saleor_takes_every_answer_about_an_action(kind: Kind, state: State) -> 
     aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS, operation)
     action = AvailableAction.CHARGE if kind is Kind.CAPTURE else AvailableAction.REFUND
     said = action_answer(aggregate, operation, action, PAGE).dump()
-    assert read_action_answer(read_json(write_json(said)), Action(action.value)).psp_reference == "ours"
+    assert read_action_answer(loads(dumps(said)), Action(action.value)).psp_reference == "ours"
     if not state.final:
         assert said == {"pspReference": "ours"}  # anything more would make the transaction unreadable
 

@@ -9,6 +9,7 @@ from graphql.execution.values import VariableValues, get_variable_values
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.exact_json import dumps, loads
 from app.gateway.models import PaymentRecord, read_record
 from app.payments.core.details import as_kept, from_kept, paid_with
 from app.saleor.answers import SessionAnswer, TransactionFlow
@@ -18,7 +19,6 @@ from app.saleor.reports import EventReport
 from app.saleor.testing.rules.answers import read_session_answer
 from app.saleor.versions import WITH_PAYMENT_METHODS, Version
 from app.saleor.vocabulary import EventType
-from app.saleor.wire import read_json, write_json
 from tests.conftest import REPOSITORY
 from tests.payments.fake_gateway import payment
 from tests.saleor.test_schemas import VERSIONS, schema
@@ -94,7 +94,7 @@ def test_whatever_the_gateway_says_no_saleor_refuses_it(mask: str | None, payway
     """Saleor contract, A.4 and A.7: cards without an expiry, cards without a mask, and all that is no card."""
     method = paid(cc_mask=mask, payway=payway)
     answer = SessionAnswer.success(TransactionFlow.CHARGE, psp_reference="p-1", amount=Decimal("1.00"), card=method)
-    booked = read_session_answer(read_json(write_json(answer.dump()))).method_details
+    booked = read_session_answer(loads(dumps(answer.dump()))).method_details
     assert (booked is None) == (method is None)
     if method is not None:
         for version in VERSIONS:
