@@ -57,8 +57,12 @@ check: $(STAMP) ## Formatting, lint, types, who may import whom, and what is dec
 	$(BIN)/deptry app --known-first-party app --per-rule-ignores '$(NOT_ODD)'
 
 .PHONY: test
-test: check ## All checks, then all tests
-	$(BIN)/pytest -n $(WORKERS) $(ARGS)
+test: check ## All checks, then the tests, but for the long campaigns
+	$(BIN)/pytest -n $(WORKERS) -m 'not long' $(ARGS)
+
+.PHONY: test-long
+test-long: $(STAMP) ## The long campaigns: every kill point, hundreds of stories, every page in every theme
+	$(BIN)/pytest -n $(WORKERS) -m long $(ARGS)
 
 # Each run tells other stories, until one breaks a law; then that one is made short and told in full.
 EXAMPLES ?= 10000

@@ -31,12 +31,14 @@ def test_everybody_has_their_share(environment: Environment) -> None:
     tell(environment, ON_SQLITE, SHARE)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_everybody_has_what_their_things_cost() -> None:
     with open_environment(account=BY_LINES) as environment:
         tell(environment, BY_WHAT_IS_BOUGHT, SHARE + 2, granted())
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_everybody_has_their_share_on_postgresql(new_postgresql: Callable[[], str]) -> None:
     with open_environment(new_postgresql(), MARKET) as environment:

@@ -52,7 +52,7 @@ def test_a_story_that_is_always_told(environment: Environment, story: Story) -> 
 
 @pytest.mark.law
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("share", range(SHARES))
+@pytest.mark.parametrize("share", [0, *(pytest.param(each, marks=pytest.mark.long) for each in range(1, SHARES))])
 def test_three_ledgers_tell_one_story(environment: Environment, share: int) -> None:
     tell(environment, OF_EACH, share)
 
@@ -63,6 +63,7 @@ def test_each_granted_refund_is_paid_out_once(environment: Environment) -> None:
     tell(environment, GRANTED, SHARES + 1, granted())
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_three_ledgers_tell_one_story_on_postgresql(big_theatre: Environment) -> None:
     tell(big_theatre, ON_POSTGRESQL, SHARES)

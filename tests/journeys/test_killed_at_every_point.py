@@ -47,9 +47,13 @@ CASES = [
     for point in (ASKING if staff_request in BY_ITSELF else ASKING + ANSWERING + HEARING + TELLING + FINDING_OUT)
 ]
 
+EXAMPLES = CASES[::4]  # those that every run plays
 
-def test_every_point_is_met() -> None:
-    assert {point for _, point in CASES} == set(Point)
+
+@pytest.mark.parametrize("cases", [CASES, EXAMPLES], ids=["all", "examples"])
+def test_every_wish_and_every_point_is_met(cases: list[tuple[str, Point]]) -> None:
+    assert {point for _, point in cases} == set(Point)
+    assert {staff_request for staff_request, _ in cases} == set(WISHES)
 
 
 @pytest.fixture
@@ -66,7 +70,11 @@ async def mortal_shop(
 
 
 @pytest.mark.parametrize(
-    ("staff_request", "point"), CASES, ids=[f"{staff_request}-{point.name.lower()}" for staff_request, point in CASES]
+    ("staff_request", "point"),
+    [
+        pytest.param(*case, id=f"{case[0]}-{case[1].name.lower()}", marks=() if case in EXAMPLES else pytest.mark.long)
+        for case in CASES
+    ],
 )
 async def test_killed(mortal_shop: Stack, staff_request: str, point: Point) -> None:
     app = mortal_shop.app

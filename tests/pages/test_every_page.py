@@ -93,12 +93,14 @@ async def pages_of(house: AppUnderTest, *, framed: bool) -> list[str]:
         return [path for path in paths if (IN_FRAME in (await http.get(path)).text) is framed]
 
 
+@pytest.mark.long
 async def test_the_apps_pages_in_the_dashboard(house: AppUnderTest, browser: Browser) -> None:
     paths = await pages_of(house, framed=True)
     assert {"/", "/payments"} <= {*paths}
     await all_right(browser, [await house.frame(house.shop.saleor, path) for path in paths], framed=True)
 
 
+@pytest.mark.long
 async def test_the_apps_pages_in_a_store_where_nothing_has_happened(house: AppUnderTest, browser: Browser) -> None:
     of_the_shop = [name for names in house.known.values() for name in names]
     paths = [path for path in await pages_of(house, framed=True) if path.rpartition("/")[2] not in of_the_shop]
@@ -111,6 +113,7 @@ async def test_pages_that_anybody_may_open(house: AppUnderTest, browser: Browser
     await all_right(browser, [house.shop.app.url + path for path in paths], framed=False)
 
 
+@pytest.mark.long
 async def test_the_gateways_pages(house: AppUnderTest, browser: Browser) -> None:
     gateway = house.shop.gateway
     for card in ("4000000021220001", "4000000021190006"):  # waits for the payer's bank; for the bank
@@ -127,6 +130,7 @@ async def test_the_gateways_pages(house: AppUnderTest, browser: Browser) -> None
     await all_right(browser, pages, framed=False)
 
 
+@pytest.mark.long
 async def test_the_dashboards_own_pages_and_what_the_app_shows_there(house: AppUnderTest, browser: Browser) -> None:
     dashboard = house.shop.saleor.dashboard_url
     orders = [f"{dashboard}orders/{quote(each)}" for each in house.orders]

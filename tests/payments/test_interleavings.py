@@ -244,6 +244,7 @@ LOST = Mood.DOES_AND_HANGS_UP
     story=stories,
     last=st.sampled_from(["success", "failure"]),
 )
+@pytest.mark.long
 @pytest.mark.timeout(600)  # each day is a story of its own
 async def test_both_ledgers_agree_at_the_end_of_every_day(
     market: Shop, bank: RecordKeepingGateway, *, flow: str, first: list[Mood], story: list[tuple[Any, ...]], last: str

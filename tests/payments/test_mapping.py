@@ -22,6 +22,15 @@ def _at_once() -> Iterator[None]:
 sections = pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.name)
 
 
+played = pytest.mark.parametrize(
+    "section",
+    [
+        pytest.param(each, id=each.name, marks=() if each.name in {"page", "refund"} else pytest.mark.long)
+        for each in SECTIONS
+    ],
+)
+
+
 @sections
 def test_nothing_is_left_out_and_nothing_is_said_twice(section: Section) -> None:
     said = Counter(name for row in section.rows for name in row.said)
@@ -31,7 +40,7 @@ def test_nothing_is_left_out_and_nothing_is_said_twice(section: Section) -> None
 # What follows does not depend on the database; the tests of each law run on both.
 @pytest.mark.timeout(600)  # some hundred lines each
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-@sections
+@played
 async def test_what_the_table_says_is_what_follows(shop: Shop, section: Section) -> None:
     await shop.services.accounts.change(shop.account.id, pci_dss_confirmed_at=shop.clock.now)
     wrong = []

@@ -119,6 +119,7 @@ async def test_a_wrong_step_is_named_with_the_reason(tmp_path: Path) -> None:
     assert left_behind(tmp_path) == []
 
 
+@pytest.mark.long
 async def test_a_process_that_dies_is_named_with_its_last_words(tmp_path: Path) -> None:
     async with started(*DEMO, "--json", "--keep", str(tmp_path)) as demo:
         async for event in events(demo):
@@ -152,6 +153,7 @@ async def decline_then_pay(browser: Browser, address: str) -> None:
     await browser.press(await browser.open(page.onward), "Pay")
 
 
+@pytest.mark.long
 async def test_then_the_person_plays_until_ctrl_c(tmp_path: Path) -> None:
     places: dict[str, str] = {}
     heard: list[str] = []
