@@ -7,12 +7,9 @@ from app.db.tables import Operation
 from app.payments.core.answers import action_answer
 from app.payments.core.apply import Posting
 from app.payments.core.references import keep_reference
-from app.payments.operations.action_webhooks import requested
+from app.payments.operations.actions import requested
 from app.payments.operations.answer_window import answered
-from app.payments.operations.gateway_initialize import offer
-from app.payments.operations.initialize import initialize
-from app.payments.operations.moved_store import begun_elsewhere, not_ours
-from app.payments.operations.replay import recorded_answer
+from app.payments.operations.initialize import begun_elsewhere, initialize, not_ours, offer, recorded_answer
 from app.payments.services import Services
 from app.payments.sync.process_session import process
 from app.saleor.answers import ActionAnswer, GatewayConfigAnswer, SessionAnswer

@@ -12,8 +12,8 @@ from app.db.outbox import EVENTS
 from app.db.placed_orders import ORDERS
 from app.db.presence import CHECKS
 from app.db.reported_problems import PROBLEMS
+from app.payments.operations.competing_attempts import compare_attempts
 from app.payments.services import Services
-from app.payments.sync.competing_attempts import compare_attempts
 from app.payments.sync.notifications import digest
 from app.payments.sync.resolve import look
 from app.saleor.deadline import Deadline

@@ -17,9 +17,8 @@ from app.db.tables import State
 from app.gateway.statuses import TABLE, Kind, Status
 from app.payments.core.answers import BEING_CONFIRMED, CREATION_UNKNOWN, UNDER_REVIEW
 from app.payments.core.refusal import BUSY, DECLINED, STORE_UNAVAILABLE, TRY_AGAIN, RefusalCode, RefusalError
-from app.payments.operations.moved_store import STORE_MOVED
-from app.payments.requests.language import PAGE_LANGUAGES
-from app.payments.requests.storefront import StorefrontData, read_data
+from app.payments.operations.initialize import STORE_MOVED
+from app.payments.requests.storefront import PAGE_LANGUAGES, StorefrontData, read_data
 from app.settings import PREFIX, Settings
 from tests.conftest import REPOSITORY
 from tests.docs.pages import (

@@ -11,7 +11,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from app.db.tables import MerchantAccount, ProductsForm
 from app.gateway.models import Capture, Checkout, Refund, Status
-from app.payments.cards.payment_instrument import PaymentInstrument
+from app.payments.cards.card_form import PaymentInstrument
 from app.payments.requests.direct import browser_of, plan_direct
 from app.payments.requests.payment import plan_hosted, terms_of
 from app.payments.services import Addresses

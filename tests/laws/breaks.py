@@ -38,7 +38,7 @@ BREAKS = [
             "        try:\n"
             "            known = await services.payments.find(which)\n"
             "            if known is not None:\n"
-            "                from app.payments.operations.gateway_call import _call\n"
+            "                from app.payments.operations.execute import _call\n"
             "                asks = _recorded(services, known, asked, [])\n"
             "                if asks.state is State.INTENT:\n"
             "                    await _call(services, known.payment.account, known, asks, 2.0)\n"

@@ -28,7 +28,7 @@ from app.db.vault import Vault
 from app.gateway import notification
 from app.gateway.signature import sign
 from app.payments.core.references import order_id_of
-from app.payments.operations.action_webhooks import requested
+from app.payments.operations.actions import requested
 from app.payments.operations.initialize import initialize
 from app.payments.services import Addresses, Gateways, Services
 from app.payments.sync.notifications import Receipt, receive

@@ -10,8 +10,7 @@ from app.db.moves import Moved, MoveRefusedError, move
 from app.db.search import Wanted, payments_page
 from app.db.tables import CardKey, Installation, Payment, PendingToken, ReportedProblem, SaleorEvent
 from app.payments.cards.keys import offered_key
-from app.payments.operations.initialize import initialize
-from app.payments.operations.moved_store import STORE_MOVED
+from app.payments.operations.initialize import STORE_MOVED, initialize
 from app.payments.operations.trial_payment import begin_trial
 from app.payments.sync.process_session import process
 from app.saleor.errors import SaleorUnreachableError

@@ -6,7 +6,7 @@ import pytest
 from sqlmodel import func, select
 
 from app.db.tables import Notification, Operation, State
-from app.payments.operations.action_webhooks import requested
+from app.payments.operations.actions import requested
 from app.payments.sync.notifications import digest
 from app.saleor.answers import ActionAnswer
 from tests.payments.fake_gateway import BROKEN, Heard, Mute, Reply, operation, payment, said

@@ -30,7 +30,7 @@ from app.gateway.models.base import _Model as GatewayModel
 from app.gateway.notification import Notification as GatewayNotification
 from app.gateway.transport import Answer, Call
 from app.logs import configure_logs, redact
-from app.payments.cards.payment_instrument import PaymentInstrument
+from app.payments.cards.card_form import PaymentInstrument
 from app.payments.core.refusal import RefusalError
 from app.payments.requests.storefront import read_data
 from app.sandbox.settings import PointOfSale

@@ -13,7 +13,7 @@ from app.db.tables import MerchantAccount, ProductsForm
 from app.gateway.models import ReceiptDelivery, Sector
 from app.payments.accounts import readers
 from app.payments.accounts.readers import ThreeDs
-from app.payments.requests.description import LONGEST_TEMPLATE, PLACEHOLDERS
+from app.payments.requests.payment import LONGEST_TEMPLATE, PLACEHOLDERS
 
 DEFAULT_CURRENCIES = ("UAH",)
 PCI_DSS_CONFIRMED = "pci_dss_confirmed"

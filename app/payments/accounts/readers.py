@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from app.gateway.errors import InvalidRequestError
 from app.gateway.hosts import safe_base_url
-from app.payments.requests.description import check_template
+from app.payments.requests.payment import check_template
 from app.payments.requests.storefront import origin_of
 
 LONGEST_NAME = 100

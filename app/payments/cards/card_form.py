@@ -1,13 +1,20 @@
-"""A card as a shopper typed it: checked before the gateway is asked, with words for the shopper. Pure."""
+"""A card as a shopper typed it, and card numbers that somebody typed where they do not belong. Pure.
+
+A card is checked before the gateway is asked, with words for the shopper. A number is looked for without repeating
+anything of what is found: it has 13 to 19 digits and ends with its check digit (ISO/IEC 7812-1). People write it in
+groups, so whole groups of digits that follow one another are tried together. Digits of all scripts count.
+"""
 
 import re
+import unicodedata
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import accumulate, pairwise
 from typing import Any
 
 from app.gateway.luhn import passes_luhn
 from app.gateway.statuses import TABLE
-from app.payments.cards.payment_instrument import PaymentInstrument
 from app.payments.core.refusal import RefusalCode, RefusalError
 
 _NUMBER = re.compile(r"[1-9][0-9]{11,18}")
@@ -28,6 +35,24 @@ _CVV_WORDS = {
     "en": "The card's security code is not right: it has three or four digits. Please check it.",
     "uk": "Код безпеки картки неправильний: він має три або чотири цифри. Будь ласка, перевірте його.",
 }
+
+
+FEWEST_DIGITS, MOST_DIGITS = 13, 19
+_LONGEST_GAP = 3  # characters between two groups of digits of one number
+_DIGITS = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PaymentInstrument:
+    """The members of the gateway's request that say it (gateway interface, 1a). In memory for one call only.
+
+    Whatever shows or logs it sees nothing of it.
+    """
+
+    members: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        return "<Means, not shown>"
 
 
 def typed_card(content: Mapping[str, Any], language: str, now: datetime) -> PaymentInstrument:
@@ -72,3 +97,21 @@ def _wrong(name: str, what: str, words: Mapping[str, str], language: str) -> Ref
         f"data.card.{name}",
         shopper=words.get(language, words["en"]),
     )
+
+
+def holds_card_number(text: str, *, fewest: int = FEWEST_DIGITS) -> bool:
+    """Return True when ``text`` holds what can be a card number of at least ``fewest`` digits."""
+    groups = list(_DIGITS.finditer(text))
+    return any(_begins_one(text, groups[number:], fewest) for number in range(len(groups)))
+
+
+def _begins_one(text: str, groups: list[re.Match[str]], fewest: int) -> bool:
+    """Say whether the first of these groups, alone or with some that follow it at once, is a card number."""
+    following = [groups[0]]
+    for before, after in pairwise(groups):
+        between = text[before.end() : after.start()]
+        if len(between) > _LONGEST_GAP or any(character.isalnum() for character in between):
+            break
+        following.append(after)
+    written = accumulate("".join(str(unicodedata.digit(digit)) for digit in group[0]) for group in following)
+    return any(fewest <= len(number) <= MOST_DIGITS and number.strip("0") and passes_luhn(number) for number in written)

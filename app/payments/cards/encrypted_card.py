@@ -14,9 +14,8 @@ from joserfc import jwe
 from joserfc.jwk import RSAKey
 
 from app import exact_json
-from app.payments.cards.card_form import typed_card
+from app.payments.cards.card_form import PaymentInstrument, typed_card
 from app.payments.cards.keys import ALG, ENC, GRACE
-from app.payments.cards.payment_instrument import PaymentInstrument
 from app.payments.core.refusal import RefusalCode, RefusalError
 
 FIELD = "data.card"

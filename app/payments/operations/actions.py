@@ -1,6 +1,6 @@
 """Staff ask to charge, refund or cancel: planned under the payment's lock, recorded, then sent.
 
-There are two doors at which they ask, Saleor's (``requested``) and our own (``by_staff``), and one way from there.
+There are two doors at which they ask, Saleor's (``requested``) and our own (``staff.actions``), and one way from there.
 """
 
 import asyncio
@@ -12,27 +12,30 @@ import structlog
 
 from app.db.aggregates import PaymentAggregate
 from app.db.errors import CommitUnknownError
-from app.db.repository import PaymentNotFoundError, Which
+from app.db.installations import OpenInstallation
+from app.db.repository import ByTransaction, PaymentNotFoundError, Which
 from app.db.tables import Kind, MerchantAccount, Operation, State
 from app.gateway.errors import KeysNotOpenedError
 from app.payments.core.action_request import ActionRequest, staff_request
+from app.payments.core.answers import action_answer
 from app.payments.core.apply import Posting, note
 from app.payments.core.balance import ZERO, Balance, balance, check_amount
 from app.payments.core.call_errors import KEYS_NOT_OPENED
 from app.payments.core.messages import LazyMessage
 from app.payments.core.page_cancellation import BY_STAFF
-from app.payments.core.references import keep_reference, reference_of_wish
+from app.payments.core.references import keep_reference, reference_of_refusal, reference_of_wish
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.operations.answer_window import answered, ask_again, asked_by, refund_of
-from app.payments.operations.gateway_call import send
+from app.payments.operations.execute import send
 from app.payments.operations.look_up import opened
 from app.payments.operations.rejections import why_not, why_not_strictly
 from app.payments.services import Services
 from app.payments.split.fiscal_products import said_again
 from app.payments.split.planning import shares_said, split_of_step
-from app.saleor.answers import AvailableAction
+from app.saleor.answers import ActionAnswer, AvailableAction, unique_reference
 from app.saleor.deadline import Deadline
 from app.saleor.errors import StillUnderwayError
+from app.saleor.events import RequestedAction, TransactionRefundRequested
 
 log = structlog.get_logger(__name__)
 
@@ -249,3 +252,45 @@ def _tell_saleor(aggregate: PaymentAggregate, operation: Operation, posting: Pos
         return
     words = f"Staff asked in the app to {staff_request(operation)}"
     note(aggregate, words, posting, reference=reference_of_wish(operation.idempotency_key))
+
+
+async def requested(
+    services: Services,
+    event: RequestedAction,
+    installation: OpenInstallation,
+    deadline: Deadline | None = None,
+    *,
+    digest: str = "",
+) -> ActionAnswer:
+    """Answer a charge, refund or cancelation request (see ``act``).
+
+    ``deadline`` is the request's, ``digest`` that of its body.
+    """
+    which = ByTransaction(installation.id, event.transaction.id)
+    try:
+        aggregate, operation = await act(services, _asked(event, digest), which, deadline)
+    except RefusalError as refusal:
+        question = digest or event.request_key  # the same delivery gets the same answer
+        reference = reference_of_refusal(question) if question else unique_reference()
+        known = await services.payments.find(which)
+        page = None if known is None else _page(services, installation, known)
+        return ActionAnswer.failure(event.kind, psp_reference=reference, message=refusal.message, external_url=page)
+    return action_answer(aggregate, operation, event.kind, _page(services, installation, aggregate))
+
+
+def _page(services: Services, installation: OpenInstallation, aggregate: PaymentAggregate) -> str | None:
+    return services.addresses.payment_page(installation.saleor_api_url, aggregate.payment.order_id)
+
+
+def _asked(event: RequestedAction, digest: str) -> ActionRequest:
+    if not event.request_keys:
+        raise RefusalError(RefusalCode.INVALID_DATA, "Saleor does not say which request this is: nothing was done.")
+    return ActionRequest(
+        action=event.kind,
+        amount=event.action.amount,
+        currency=event.action.currency,
+        keys=event.request_keys,
+        digest=digest,
+        granted=event.granted_refund if isinstance(event, TransactionRefundRequested) else None,
+        order=event.transaction.order,
+    )

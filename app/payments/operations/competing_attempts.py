@@ -12,6 +12,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from app.db.aggregates import PaymentAggregate, row_id_of
+from app.db.repository import ById, SameDebt
 from app.db.tables import Kind, Mode, Payment, State
 from app.payments.core.apply import Posting, raise_problem
 from app.payments.core.balance import ZERO, balance
@@ -19,6 +20,7 @@ from app.payments.core.messages import LazyMessage, Money
 from app.payments.core.page_cancellation import COVERED, REPLACED, REPLACED_BY, cancellation, link_is_missing
 from app.payments.core.problems import PAID_TWICE, clear
 from app.payments.core.refusal import RefusalCode, RefusalError, shopper_words
+from app.payments.services import Services
 from app.saleor.source import Checkout, Order
 
 _HUNDREDTHS = Decimal("0.01")
@@ -198,3 +200,20 @@ def mind_what_is_paid_twice(
             others=", ".join(other.payment.order_id for other, _ in paid if other is not aggregate),
         )
         raise_problem(aggregate, words, now, cause=PAID_TWICE)
+
+
+async def compare_attempts(services: Services, payment_id: int) -> None:
+    """Close the pages of the other attempts that must not be paid any more; tell staff of what is paid twice."""
+    which = ById(payment_id)
+    known = await services.payments.find(which)
+    assert known is not None  # noqa: S101 - payments are never deleted
+    posting = Posting(now=services.now(), schedule=services.schedule)
+
+    def step(own: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> Sequence[PaymentAggregate]:
+        own.payment.attempts_due_at = None
+        # The newest was told last what there is to pay.
+        compare(attempts, attempts[-1].payment, posting, replacing=own.payment.account.cancel_older)
+        return attempts
+
+    debt = SameDebt(known.payment.installation_id, known.payment.source_id)
+    services.wake_for(await services.payments.update_attempts(which, debt, step))

@@ -2,10 +2,14 @@
 
 Its operation was committed before, with everything that the call says. The call is made, once; then what came of it is
 recorded. No transaction is held across the call. Whatever dies in between is found by a look-up.
+
+Payments are created by whoever knows what they are paid with; captures, voids, refunds and cancellations are said by
+their rows (``send``).
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TypeAlias, TypeVar
 
 import structlog
@@ -13,16 +17,18 @@ import structlog
 from app.db.aggregates import PaymentAggregate, row_id_of
 from app.db.errors import DatabaseUnavailableError
 from app.db.repository import ById, SameDebt
-from app.db.tables import Operation, State
+from app.db.tables import Kind, MerchantAccount, Operation, State
 from app.gateway.errors import GatewayError, NotSentError
+from app.gateway.models import OperationRecord, PaymentRecord
+from app.gateway.models.operations import Capture, Refund, SplitRefund, Void
 from app.payments.core.apply import Posting
 from app.payments.core.call_errors import others_have_acted
 from app.payments.core.observation import Shown
 from app.payments.core.schedule import Schedule
-from app.payments.operations.accepted_keys import keys_accepted
-from app.payments.operations.look_up import shown_at_gateway
+from app.payments.operations.look_up import keys_accepted, opened, shown_at_gateway
 from app.payments.operations.transition import Answer, Outcome, transition
 from app.payments.services import Services
+from app.payments.split.planning import split_in
 from app.saleor.deadline import Deadline
 
 log = structlog.get_logger(__name__)
@@ -126,3 +132,57 @@ async def _is_intended(services: Services, payment_id: int, operation_id: int) -
     """Return False when a notification or a look-up has ended the operation while its call could not be sent."""
     payment = await services.payments.find(ById(payment_id))
     return payment is not None and payment.by_id(operation_id).state is State.INTENT
+
+
+async def send(
+    services: Services, aggregate: PaymentAggregate, operation: Operation, deadline: Deadline, *, answering: bool
+) -> PaymentAggregate:
+    """Execute a capture, void, refund or cancellation, which is an intent. See ``execute``."""
+    call = partial(_call, services, aggregate.payment.account, aggregate, operation)
+    return await execute(services, aggregate, operation, call, deadline, answering=answering)
+
+
+async def _call(
+    services: Services, account: MerchantAccount, aggregate: PaymentAggregate, operation: Operation, timeout: float
+) -> PaymentRecord | OperationRecord:
+    client = opened(services, account)
+    order_id, currency = aggregate.payment.order_id, aggregate.payment.currency
+    server_url = services.addresses.notifications(account.id)
+    split = split_in(operation)
+    match operation.kind:
+        case Kind.CAPTURE:
+            capture = Capture(
+                order_id=order_id,
+                order_currency=currency,
+                charge_amount=operation.amount,
+                split=split,
+                server_url=server_url,
+                products=operation.request.get("products"),
+            )
+            return await client.capture(capture, timeout=timeout)
+        case Kind.VOID:
+            void = Void(order_id=order_id, order_currency=currency, server_url=server_url)
+            return await client.void(void, timeout=timeout)
+        case Kind.REFUND if split is not None:
+            shared = SplitRefund(
+                order_id=order_id,
+                currency=currency,
+                refund_amount=operation.amount,
+                split=split,
+                server_url=server_url,
+            )
+            return await client.split_refund(shared, timeout=timeout)
+        case Kind.REFUND:
+            refund = Refund(
+                order_id=order_id,
+                order_currency=currency,
+                refund_amount=operation.amount,
+                server_url=server_url,
+                products=operation.request.get("products"),
+                f_receipt_delivery=operation.request.get("f_receipt_delivery"),
+            )
+            return await client.refund(refund, timeout=timeout)
+        case Kind.CANCEL:
+            return await client.cancel(order_id, timeout=timeout)
+        case Kind.CREATE | Kind.DISPUTE:
+            raise ValueError("a payment is created by `initialize`, once, and nobody here asks for a dispute")

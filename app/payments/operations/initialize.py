@@ -1,24 +1,63 @@
-"""A shopper begins to pay: Saleor's session becomes a payment at the gateway, on its page unless a card is passed."""
+"""A shopper begins to pay: Saleor's session becomes a payment at the gateway, on its page unless a card is passed.
 
+Before that, the storefront is told what there is to choose (PAYMENT_GATEWAY_INITIALIZE_SESSION).
+
+A card typed into the storefront lives in memory for this one call. The intent that is committed before it holds
+everything but the card, so a call whose outcome is not known is looked up, and never sent again (laws of money, 1 and
+2).
+
+A transaction may be one that another store has begun to pay: the same Saleor before its address changed, or one that is
+a copy. Its page may be open and can be paid, so nothing is begun anew, and nothing of it is told: whose it is, the
+operator says (``installations move``). For Saleor it has not failed, which would be final.
+"""
+
+import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
 
+from sqlmodel import col, select
+
+from app.db.aggregates import PaymentAggregate, row_id_of
 from app.db.installations import OpenInstallation
-from app.db.tables import MerchantAccount
+from app.db.repository import ByTransaction, NewPayment, PaymentNotFoundError, SameDebt
+from app.db.tables import Installation, Kind, MerchantAccount, Mode, Operation, Payment, State
 from app.gateway.client import GatewayClient
 from app.gateway.models.payments import DirectPayment, HostedPayment
-from app.payments.core.answers import refused_session, session_answer
+from app.gateway.models.payments import Payment as Request
+from app.payments.cards.card_form import PaymentInstrument
+from app.payments.cards.encrypted_card import open_sealed
+from app.payments.cards.keys import ALG, ENC, offered_key, opening_keys
+from app.payments.core.answers import error_data, refused_session, session_answer
+from app.payments.core.references import keep_reference
 from app.payments.core.refusal import RefusalError
-from app.payments.operations.card_payment import direct_request
+from app.payments.operations.competing_attempts import join
 from app.payments.operations.execute import Call, execute
-from app.payments.operations.intent import debt_of, record_intent
-from app.payments.operations.replay import as_recorded, recorded_answer
-from app.payments.requests.payment import Terms, plan_hosted
-from app.payments.requests.storefront import passes_card
+from app.payments.requests.direct import DirectPlan, browser_of, check_cards_taken, check_names, plan_direct
+from app.payments.requests.payment import Terms, check_account, plan_hosted, terms_of
+from app.payments.requests.storefront import base_language, passes_card
 from app.payments.services import Services
-from app.saleor.answers import SessionAnswer
+from app.payments.split.planning import shares_said
+from app.saleor.answers import GatewayConfigAnswer, SessionAnswer, TransactionFlow
 from app.saleor.deadline import Deadline
-from app.saleor.events import TransactionInitializeSession, TransactionProcessSession
+from app.saleor.events import (
+    PaymentGatewayInitializeSession,
+    SessionEvent,
+    TransactionInitializeSession,
+    TransactionProcessSession,
+)
+
+STORE_MOVED = "STORE_MOVED"
+_STORE_MOVED_MESSAGE = (
+    "This payment was begun when this Saleor had another address: the operator of the app moves it with "
+    "`saleor-gateway installations move`. Until then nothing is known of it here."
+)
+_STORE_MOVED_WORDS = {
+    "en": "The store is being moved. Please do not pay again, and look again in a while.",
+    "uk": "Магазин переїжджає. Будь ласка, не платіть ще раз і перевірте трохи згодом.",
+}
 
 
 async def initialize(
@@ -90,3 +129,189 @@ def open_page(client: GatewayClient, request: HostedPayment, *, qr: bool) -> Cal
 def _pay_directly(client: GatewayClient, request: DirectPayment) -> Call:
     """Return the call that pays with a card, which lives in memory for this one call (gateway interface, 1a)."""
     return lambda seconds: client.create_direct(request, timeout=seconds)
+
+
+async def record_intent(
+    services: Services,
+    event: TransactionInitializeSession | TransactionProcessSession,
+    installation: OpenInstallation,
+    terms: Terms,
+    request: Request,
+    *,
+    expires_at: datetime | None,
+    deadline: Deadline,
+) -> PaymentAggregate | None:
+    """Commit what is about to be asked (laws of money, 1); return the payment.
+
+    None when another delivery of the same webhook was faster (4). Raises RefusalError when another attempt to pay the
+    same covers it (12), which is decided under the locks of all attempts. Raises TimeoutError: what is not recorded in
+    time is not asked for, as it was answered otherwise meanwhile (11).
+    """
+    now = services.now()
+    payment = partial(
+        Payment,
+        installation_id=installation.id,
+        account_id=terms.account.id,
+        transaction_id=event.transaction.id,
+        order_id=request.order_id,
+        flow=terms.flow,
+        mode=Mode(request.mode.value),
+        amount=request.amount,
+        currency=request.currency,
+        channel=event.source.channel.slug,
+        source_id=event.source.id,
+        order_number=terms.order_number,
+        email_digest=services.emails.kept(installation.id, request.customer_email),
+        language=terms.language,
+        return_url=services.personal.seal_return_url(event.transaction.id, terms.return_url),
+        expires_at=expires_at,
+        created_at=now,
+        updated_at=now,
+    )
+
+    def objection(newest: Payment, others: Sequence[PaymentAggregate]) -> RefusalError | None:
+        return join(newest, others, event.source)
+
+    creation = partial(creation_of, services, request)
+    debt = debt_of(installation, event)
+    async with asyncio.timeout(deadline.left):
+        return await services.payments.begin(NewPayment(payment, creation, shares_said, debt, objection))
+
+
+def debt_of(installation: OpenInstallation, event: SessionEvent) -> SameDebt:
+    """Return what shows that another payment is an attempt to pay what the session is about.
+
+    Saleor's list of transactions follows a checkout into its order; where there is none, the id of the checkout or
+    order must do.
+    """
+    listed = [each.id for each in event.source.transactions]
+    return SameDebt(installation.id, event.source.id, [event.transaction.id, *listed])
+
+
+def creation_of(services: Services, request: Request, payment: Payment, *, by: str | None = None) -> Operation:
+    """Return the intent to create a stored payment at the gateway; ``by``: who of the staff wants it."""
+    now = services.now()
+    told, personal_sealed = services.personal.sealed(payment.transaction_id, request.kept())
+    return Operation(
+        payment_id=row_id_of(payment),
+        kind=Kind.CREATE,
+        idempotency_key="create",
+        state=State.INTENT,
+        amount=request.amount,
+        currency=request.currency,
+        request=told,
+        personal_sealed=personal_sealed,
+        asked_by=by,
+        next_poll_at=services.schedule.after_intent(now),
+        created_at=now,
+        updated_at=now,
+    )
+
+
+async def direct_request(
+    services: Services,
+    event: TransactionInitializeSession | TransactionProcessSession,
+    installation: OpenInstallation,
+    account: MerchantAccount | None,
+) -> DirectPlan:
+    """Return what the gateway is to be asked.
+
+    Everything else is checked before the card is opened. Raises RefusalError.
+    """
+    terms = terms_of(event, account, services.addresses, installation.saleor_api_url)
+    check_cards_taken(terms.account)
+    check_names(terms)
+    browser = browser_of(terms, event.customer_ip_address)
+    return plan_direct(terms, browser, await _opened(services, terms, installation, event.source.id))
+
+
+async def _opened(
+    services: Services, terms: Terms, installation: OpenInstallation, source_id: str
+) -> PaymentInstrument:
+    now, book = services.now(), services.card_keys.of(installation.id)
+    keys = {key.kid: key for key in await opening_keys(book, now)}
+
+    def private_jwk(kid: str) -> str | None:
+        return book.private_jwk(keys[kid]) if kid in keys else None
+
+    sealed = terms.data.card or ""
+    # Reading the key and opening with it takes the processor a moment, in which others are served.
+    return await asyncio.to_thread(
+        open_sealed, sealed, private_jwk, paid_for=source_id, language=terms.language, now=now
+    )
+
+
+async def as_recorded(services: Services, installation: OpenInstallation, transaction_id: str) -> SessionAnswer:
+    """Return where the payment of a Saleor transaction stands. Raises PaymentNotFoundError.
+
+    The reference that the answer names is kept before it is given (laws of money, 9). While Saleor reads that it has
+    failed, nothing else is told of it: should it have succeeded after all, that comes after the failure (5).
+    """
+
+    def answer(aggregate: PaymentAggregate) -> SessionAnswer:
+        keep_reference(aggregate.payment, aggregate.create)
+        if aggregate.create.state is State.FAILURE:
+            aggregate.create.answer_awaited_until = services.now() + services.schedule.answer_window
+        page = services.addresses.payment_page(installation.saleor_api_url, aggregate.payment.order_id)
+        return session_answer(aggregate, page)
+
+    return await services.payments.update(ByTransaction(installation.id, transaction_id), answer)
+
+
+async def recorded_answer(
+    services: Services, installation: OpenInstallation, transaction_id: str
+) -> SessionAnswer | None:
+    """Return the same; None when nothing is recorded of the transaction."""
+    try:
+        return await as_recorded(services, installation, transaction_id)
+    except PaymentNotFoundError:
+        return None
+
+
+async def begun_elsewhere(services: Services, installation: OpenInstallation, transaction_id: str) -> bool:
+    """Return True when another store has a payment of that transaction, and this one has none."""
+    stores = select(Installation.id)  # each of them is looked into by its index
+    known = select(Payment.installation_id).where(
+        col(Payment.installation_id).in_(stores), Payment.transaction_id == transaction_id
+    )
+    async with services.database.transaction() as session:
+        found = set((await session.exec(known)).all())
+    return bool(found) and installation.id not in found
+
+
+def not_ours(event: TransactionInitializeSession | TransactionProcessSession) -> SessionAnswer:
+    """Return the answer to a session of such a transaction: it counts neither as paid nor as failed."""
+    words = _STORE_MOVED_WORDS.get(base_language(None, event.source.language_code), _STORE_MOVED_WORDS["en"])
+    return SessionAnswer.action_required(
+        TransactionFlow(event.action.action_type.value),
+        psp_reference=None,
+        amount=event.action.amount,
+        message=_STORE_MOVED_MESSAGE,
+        data={"errors": [error_data(STORE_MOVED, words)]},
+    )
+
+
+async def offer(
+    services: Services, event: PaymentGatewayInitializeSession, installation: OpenInstallation
+) -> GatewayConfigAnswer:
+    """Answer how a checkout can be paid; what is wrong stands in ``data.errors``, where the storefront reads it."""
+    source = event.source
+    account = await services.accounts.for_channel(installation.id, source.channel.slug)
+    data: dict[str, Any]
+    try:
+        account = check_account(account, source.channel.slug, source.channel.currency_code)
+    except RefusalError as refusal:
+        data = {"available": False, "errors": [error_data(refusal.code.value, refusal.message, refusal.field)]}
+    else:
+        data = {
+            "available": True,
+            "mode": "hosted",
+            "modes": ["hosted"],
+            "flows": ["CHARGE", "AUTHORIZATION"],
+            "currencies": account.currencies,
+            "expiresInSeconds": account.order_timeout,
+        }
+        if account.pci_dss_confirmed_at is not None:
+            key = await offered_key(services.card_keys.of(installation.id), services.now())
+            data |= {"modes": ["hosted", "direct"], "card": {"jwk": key.public_jwk, "alg": ALG, "enc": ENC}}
+    return GatewayConfigAnswer(data=data)

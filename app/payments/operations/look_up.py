@@ -1,12 +1,25 @@
-"""Asks the gateway what it has of a payment: one read of the whole order (gateway interface, 8)."""
+"""Asks the gateway with an account's keys what it has of a payment: one read of the whole order (gateway interface, 8).
+
+That it has answered ends what was wrong with the keys, or with the address.
+"""
 
 import structlog
 
+from app.db.aggregates import PaymentAggregate, payment_of, with_problem
 from app.db.tables import MerchantAccount, Payment
 from app.db.vault import VaultError
 from app.gateway.client import GatewayClient
 from app.gateway.errors import GatewayError, KeysNotOpenedError
 from app.payments.core.observation import Shown
+from app.payments.core.problems import (
+    ADDRESS,
+    ADDRESS_DOUBTED,
+    KEYS,
+    KEYS_REFUSED,
+    NOT_THE_GATEWAY,
+    clear,
+    open_problems,
+)
 from app.payments.services import Services
 from app.saleor.deadline import Deadline
 
@@ -38,3 +51,24 @@ async def shown_at_gateway(
     if found.unreadable:
         log.error("unreadable records of an order", order_id=payment.order_id, why=found.unreadable)
     return Shown.of(found, payment.language)
+
+
+async def keys_accepted(services: Services, account_id: str, aggregate: PaymentAggregate) -> None:
+    """End the problems of an account's keys and address: the gateway has just answered with them, for ``aggregate``.
+
+    It, too, has them no more when this returns. The others are looked for now and then only, because this happens at
+    every call.
+    """
+    theirs = {KEYS, ADDRESS}
+    here = not theirs.isdisjoint(open_problems(aggregate.payment))
+    if not here and not services.gateways.time_to_compare(account_id, services.now()):
+        return
+    async with services.database.transaction() as session:
+        found = await with_problem(session, account_id, KEYS_REFUSED, ADDRESS_DOUBTED, NOT_THE_GATEWAY)
+    for payment_id in found:  # each under its own lock and for itself: two locks at once can wait for each other
+        async with services.database.transaction() as session:
+            payment = await payment_of(session, payment_id)
+            for cause in theirs:
+                clear(payment, cause)
+    for cause in theirs:
+        clear(aggregate.payment, cause)

@@ -20,11 +20,9 @@ from app.payments.core.balance import check_amount
 from app.payments.core.references import order_id_of
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.operations.execute import execute
-from app.payments.operations.initialize import open_page
-from app.payments.operations.intent import creation_of
-from app.payments.requests.language import page_language
+from app.payments.operations.initialize import creation_of, open_page
 from app.payments.requests.payment import check_account
-from app.payments.requests.typed_values import check_typed
+from app.payments.requests.storefront import check_typed, page_language
 from app.payments.services import Services
 from app.payments.split.planning import shares_said
 from app.saleor.deadline import Deadline

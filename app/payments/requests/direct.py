@@ -6,7 +6,7 @@ from ipaddress import ip_address
 from app.db.tables import MerchantAccount
 from app.gateway.models.details import BrowserFingerprint
 from app.gateway.models.payments import DirectPayment
-from app.payments.cards.payment_instrument import PaymentInstrument
+from app.payments.cards.card_form import PaymentInstrument
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.requests.payment import Terms, require
 

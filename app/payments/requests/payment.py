@@ -1,8 +1,14 @@
 """From Saleor's question to the gateway's request: what will be asked, or why it will not. Pure.
 
 Everything is checked before any row is written and before any call is made.
+
+What a payment says of itself names no person, and there is no placeholder for one: shoppers read its description, the
+store's own words with the payment's references in them, on the payment page. Staff search for ``attributes`` in the
+merchant portal; ``payload`` comes back in registers, so that each of their lines leads to Saleor.
 """
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -10,25 +16,37 @@ from typing import Any, TypeVar
 
 from app.db.tables import Flow, MerchantAccount
 from app.gateway.errors import InvalidRequestError
-from app.gateway.models import Method, Sector
+from app.gateway.models import Attribute, Method, Sector
 from app.gateway.models.payments import HostedPayment, Payment
 from app.payments.core.balance import check_amount
 from app.payments.core.references import order_id_of
 from app.payments.core.refusal import RefusalCode, RefusalError
-from app.payments.requests.context import attributes_of, description_of, payload_of
-from app.payments.requests.language import base_language, page_language
-from app.payments.requests.storefront import StorefrontData, allowed_return_url, read_data, storefront_path
-from app.payments.requests.typed_values import check_typed
+from app.payments.requests.storefront import (
+    StorefrontData,
+    allowed_return_url,
+    base_language,
+    check_typed,
+    page_language,
+    read_data,
+    storefront_path,
+)
 from app.payments.services import Addresses
 from app.payments.split.planning import split_of_payment
 from app.payments.split.products import products_of
-from app.saleor.events import TransactionInitializeSession, TransactionProcessSession
+from app.saleor.events import SessionEvent, TransactionInitializeSession, TransactionProcessSession
 from app.saleor.source import Order
 
 _METHODS = {Flow.CHARGE: Method.PURCHASE, Flow.AUTHORIZATION: Method.AUTH}
 
 
 RequestT = TypeVar("RequestT", bound=Payment)
+
+
+_LONGEST_REFERENCE = 250  # none of Saleor's comes near; all of them together fit into the payload's 4000 characters
+LONGEST_TEMPLATE = 500
+LONGEST_DESCRIPTION = 2048  # gateway interface, Limits
+PLACEHOLDERS = ("order", "checkout", "channel", "transaction", "store")
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,3 +214,63 @@ def require(value: str, code: RefusalCode, what: str, field: str) -> str:
             code, f"The shopper's {what} is missing: the checkout has none; the storefront can pass `{field}`.", field
         )
     return value
+
+
+def description_of(event: SessionEvent, template: str | None, order_id: str, store: str) -> str:
+    """Return what the payment is called. ``store`` is what ``{store}`` stands for, ``order_id`` the gateway's."""
+    number = event.source.number
+    values = {
+        "order": number or order_id,
+        "checkout": "" if isinstance(event.source, Order) else event.source.id,
+        "channel": event.source.channel.slug,
+        "transaction": event.transaction.id,
+        "store": store,
+    }
+    return describe(template, values, f"Order {number}" if number else f"Payment {order_id}")
+
+
+def attributes_of(event: SessionEvent) -> list[Attribute]:
+    """Return what staff can search for (gateway interface, Payment attributes)."""
+    return [Attribute.fitting(f"saleor_{name}", value) for name, value in _references(event).items()]
+
+
+def payload_of(event: SessionEvent) -> str:
+    """Return our references as compact JSON, at most 4000 characters (gateway interface, Limits)."""
+    told = {name: value[:_LONGEST_REFERENCE] for name, value in _references(event).items()}
+    app = {"app": event.recipient.identifier[:_LONGEST_REFERENCE]} if event.recipient.identifier else {}
+    return json.dumps(told | app, ensure_ascii=False, separators=(",", ":"))
+
+
+def _references(event: SessionEvent) -> dict[str, str]:
+    """Return Saleor's names of what is paid, those that there are."""
+    source = event.source
+    paid = {"order": source.number, "order_id": source.id} if isinstance(source, Order) else {"checkout": source.id}
+    named = {"transaction": event.transaction.id, **paid, "channel": source.channel.slug}
+    return {name: value for name, value in named.items() if value}
+
+
+class TemplateError(ValueError):
+    """A template that does not say what its author meant; the message says what is wrong."""
+
+
+def check_template(template: str) -> None:
+    """Raise TemplateError for anything that would not turn out as written."""
+    if not template.strip() or not template.isprintable():
+        raise TemplateError("a description is printable text in one line")
+    if len(template) > LONGEST_TEMPLATE:
+        raise TemplateError(f"a description has at most {LONGEST_TEMPLATE} characters, this has {len(template)}")
+    known = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
+    for name in _PLACEHOLDER.findall(template):
+        if name not in PLACEHOLDERS:
+            raise TemplateError(f"there is no {{{name}}}; there are {known}")
+    if re.search(r"[{}]", _PLACEHOLDER.sub("", template)):
+        raise TemplateError(f"braces stand around placeholders only; there are {known}")
+
+
+def describe(template: str | None, values: Mapping[str, str], default: str) -> str:
+    """Return the description, at most 2048 characters; ``default`` when there is no template or nothing comes of it.
+
+    ``values`` are those of ``PLACEHOLDERS``; one without a value is left out. Never fails: somebody is paying.
+    """
+    told = _PLACEHOLDER.sub(lambda found: values.get(found[1], ""), template or "")
+    return " ".join(told.split())[:LONGEST_DESCRIPTION] or default[:LONGEST_DESCRIPTION]

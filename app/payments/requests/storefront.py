@@ -1,7 +1,12 @@
-"""What storefronts pass in ``data``, and what they get back in it: the contract of docs/storefront.md."""
+"""What storefronts pass in ``data``, and what they get back in it: the contract of docs/storefront.md. Pure.
+
+What a shopper has typed about themselves holds no card number. Only what a shopper types is refused: an order number,
+or a number in the address of a storefront's page, can look like a card's by chance. No payment is refused for that, and
+what is kept of it is sealed.
+"""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -18,6 +23,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel, to_pascal
 
+from app.payments.cards.card_form import FEWEST_DIGITS, holds_card_number
 from app.payments.cards.encrypted_card import is_sealed
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.validation import found_wrong
@@ -52,6 +58,54 @@ _Told = Annotated[
     BeforeValidator(lambda value: str(value).lower() if isinstance(value, bool | int) else value),
 ]
 _Email = Annotated[str, StringConstraints(strip_whitespace=True, max_length=254, pattern=r"^[^@\s]+@[^@\s]+$")]
+
+
+# The languages of the gateway's payment page (gateway facts, 5: customer_lang). Ours are uk and en.
+PAGE_LANGUAGES = frozenset(
+    [
+        "EN",
+        "RU",
+        "ES",
+        "PL",
+        "AR",
+        "AZ",
+        "BG",
+        "CS",
+        "DA",
+        "DE",
+        "EL",
+        "FA",
+        "FI",
+        "FR",
+        "HE",
+        "HI",
+        "HR",
+        "HU",
+        "IT",
+        "JA",
+        "KO",
+        "NL",
+        "NO",
+        "PT",
+        "RO",
+        "SK",
+        "SL",
+        "SV",
+        "TH",
+        "TR",
+        "UK",
+        "ZH",
+    ]
+)
+# Phone numbers have up to 15 digits (ITU E.164), and some countries' tax ids nearly as many: every tenth of those
+# passes the check by chance.
+_FEWEST_IN_NUMBERS = 16
+_NAMES = ("data.customer.firstName", "data.customer.lastName", "data.customer.patronymic")
+_NUMBERS = frozenset({"data.customer.phone", "data.customer.taxId"})
+_CARD_NUMBER_WORDS = {
+    "en": "A card number does not belong into your contact details. Please correct them.",
+    "uk": "Номер картки не має стояти у ваших контактних даних. Будь ласка, виправте їх.",
+}
 
 
 class _Contract(BaseModel):
@@ -189,3 +243,46 @@ def _card_fields(value: Any, path: str) -> Iterator[str]:
     elif isinstance(value, list):
         for number, inner in enumerate(value):
             yield from _card_fields(inner, f"{path}[{number}]")
+
+
+def base_language(*wishes: str | None) -> str:
+    """Return the language of the first wish that names one: lower case, without region; "en" when none does.
+
+    Saleor writes ``UK`` or ``PT_BR``, browsers write ``uk-UA``.
+    """
+    for staff_request in wishes:
+        if staff_request:
+            return staff_request.replace("_", "-").partition("-")[0].lower()
+    return "en"
+
+
+def page_language(language: str) -> str | None:
+    """Return the gateway's word for a language of its payment page; None lets the gateway choose."""
+    word = language.upper()
+    return word if word in PAGE_LANGUAGES else None
+
+
+def check_typed(typed: Mapping[str, str | None], language: str) -> None:
+    """Refuse a card number in what the shopper typed, by where the storefront can pass it. Raises RefusalError.
+
+    The parts of a name are also read together: a number can be spread over them.
+    """
+    for field, text in typed.items():
+        fewest = _FEWEST_IN_NUMBERS if field in _NUMBERS else FEWEST_DIGITS
+        if text and holds_card_number(text, fewest=fewest):
+            raise _refusal(field, language)
+    if holds_card_number(" ".join(_present(typed.get(field) for field in _NAMES))):
+        raise _refusal(_NAMES[0], language)
+
+
+def _present(texts: Iterable[str | None]) -> Iterable[str]:
+    return (text for text in texts if text)
+
+
+def _refusal(field: str, language: str) -> RefusalError:
+    return RefusalError(
+        RefusalCode.CARD_DATA_REFUSED,
+        "What the shopper typed about themselves holds a card number: nothing of it was kept.",
+        field,
+        shopper=_CARD_NUMBER_WORDS.get(language, _CARD_NUMBER_WORDS["en"]),
+    )

@@ -4,9 +4,7 @@ from app.db.aggregates import PaymentAggregate
 from app.db.installations import OpenInstallation
 from app.db.repository import ByTransaction
 from app.db.tables import State
-from app.payments.operations.initialize import initialize
-from app.payments.operations.moved_store import begun_elsewhere, not_ours
-from app.payments.operations.replay import as_recorded
+from app.payments.operations.initialize import as_recorded, begun_elsewhere, initialize, not_ours
 from app.payments.services import Services
 from app.payments.sync.resolve import look
 from app.saleor.answers import SessionAnswer

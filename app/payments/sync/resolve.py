@@ -34,9 +34,8 @@ from app.payments.core.problems import (
     of_waiting,
 )
 from app.payments.core.refusal import RefusalError
-from app.payments.operations.accepted_keys import keys_accepted
-from app.payments.operations.gateway_call import send
-from app.payments.operations.look_up import opened, shown_at_gateway
+from app.payments.operations.execute import send
+from app.payments.operations.look_up import keys_accepted, opened, shown_at_gateway
 from app.payments.operations.transition import give_up
 from app.payments.services import Services
 from app.payments.split.planning import renew, shares_said

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.payments.accounts.options import OPTIONS, Form, OptionRefusedError, read_option, read_options
-from app.payments.requests.description import LONGEST, PLACEHOLDERS, TemplateError, check_template, describe
+from app.payments.requests.payment import LONGEST_DESCRIPTION, PLACEHOLDERS, TemplateError, check_template, describe
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -91,7 +91,7 @@ def test_whatever_was_accepted_describes_every_payment(template: str, values: di
     except TemplateError:
         return
     told = describe(template, values, "Payment 1")
-    assert 1 <= len(told) <= LONGEST
+    assert 1 <= len(told) <= LONGEST_DESCRIPTION
     assert told == told.strip()
 
 

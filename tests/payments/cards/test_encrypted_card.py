@@ -11,9 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.gateway.luhn import passes_luhn
+from app.payments.cards.card_form import PaymentInstrument
 from app.payments.cards.encrypted_card import LONGEST, is_sealed, open_sealed
 from app.payments.cards.keys import GRACE, _new_pair
-from app.payments.cards.payment_instrument import PaymentInstrument
 from app.payments.core.refusal import RefusalCode, RefusalError
 from tests.payments.cards.seals import CARD, CVV, NUMBER, seal
 

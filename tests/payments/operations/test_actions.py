@@ -6,7 +6,7 @@ import pytest
 from sqlmodel import select
 
 from app.db.tables import Kind, Operation, ProductsForm, State
-from app.payments.operations.action_webhooks import requested
+from app.payments.operations.actions import requested
 from tests.payments.baskets import line, taxed
 from tests.payments.fake_gateway import Heard, operation, payment, refused, said
 from tests.payments.fake_saleor import amounts

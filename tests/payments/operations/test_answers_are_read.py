@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from app.db.tables import Kind, State
-from app.payments.operations.action_webhooks import requested
+from app.payments.operations.actions import requested
 from app.saleor.answers import ActionAnswer, AvailableAction
 from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
 from app.saleor.events import TransactionRefundRequested

@@ -13,7 +13,7 @@ from sqlmodel import SQLModel
 from app.db.tables import Kind, Mode, State
 from app.payments.cards.keys import offered_key, rotate
 from app.payments.core.schedule import Schedule
-from app.payments.operations.gateway_initialize import offer
+from app.payments.operations.initialize import offer
 from app.saleor.answers import SessionAnswer
 from tests.payments.cards.seals import BROWSER, CARD, CVV, NUMBER, seal
 from tests.payments.fake_gateway import BROKEN, Heard, Mute, Reply, payment, refused, said

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.payments.operations.gateway_initialize import offer
+from app.payments.operations.initialize import offer
 from app.saleor.events import PaymentGatewayInitializeSession
 from tests.payments.shop import Shop, source
 

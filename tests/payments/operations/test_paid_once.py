@@ -8,8 +8,8 @@ import pytest
 from app.db.aggregates import load_by_transaction
 from app.db.tables import Kind, State
 from app.payments.alerts.items import AlertKind, open_items
+from app.payments.operations.competing_attempts import compare_attempts
 from app.payments.staff.manual_resolution import Decision, settle
-from app.payments.sync.competing_attempts import compare_attempts
 from app.payments.sync.notifications import digest
 from app.saleor.answers import SessionAnswer
 from tests.payments.fake_gateway import BROKEN, Heard, Mute, operation, payment, refused, said

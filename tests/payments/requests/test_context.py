@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from app.gateway.models import HostedPayment
 from app.payments.core.references import order_id_of
 from app.payments.core.refusal import RefusalError
-from app.payments.requests.context import payload_of
+from app.payments.requests.payment import payload_of
 from app.saleor.events import TransactionInitializeSession
 from tests.payments.requests.test_payment import TRANSACTION, an_account, planned
 from tests.payments.shop import CUSTOMER, SALEOR, session_event, source

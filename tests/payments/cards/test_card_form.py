@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.gateway.luhn import passes_luhn
-from app.payments.cards.card_numbers import holds_card_number
+from app.payments.cards.card_form import holds_card_number
 
 
 @pytest.mark.parametrize(
