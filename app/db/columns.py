@@ -18,10 +18,7 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 from sqlmodel import SQLModel
 from sqlmodel.sql.sqltypes import AutoString
 
-HUNDREDTHS = Decimal("0.01")
-
-LARGEST = Decimal("9999999999999.99")
-"""The largest amount that anybody takes for one: thousands of it still sum to what a column holds."""
+from app.amounts import CENT, in_cents
 
 _IMPOSSIBLE = re.compile("[\x00\ud800-\udfff]")
 _IMPOSSIBLE_IN_JSON = re.compile(r"\\u(?:0000|d[89a-f])")
@@ -118,16 +115,11 @@ class Amount(TypeDecorator[Decimal]):
 
     def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> int | None:  # noqa: ARG002 - the signature is SQLAlchemy's
         """Return the number of hundredths of ``value``."""
-        if value is None:
-            return None
-        hundredths = value * 100
-        if hundredths != hundredths.to_integral_value():
-            raise ValueError("an amount has at most two decimals")
-        return int(hundredths)
+        return None if value is None else int(in_cents(value) * 100)
 
     def process_result_value(self, value: int | None, dialect: Dialect) -> Decimal | None:  # noqa: ARG002 - the signature is SQLAlchemy's
         """Return the amount with exactly two decimals."""
-        return None if value is None else (Decimal(value) / 100).quantize(HUNDREDTHS)
+        return None if value is None else (Decimal(value) / 100).quantize(CENT)
 
 
 class Moment(TypeDecorator[datetime]):

@@ -10,11 +10,12 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from app.amounts import in_cents
+
 REFERENCE_LENGTH = 512
 MESSAGE_LENGTH = 512
 LINK_LENGTH = 200
 
-_CENT = Decimal("0.01")
 # Saleor's reports check links with Django's pattern, which wants localhost, an IPv4 address or a name with a dot.
 _HOST = re.compile(
     r"localhost|([0-9]{1,3}\.){3}[0-9]{1,3}|([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])"
@@ -68,14 +69,7 @@ def _message(text: object) -> object:
     return printable(text)[:MESSAGE_LENGTH] if isinstance(text, str) else text
 
 
-def _with_two_decimals(amount: Decimal) -> Decimal:
-    if amount != amount.quantize(_CENT):
-        msg = "an amount for Saleor must not have more than two decimals"
-        raise ValueError(msg)
-    return amount.quantize(_CENT)
-
-
 Reference = Annotated[str, Field(min_length=1, max_length=REFERENCE_LENGTH), AfterValidator(_reference)]
 Message = Annotated[str, BeforeValidator(_message)]
 Link = Annotated[str, AfterValidator(_link)]
-Amount = Annotated[Decimal, Field(strict=True, ge=0, lt=Decimal(10) ** 12), AfterValidator(_with_two_decimals)]
+Amount = Annotated[Decimal, Field(strict=True, ge=0, lt=Decimal(10) ** 12), AfterValidator(in_cents)]

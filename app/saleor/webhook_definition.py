@@ -4,9 +4,9 @@ import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 from typing import Any, get_type_hints
 
+from app.amounts import CENT
 from app.saleor.answers import ActionAnswer, Answer, GatewayConfigAnswer, SessionAnswer, unique_reference
 from app.saleor.deadline import Deadline
 from app.saleor.events import Event, PaymentGatewayInitializeSession, RequestedAction, SessionEvent
@@ -139,7 +139,7 @@ def uncertain_of(event: Event, message: str, *, goes_on: bool = False) -> Answer
     return SessionAnswer.action_required(
         event.action.action_type,
         psp_reference=unique_reference(),
-        amount=event.action.amount.quantize(Decimal("0.01")),
+        amount=event.action.amount.quantize(CENT),
         message=message,
         data={"errors": [{"code": "APP_ERROR", "message": message}]},
     )

@@ -188,8 +188,8 @@ BREAKS = [
     Break(
         law=14,
         what="what is finer than two decimals is rounded",
-        where="db/columns.py",
+        where="amounts.py",
         old='raise ValueError("an amount has at most two decimals")',
-        new="hundredths = hundredths.to_integral_value()",
+        new="amount = amount.quantize(CENT)",
     ),
 ]

@@ -11,10 +11,10 @@ import structlog
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
+from app.amounts import NotAnAmountError, read_amount
 from app.dashboard.order.view import view_of
 from app.dashboard.order.widget_auth import UNREADABLE, Visitor, let_in
 from app.dashboard.payments.actions import FAILED, Flash, NotOurFormError, news_of, read_wish
-from app.dashboard.payments.amounts import NotAnAmountError, read_amount
 from app.dashboard.rendering import render
 from app.dashboard.staff import HANDLE_PAYMENTS
 from app.dashboard.translation import Translation, gettext_noop, translation_for

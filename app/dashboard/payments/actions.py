@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from uuid import uuid4
 
-from app.dashboard.payments.amounts import read_amount, read_amounts
+from app.amounts import read_amount
+from app.dashboard.payments.amounts import read_amounts
 from app.dashboard.translation import gettext_noop
 from app.db.tables import Kind, Operation, State
 from app.payments.core.balance import Balance

@@ -10,9 +10,10 @@ import structlog
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
+from app.amounts import NotAnAmountError
 from app.dashboard.form import fields_of
 from app.dashboard.payments.actions import KINDS, Flash, NotOurFormError, news_of, read_wish
-from app.dashboard.payments.amounts import NotAnAmountError, read_amounts
+from app.dashboard.payments.amounts import read_amounts
 from app.dashboard.payments.payment_view import Shown, no_payment
 from app.dashboard.payments.retry_routes import AgainParts
 from app.dashboard.renderer import Paper

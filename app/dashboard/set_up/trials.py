@@ -10,8 +10,8 @@ import structlog
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
+from app.amounts import NotAnAmountError, read_amount
 from app.dashboard.form import fields_of
-from app.dashboard.payments.amounts import NotAnAmountError, read_amount
 from app.dashboard.set_up.forms import LazyMessage, said_in, text_of
 from app.dashboard.set_up.refusals import refusals_told
 from app.dashboard.set_up.setup_page import SetUpSheet

@@ -10,7 +10,8 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, StringConstraints
 
-CENT = Decimal("0.01")
+from app.amounts import CENT, is_in_cents
+
 _LARGEST = 15  # digits before the point; above every amount in every currency, below what could be a mistake
 _NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,15})?")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -81,7 +82,7 @@ def empty_is_none(value: object) -> object:
 
 def two_decimals(number: Decimal) -> Decimal:
     """``number`` if it has at most two decimals (zeros beyond do not count, and are cut off)."""
-    if number != number.quantize(CENT):
+    if not is_in_cents(number):
         raise ValueError("at most 2 decimals")
     exponent = number.as_tuple().exponent
     return number.quantize(CENT) if isinstance(exponent, int) and exponent < -2 else number

@@ -9,6 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from app.amounts import is_amount
 from app.db.aggregates import PaymentAggregate, row_id_of
 from app.db.tables import Kind, Mode, Operation, Payment, State
 from app.payments.core.balance import ZERO, balance
@@ -18,7 +19,6 @@ from app.payments.core.mapper import (
     Expectation,
     Observation,
     Transition,
-    believable,
     event_of,
     follow_the_shopper,
     judge,
@@ -184,7 +184,7 @@ def _post_from_outside(aggregate: PaymentAggregate, pos_id: str, seen: Observati
         kind=seen.kind,
         idempotency_key=f"{OTHERS}{seen.gateway_id}",
         state=State.INTENT,
-        amount=seen.amount if believable(seen.amount) else ZERO,
+        amount=seen.amount if is_amount(seen.amount) else ZERO,
         currency=seen.currency,
         asked_by_saleor=False,
         psp_reference=reference_of_others(aggregate, seen),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from app.db.columns import LARGEST
+from app.amounts import CENT, LARGEST, is_in_cents
 from app.db.tables import Flow, Kind, Operation, State
 from app.payments.core.messages import LazyMessage, Money
 from app.payments.core.refusal import RefusalCode, RefusalError
@@ -104,8 +104,11 @@ def _sum_on_its_way(operations: Sequence[Operation], kind: Kind) -> Decimal:
     return sum((each.amount for each in operations if each.kind is kind and not each.state.final), ZERO)
 
 
-def check_amount(amount: Decimal) -> None:
-    """Refuse an amount that is not above zero, larger than any, or finer than two decimals. Raises RefusalError."""
+def check_amount(amount: Decimal) -> Decimal:
+    """Return an amount with exactly two decimals.
+
+    Raises RefusalError for one that is not above zero, larger than any, or finer.
+    """
     if amount <= 0:
         raise RefusalError(
             RefusalCode.INVALID_AMOUNT, LazyMessage("There is nothing left to pay: the amount is zero."), "amount"
@@ -116,9 +119,10 @@ def check_amount(amount: Decimal) -> None:
             LazyMessage("The amount %(amount)s is larger than any that can be paid.", amount=str(amount)),
             "amount",
         )
-    if amount != amount.quantize(Decimal("0.01")):
+    if not is_in_cents(amount):
         raise RefusalError(
             RefusalCode.INVALID_AMOUNT,
             LazyMessage("The amount %(amount)s has more than two decimals; the gateway takes two.", amount=str(amount)),
             "amount",
         )
+    return amount.quantize(CENT)

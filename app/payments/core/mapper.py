@@ -7,7 +7,7 @@ the gateway never means two things. Pure: no database, no clock, no network.
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from app.db.columns import LARGEST
+from app.amounts import is_amount
 from app.db.tables import Flow, Kind, Operation, Payment, State
 from app.payments.core.details import Details
 from app.payments.core.messages import ENDS, LazyMessage, Money
@@ -166,14 +166,9 @@ def _wrong_amount(known: Expectation, seen: Observation) -> LazyMessage | None:
             asked=Money(known.asked, known.currency),
         )
     amount = seen.amount if seen.paid is None else seen.paid
-    if believable(amount):
+    if is_amount(amount):
         return None
     return LazyMessage("The gateway reports %(sum)s, which is no amount of money.", sum=Money(amount, known.currency))
-
-
-def believable(amount: Decimal) -> bool:
-    """Return True for an amount of money: above zero, no larger than any is, with at most two decimals (law 14)."""
-    return 0 < amount <= LARGEST and amount == amount.quantize(Decimal("0.01"))
 
 
 def follow_the_shopper(payment: Payment, operation: Operation, seen: Observation) -> None:

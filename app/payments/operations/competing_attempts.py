@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
+from app.amounts import is_in_cents
 from app.db.aggregates import PaymentAggregate, row_id_of
 from app.db.repository import ById, SameDebt
 from app.db.tables import Kind, Mode, Payment, State
@@ -23,7 +24,6 @@ from app.payments.core.refusal import RefusalCode, RefusalError, shopper_words
 from app.payments.services import Services
 from app.saleor.source import Checkout, Order
 
-_HUNDREDTHS = Decimal("0.01")
 _IN_PROGRESS = "Another attempt to pay this is at the bank: no other page is opened until it is known how it ends."
 _PAID = "This is paid already by another payment: nothing, or less than that, is left to pay."
 
@@ -78,7 +78,7 @@ def to_pay(source: Checkout | Order, ours: set[str]) -> Decimal | None:
     amount = source.total.gross.amount - sum(
         (each.covered for each in source.transactions if each.id not in ours), ZERO
     )
-    return amount if amount == amount.quantize(_HUNDREDTHS) else None
+    return amount if is_in_cents(amount) else None
 
 
 def join(newest: Payment, others: Sequence[PaymentAggregate], source: Checkout | Order) -> RefusalError | None:

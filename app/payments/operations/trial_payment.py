@@ -84,13 +84,13 @@ async def begin_trial(services: Services, account: MerchantAccount, trial: Trial
 
 def _request(services: Services, account: MerchantAccount, trial: Trial, saleor_api_url: str) -> HostedPayment:
     """Return what the gateway is asked (gateway interface, 1b): no products and no shares, nothing was sold."""
-    check_amount(trial.amount)
+    amount = check_amount(trial.amount)
     check_account(account, "", trial.currency)
     typed = {"customer_email": trial.email, "customer_fname": trial.first_name, "customer_lname": trial.last_name}
     check_typed(typed, trial.language)
     order_id = order_id_of(trial.transaction_id, saleor_api_url)
     said: dict[str, Any] = {
-        "amount": trial.amount.quantize(Decimal("0.01")),
+        "amount": amount,
         "currency": trial.currency,
         "order_id": order_id,
         "description": f"Trial payment {order_id}",

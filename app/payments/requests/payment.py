@@ -11,9 +11,9 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, TypeVar
 
+from app.amounts import CENT
 from app.db.tables import Flow, MerchantAccount
 from app.gateway.errors import InvalidRequestError
 from app.gateway.models import Attribute, Method, Sector
@@ -155,7 +155,7 @@ def terms_of(
     billing = source.billing_address
     said = {
         "method": _METHODS[flow],
-        "amount": event.action.amount.quantize(Decimal("0.01")),
+        "amount": event.action.amount.quantize(CENT),
         "currency": event.action.currency,
         "order_id": order_id,
         "description": description_of(event, account.description_template, order_id, account.name),

@@ -40,7 +40,7 @@ def readable(taken_from: Mapping[str, Decimal]) -> Shares:
     """Return a choice with everybody by their UUID. Raises RefusalError when it cannot be meant so. Pure."""
     chosen: dict[str, Decimal] = {}
     for text, amount in taken_from.items():
-        check_amount(amount)
+        money = check_amount(amount)
         try:
             who = sub_merchant(text)
         except ValueError:
@@ -51,7 +51,7 @@ def readable(taken_from: Mapping[str, Decimal]) -> Shares:
             raise RefusalError(
                 RefusalCode.INVALID_DATA, LazyMessage("The sub-merchant %(who)s is given twice.", who=who)
             )
-        chosen[who] = amount.quantize(Decimal("0.01"))
+        chosen[who] = money
     if not chosen:
         raise RefusalError(RefusalCode.INVALID_DATA, LazyMessage("Nobody is chosen: say who gives back how much."))
     return chosen

@@ -10,10 +10,11 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
+from app.amounts import CENT
+
 Shares: TypeAlias = dict[str, Decimal]
 Weights: TypeAlias = Mapping[str, Decimal | Fraction]
 
-CENT = Decimal("0.01")
 _WHOLE = Decimal(1)
 # ISO 4217: money that has no smaller part. The gateway takes two decimals at most, so nothing is finer than a cent.
 _WITHOUT_DECIMALS = frozenset(

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from uuid import UUID, uuid5
 
+from app.amounts import CENT, is_in_cents
 from app.db.tables import MerchantAccount, ProductsForm
 from app.gateway.models import FiscalProduct, Product, Taxes
 from app.gateway.models.products import AnyProduct
 from app.payments.core.refusal import RefusalCode, RefusalError
-from app.payments.split.distribute import CENT, distribute
+from app.payments.split.distribute import distribute
 from app.saleor.source import Line, Source, TaxedMoney
 
 ZERO = Decimal("0.00")
@@ -67,7 +68,7 @@ def items_of(source: Source, amount: Decimal, language: str = "en") -> list[Item
     items = [item for line in source.lines if (item := _of_line(line))]
     if shipping := _of_shipping(source.shipping_price, language):
         items.append(shipping)
-    if any(item.total != item.total.quantize(CENT) for item in items):
+    if any(not is_in_cents(item.total) for item in items):
         return None
     total = sum((item.total for item in items), ZERO)
     if total == amount:

@@ -7,12 +7,12 @@ ever, told to Saleor like any outcome, and lets the operations go on that waited
 from dataclasses import dataclass
 from decimal import Decimal
 
+from app.amounts import is_amount
 from app.db.aggregates import PaymentAggregate
 from app.db.repository import ByOrder, PaymentNotFoundError
 from app.db.tables import Kind, Operation, State
 from app.payments.core.apply import Posting, apply, conclude
 from app.payments.core.balance import balance
-from app.payments.core.mapper import believable
 from app.payments.core.problems import acknowledge
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.services import Services
@@ -129,7 +129,7 @@ def _check_failure(aggregate: PaymentAggregate, operation: Operation, posting: P
 
 
 def _check_success(aggregate: PaymentAggregate, operation: Operation, amount: Decimal) -> None:
-    if not believable(amount):
+    if not is_amount(amount):
         raise _refusal(f"{amount} is no amount of money: it is above zero, with at most two decimals.")
     if amount != operation.amount and aggregate.shares_of(operation):
         raise _refusal("It is split among sub-merchants, whose shares are those of the amount that was asked.")

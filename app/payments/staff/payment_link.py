@@ -83,12 +83,11 @@ def _amount(known: OrderPayments, wanted: Decimal | None) -> Decimal:
         raise RefusalError(RefusalCode.NOT_POSSIBLE, NOT_PAYABLE)
     if not known.to_pay:
         raise RefusalError(RefusalCode.NOT_POSSIBLE, ALL_PAID)
-    amount = known.to_pay if wanted is None else wanted
-    check_amount(amount)
+    amount = check_amount(known.to_pay if wanted is None else wanted)
     if amount > known.to_pay:
         words = f"{known.to_pay} {known.order.channel.currency_code} is left to pay of this order: ask for no more."
         raise RefusalError(RefusalCode.INVALID_AMOUNT, words, "amount")
-    return amount.quantize(Decimal("0.01"))
+    return amount
 
 
 async def _opened(services: Services, installation: OpenInstallation, begun: Begun) -> PaymentAggregate:

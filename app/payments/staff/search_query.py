@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from uuid import UUID
 
+from app.amounts import CENT
 from app.db.blind_index import BlindIndex
 from app.db.columns import fitting
 from app.db.search import Names, Wanted
@@ -103,7 +104,7 @@ def _amount(text: str) -> ByAmount | None:
     if len(whole) > _MOST_DIGITS:
         return None  # of no payment
     code = None if currency is None else "UAH" if currency["hryvnia"] else currency["code"].upper()
-    return ByAmount(Decimal(f"{whole}.{found['decimals'] or '0'}").quantize(Decimal("0.01")), code)
+    return ByAmount(Decimal(f"{whole}.{found['decimals'] or '0'}").quantize(CENT), code)
 
 
 def _by_name(text: str) -> Names:

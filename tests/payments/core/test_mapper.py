@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.amounts import is_amount
 from app.db.tables import Flow, Kind, State
-from app.payments.core.mapper import Transition, believable, event_of, judge
+from app.payments.core.mapper import Transition, event_of, judge
 from tests.payments.aggregates import HUNDRED, known, seen
 
 kinds = st.sampled_from(list(Kind))
@@ -66,7 +67,7 @@ def test_a_success_says_what_was_asked_or_what_was_paid_and_nothing_else(
         assert amount == HUNDRED
         assert transition.amount == (HUNDRED if paid is None else paid)
         assert transition.amount is not None
-        assert believable(transition.amount)
+        assert is_amount(transition.amount)
         assert not more
 
 
@@ -109,4 +110,4 @@ def test_what_nobody_of_ours_asked_for_may_have_any_amount_of_money() -> None:
     [("0.01", True), ("100", True), ("1E+2", True), ("0", False), ("0.00", False), ("-1", False), ("1.001", False)],
 )
 def test_what_is_an_amount_of_money(amount: str, good: bool) -> None:
-    assert believable(Decimal(amount)) is good
+    assert is_amount(Decimal(amount)) is good

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.amounts import CENT
 from app.db.aggregates import PaymentAggregate
 from app.db.tables import Flow, Kind, State
-from app.payments.split.distribute import CENT
 from app.payments.split.fiscal_products import goods_in, said_again
 from app.payments.split.products import DELIVERY
 from app.saleor.events import GrantedRefund

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from app.amounts import CENT
 from app.db.tables import ProductsForm
 from app.payments.core.refusal import RefusalCode, RefusalError
-from app.payments.split.distribute import CENT
 from app.payments.split.products import DELIVERY, items_of, pieces
 from app.saleor.source import Order
 from tests.payments.baskets import checkout, fiscal, line, lines, money, plain, taxed

@@ -1,0 +1,49 @@
+"""What an amount may be, and how people type one."""
+
+from decimal import Decimal
+
+import pytest
+
+from app.amounts import LARGEST, NotAnAmountError, in_cents, is_amount, is_in_cents, read_amount
+
+
+@pytest.mark.parametrize(
+    ("number", "fits"),
+    [
+        ("0.01", True), ("0", True), ("-1.5", True), ("1.2300", True), ("1E+3", True), ("9999999999999999.99", True),
+        ("0.001", False), ("1E-3", False), ("1E+40", False), ("0." + "1" * 50, False), ("NaN", False),
+        ("Infinity", False),
+    ],
+)  # fmt: skip
+def test_at_most_two_decimals(number: str, *, fits: bool) -> None:
+    amount = Decimal(number)
+    assert is_in_cents(amount) is fits
+    if fits:
+        assert (in_cents(amount), in_cents(amount).as_tuple().exponent) == (amount, -2)
+    else:
+        with pytest.raises(ValueError, match="at most two decimals"):
+            in_cents(amount)
+
+
+def test_an_amount_is_above_zero_and_no_larger_than_any() -> None:
+    assert is_amount(Decimal("0.01"))
+    assert is_amount(LARGEST)
+    assert not is_amount(Decimal(0))
+    assert not is_amount(LARGEST + Decimal("0.01"))
+    assert not is_amount(Decimal("1.001"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "amount"),
+    [("40", "40"), ("40.5", "40.5"), ("40,50", "40.50"), ("1 234,50", "1234.50"), (" 7 ", "7"), ("1\xa0234", "1234")],
+)
+def test_amounts_are_typed_as_people_write_them(typed: str, amount: str) -> None:
+    assert str(read_amount(typed)) == amount
+
+
+@pytest.mark.parametrize(
+    "typed", ["", "1,000", "1.000", "1.234,50", "-1", "+1", "1e3", "1_0", "NaN", "١", "1..2", ".5", "5.", "9" * 16]
+)
+def test_what_could_be_meant_otherwise_is_no_amount(typed: str) -> None:
+    with pytest.raises(NotAnAmountError):
+        read_amount(typed)
