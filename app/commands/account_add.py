@@ -12,10 +12,10 @@ from app.commands.finding import find_installation
 from app.commands.opening import at_desk
 from app.commands.terminal import AsJson, complain, say, show, show_json, warn
 from app.gateway.hosts import PRESETS
+from app.payments.accounts.channels import AccountView, view
 from app.payments.accounts.check import Finding, check
 from app.payments.accounts.keeping import NameTakenError, new_account, require_free_name
 from app.payments.accounts.options import Given, OptionRefusedError
-from app.payments.accounts.overview import AccountView, view
 from app.payments.services import Services
 
 

@@ -15,6 +15,7 @@ from app.commands.finding import find_account
 from app.commands.opening import at_desk
 from app.commands.terminal import AsJson, say, show, show_json
 from app.db.accounts import GRACE
+from app.payments.accounts.channels import AccountView, view
 from app.payments.accounts.keeping import (
     LONGEST_GRACE,
     Change,
@@ -25,7 +26,6 @@ from app.payments.accounts.keeping import (
     changes_address,
 )
 from app.payments.accounts.options import Given, OptionRefusedError
-from app.payments.accounts.overview import AccountView, view
 from app.payments.accounts.places import Place
 from app.payments.services import Services
 

@@ -14,8 +14,7 @@ from app.commands.terminal import AsJson, complain, fact, fact_sheet, plain, say
 from app.db.tables import MerchantAccount
 from app.payments.services import Services
 from app.payments.split.example import Example, worked_example
-from app.payments.split.rules import RulesError, SplitMode, SplitRules, read_rules
-from app.payments.split.written import LONGEST, rules_in
+from app.payments.split.rules import LONGEST, RulesError, SplitMode, SplitRules, read_rules, rules_in
 
 _WHO = {"default": "the default sub-merchant", "lines": "by the lines, in proportion"}
 

@@ -7,8 +7,8 @@ from rich.text import Text
 
 from app.commands.terminal import fact, fact_sheet, moment, plain, table
 from app.db.tables import MerchantAccount, ProductsForm
+from app.payments.accounts.channels import AccountView
 from app.payments.accounts.check import Finding, Lack, facts_of
-from app.payments.accounts.overview import AccountView
 
 _PRODUCTS = {
     ProductsForm.NONE: "not told to the gateway",

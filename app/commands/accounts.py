@@ -10,8 +10,8 @@ from app.commands.failure import CommandFailed
 from app.commands.finding import find_account
 from app.commands.opening import at_desk
 from app.commands.terminal import AsJson, complain, confirm, require_somebody_to_ask, say, show, show_json, warn
+from app.payments.accounts.channels import AccountView, view, views
 from app.payments.accounts.check import Finding, check
-from app.payments.accounts.overview import AccountView, view, views
 from app.payments.services import Services
 
 

@@ -11,8 +11,7 @@ from app.commands.finding import find_account, find_installation
 from app.commands.opening import at_desk
 from app.commands.terminal import AsJson, plain, say, show, show_json, table, warn
 from app.main import open_saleor
-from app.payments.accounts.channels import ChannelMap, ChannelStanding, is_slug, read_channels
-from app.payments.accounts.overview import views
+from app.payments.accounts.channels import ChannelMap, ChannelStanding, is_slug, read_channels, views
 from app.payments.services import Services
 from app.settings import read_settings
 

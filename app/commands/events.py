@@ -12,7 +12,7 @@ from app.commands.terminal import AsJson, moment, plain, say, show, show_json, t
 from app.db.search import events_page
 from app.db.tables import EventState, Payment, SaleorEvent
 from app.payments.services import Services
-from app.payments.sync.retry import tell_again
+from app.payments.sync.on_demand import tell_again
 
 
 def show_events(

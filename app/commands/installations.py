@@ -13,7 +13,7 @@ from app.commands.terminal import AsJson, moment, plain, say, show, show_json, t
 from app.dashboard.deep_link import dashboard_of
 from app.db.installations import OpenInstallation
 from app.db.moves import Moved, MoveRefusedError, move
-from app.payments.accounts.overview import views
+from app.payments.accounts.channels import views
 from app.payments.services import Services
 from app.saleor.dashboard_address import read_dashboard_address
 

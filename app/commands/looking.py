@@ -12,7 +12,7 @@ from app.commands.payment_view import AnyName
 from app.commands.terminal import AsJson, say, show_json
 from app.payments.alerts.items import AlertKind
 from app.payments.services import Services
-from app.payments.staff.acknowledge import mark_looked_at, mark_notifications_looked_at
+from app.payments.staff.manual_resolution import mark_looked_at, mark_notifications_looked_at
 
 
 class Judged(StrEnum):

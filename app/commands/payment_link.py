@@ -20,7 +20,7 @@ from app.db.aggregates import PaymentAggregate
 from app.main import open_saleor
 from app.payments.core.refusal import RefusalError
 from app.payments.services import Services
-from app.payments.staff.payment_link import payment_link
+from app.payments.staff.order_payments import payment_link
 from app.settings import read_settings
 
 

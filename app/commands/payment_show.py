@@ -19,8 +19,7 @@ from app.payments.core.balance import balance
 from app.payments.services import Services
 from app.payments.split.rules import names_of
 from app.payments.split.standing import is_split
-from app.payments.staff.pending_steps import Expected, expectations
-from app.payments.staff.status import standing
+from app.payments.staff.status import Expected, expectations, standing
 from app.payments.staff.timeline import Entry, Tone, timeline
 
 _STYLES = {Tone.NEUTRAL: "", Tone.GOOD: "green", Tone.OPEN: "yellow", Tone.BAD: "red"}

@@ -6,7 +6,7 @@ from typing import Any
 
 from app.db.aggregates import PaymentAggregate
 from app.db.tables import Kind, State
-from app.payments.split.distribute import total_of
+from app.payments.split.allocation import total_of
 from app.payments.split.rules import METADATA_KEY, read_rules
 from app.payments.split.standing import is_split, standing_of
 from app.saleor.testing.views import NewCheckout, NewLine

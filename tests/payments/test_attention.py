@@ -14,7 +14,7 @@ from app.payments.alerts.items import PATIENCE, AlertKind, open_items, tasks
 from app.payments.alerts.words import WORDS, command_for
 from app.payments.core.messages import LazyMessage
 from app.payments.core.problems import ProblemKind, of_words, raise_on
-from app.payments.staff.acknowledge import (
+from app.payments.staff.manual_resolution import (
     mark_looked_at,
     mark_notifications_looked_at,
     tell_refused_again,

@@ -8,9 +8,9 @@ from app.db.tables import EventState, Kind, SaleorEvent, State
 from app.payments.core.apply import Posting, conclude, raise_problem
 from app.payments.core.messages import LazyMessage
 from app.payments.core.problems import KEYS
-from app.payments.staff.acknowledge import tell_refused_again
+from app.payments.staff.manual_resolution import tell_refused_again
+from app.payments.sync.on_demand import tell_again
 from app.payments.sync.process_session import process
-from app.payments.sync.retry import tell_again
 from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
 from app.saleor.events import TransactionProcessSession
 from tests.payments.fake_gateway import Mute, operation, payment, said

@@ -12,8 +12,7 @@ from app.payments.alerts.items import AlertKind
 from app.payments.core.refusal import RefusalError
 from app.payments.operations.trial_payment import SMALLEST, Trial, begin_trial
 from app.payments.services import Gateways
-from app.payments.staff.acknowledge import mark_looked_at
-from app.payments.staff.manual_resolution import Decision, settle
+from app.payments.staff.manual_resolution import Decision, mark_looked_at, settle
 from app.worker.loop import Worker
 from tests.payments.attention_scenes import items, whats
 from tests.payments.fake_gateway import Mute, Reply, operation, payment, said

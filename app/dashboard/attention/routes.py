@@ -17,7 +17,7 @@ from app.payments.alerts.items import AlertKind
 from app.payments.core.problems import needs_decision, open_problems
 from app.payments.core.refusal import RefusalError
 from app.payments.services import Services
-from app.payments.staff.acknowledge import (
+from app.payments.staff.manual_resolution import (
     mark_looked_at,
     mark_notifications_looked_at,
     tell_refused_again,

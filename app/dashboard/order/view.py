@@ -11,8 +11,7 @@ from app.db.aggregates import PaymentAggregate
 from app.db.tables import Kind, Payment
 from app.payments.core.balance import balance
 from app.payments.core.problems import open_problems
-from app.payments.staff.order_payments import OrderPayments, can_be_paid
-from app.payments.staff.payment_link import attempt_of
+from app.payments.staff.order_payments import OrderPayments, attempt_of, can_be_paid
 from app.payments.staff.status import Standing, standings
 
 _UNREACHABLE = gettext_noop(

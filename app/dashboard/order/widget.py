@@ -22,8 +22,7 @@ from app.db.tables import Kind
 from app.payments.core.refusal import RefusalError
 from app.payments.services import Services
 from app.payments.staff.actions import ask_for
-from app.payments.staff.order_payments import payments_of_order
-from app.payments.staff.payment_link import payment_link
+from app.payments.staff.order_payments import payment_link, payments_of_order
 from app.saleor.dashboard_token import DashboardTokens
 from app.saleor.extension import Widget
 from app.saleor.graphql import SaleorClient

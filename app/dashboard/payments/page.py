@@ -20,10 +20,9 @@ from app.payments.split.choice import chosen_in
 from app.payments.split.overview import OneOfThem, overview
 from app.payments.split.rules import names_of
 from app.payments.split.standing import is_split, standing_of
-from app.payments.staff.pending_steps import Expected, expectations
-from app.payments.staff.status import Standing, standings
+from app.payments.staff.status import Expected, Standing, expectations, standings
 from app.payments.staff.timeline import Entry, timeline
-from app.payments.sync.retry import undigested, untold
+from app.payments.sync.on_demand import undigested, untold
 
 
 @dataclass(frozen=True)

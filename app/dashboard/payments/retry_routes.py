@@ -17,8 +17,15 @@ from app.gateway.errors import GatewayError
 from app.payments.core.refusal import RefusalError
 from app.payments.services import Services
 from app.payments.staff.raw import Source, raw, raw_records
-from app.payments.sync.on_demand import ask_now, ask_to_notify, records_now
-from app.payments.sync.retry import digest_again, tell_again, undigested, untold
+from app.payments.sync.on_demand import (
+    ask_now,
+    ask_to_notify,
+    digest_again,
+    records_now,
+    tell_again,
+    undigested,
+    untold,
+)
 
 log = structlog.get_logger(__name__)
 

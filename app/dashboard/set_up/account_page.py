@@ -8,9 +8,9 @@ from datetime import datetime
 from app.dashboard.set_up.forms import GROUPS
 from app.db.tables import MerchantAccount
 from app.db.vault import VaultError
+from app.payments.accounts.channels import AccountView, view
 from app.payments.accounts.check import Lack, facts_of, lacks_of
 from app.payments.accounts.options import OPTIONS, Option
-from app.payments.accounts.overview import AccountView, view
 from app.payments.services import Services
 from app.payments.split.example import Example, worked_example
 from app.payments.split.rules import RulesError, SplitRules, read_rules

@@ -20,10 +20,10 @@ from app.dashboard.set_up.steps import ACCOUNT
 from app.dashboard.staff import AnyStaff, Staff
 from app.dashboard.translation import gettext_noop
 from app.gateway.hosts import PRESETS
+from app.payments.accounts.channels import views
 from app.payments.accounts.check import lacks_of
 from app.payments.accounts.keeping import add_account, new_account
 from app.payments.accounts.options import DEFAULT_CURRENCIES, OPTIONS, read_options
-from app.payments.accounts.overview import views
 from app.payments.accounts.places import DEFAULT_SCHEME_WORD
 from app.payments.services import Services
 

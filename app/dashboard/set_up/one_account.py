@@ -28,8 +28,7 @@ from app.payments.accounts.check import try_out
 from app.payments.accounts.keeping import Change, change_account, changes_address
 from app.payments.accounts.options import read_options
 from app.payments.services import Services
-from app.payments.split.rules import RulesError, SplitRules
-from app.payments.split.written import rules_in
+from app.payments.split.rules import RulesError, SplitRules, rules_in
 
 log = structlog.get_logger(__name__)
 

@@ -1,4 +1,7 @@
-"""Which merchant account takes the money of which sales channel, and what is missing before shoppers can pay there."""
+"""Accounts with what belongs to them, and which of them takes the money of which sales channel.
+
+Before shoppers can pay in a channel, something may be missing: what that is, is said here, too.
+"""
 
 import re
 from collections.abc import Sequence
@@ -94,3 +97,37 @@ def _standing(slug: str, channel: Channel | None, account: MerchantAccount | Non
     }
     name = channel.name if channel else None
     return ChannelStanding(slug, name, currency, account, tuple(each for each, is_so in missing.items() if is_so))
+
+
+@dataclass(frozen=True, slots=True)
+class AccountView:
+    """An account with what belongs to it. ``saleor`` is an API address, ``channels`` are slugs."""
+
+    account: MerchantAccount
+    saleor: str
+    channels: tuple[str, ...]
+    notification_address: str
+
+
+async def views(
+    services: Services, accounts: Sequence[MerchantAccount] | None = None, *, installation_id: int | None = None
+) -> list[AccountView]:
+    """Return the views of ``accounts``; else of those of one store; else of all, oldest first."""
+    if accounts is None:
+        accounts = await services.accounts.all(installation_id)
+    saleors = {each.id: each.saleor_api_url for each in await services.installations.all()}
+    routes = await services.accounts.routes(installation_id)
+    return [
+        AccountView(
+            account=account,
+            saleor=saleors[account.installation_id],
+            channels=tuple(route.channel for route in routes if route.account_id == account.id),
+            notification_address=services.addresses.notifications(account.id),
+        )
+        for account in accounts
+    ]
+
+
+async def view(services: Services, account: MerchantAccount) -> AccountView:
+    """Return the view of one account."""
+    return (await views(services, [account], installation_id=account.installation_id))[0]

@@ -15,7 +15,7 @@ from app.gateway.errors import (
     RefusedError,
 )
 from app.gateway.hosts import on_private_network, reachable_by_webhook
-from app.payments.accounts.overview import AccountView
+from app.payments.accounts.channels import AccountView
 
 _SECONDS = 10.0
 

@@ -12,7 +12,7 @@ from app.db.aggregates import PaymentAggregate
 from app.payments.core.balance import check_amount
 from app.payments.core.messages import LazyMessage
 from app.payments.core.refusal import RefusalCode, RefusalError
-from app.payments.split.distribute import Shares
+from app.payments.split.allocation import Shares
 from app.payments.split.planning import check_choice
 from app.payments.split.rules import sub_merchant
 from app.payments.split.standing import is_split, standing_of

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-from app.payments.split.allocation import ZERO, Basket, Line, allocate
-from app.payments.split.distribute import Shares
+from app.payments.split.allocation import ZERO, Basket, Line, Shares, allocate
 from app.payments.split.remainder import GrantedLine, Remainder, given_back, granted_worth
 from app.payments.split.rules import SplitMode, SplitRules
 

@@ -4,7 +4,7 @@ It goes by what the payment's creation told, as recorded, whatever the account i
 products. A part: of a granted refund its lines, else everything in proportion to what is left of it. Nothing is ever
 given back of a product beyond what was paid for it. The result is recorded with the operation before it is sent.
 
-What is done to a split payment tells them inside its shares, where they sum to them (``split/goods.py``).
+What is done to a split payment tells them inside its shares, where they sum to them (``planning``).
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from app.db.aggregates import PaymentAggregate
 from app.db.tables import Kind, Operation, State
 from app.gateway.models import FiscalProduct
 from app.payments.core.balance import ZERO, balance
-from app.payments.split.distribute import IndivisibleError, distribute
+from app.payments.split.allocation import IndivisibleError, distribute
 from app.payments.split.products import DELIVERY, article_of
 from app.payments.split.remainder import Remainder, given_back
 from app.saleor.events import GrantedRefund

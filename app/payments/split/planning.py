@@ -2,6 +2,10 @@
 
 The shares stand in ``Operation.request`` as they will be sent, and as ``SplitShare`` rows of the same commit. The rows
 of an operation that had to wait are made anew when its turn comes: what is left of each share may have changed.
+
+Where the gateway is told what is sold, products stand in a split item only if they sum to its amount (gateway
+interface, Split item). Where anything else is in the shares (shipping by the lines, a discount that somebody else
+bears, percentages), they do not, and the shares go without products.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,16 +22,14 @@ from app.gateway.models.products import AnyProduct, Products
 from app.payments.core.action_request import ActionRequest
 from app.payments.core.messages import LazyMessage, Money
 from app.payments.core.refusal import RefusalCode, RefusalError
-from app.payments.split.allocation import ZERO, allocate
-from app.payments.split.basket import basket_of, granted_lines
-from app.payments.split.distribute import IndivisibleError, Shares, total_of
+from app.payments.split.allocation import ZERO, IndivisibleError, Shares, allocate, owner, total_of
 from app.payments.split.fiscal_products import said_again
-from app.payments.split.goods import owners_in, owners_of, with_products
+from app.payments.split.products import DELIVERY, article_of, basket_of, granted_lines, line_of
 from app.payments.split.remainder import captured, given_back, granted_worth
-from app.payments.split.rules import RulesError, SplitRules, names_of, read_rules
+from app.payments.split.rules import RulesError, SplitMode, SplitRules, names_of, read_rules
 from app.payments.split.standing import allocated, is_split, standing_of
 from app.saleor.events import GrantedRefund, SessionEvent
-from app.saleor.source import Order
+from app.saleor.source import Order, Source
 
 _PRODUCTS = TypeAdapter(Products)
 _EXACT_ENOUGH = Decimal("0.0001")
@@ -191,3 +193,40 @@ def _exactly(worth: Iterable[tuple[str, Fraction]]) -> dict[str, str]:
     return {
         who: str((Decimal(value.numerator) / value.denominator).quantize(_EXACT_ENOUGH)) for who, value in sorted(worth)
     }
+
+
+def owners_of(rules: SplitRules, source: Source) -> dict[str, str]:
+    """Return whose each product is, by the id that the gateway is told it under."""
+    if rules.mode is not SplitMode.METADATA:
+        return {}
+    owners: dict[str, str] = {}
+    for line in source.lines:
+        try:
+            who = owner(rules, line_of(line, rules.metadata_key))
+        except RefusalError:  # of a line that costs nothing; any other was refused before
+            continue
+        owners |= {article_of(line): who, line.sku or article_of(line): who}
+    carrier = rules.default if rules.shipping == "default" else rules.shipping
+    return owners if carrier in {None, "lines"} else owners | {DELIVERY: str(carrier), "delivery": str(carrier)}
+
+
+def owners_in(request: Mapping[str, Any]) -> dict[str, str]:
+    """Return the same from what a recorded request told."""
+    return {
+        product["id"]: item["sub_merchant_id"]
+        for item in request.get("split") or ()
+        for product in item.get("products") or ()
+    }
+
+
+def with_products(
+    split: Sequence[SplitItem], products: Sequence[AnyProduct] | None, owners: Mapping[str, str]
+) -> tuple[SplitItem, ...]:
+    """Return the split items with the products that they are for; as they are, if products and shares do not agree."""
+    goods: dict[str | None, list[AnyProduct]] = {}
+    for product in products or ():
+        goods.setdefault(owners.get(product.id), []).append(product)
+    worth = {who: sum((each.total for each in theirs), Decimal()) for who, theirs in goods.items()}
+    if worth != {item.sub_merchant_id: item.amount for item in split}:
+        return tuple(split)
+    return tuple(item.model_copy(update={"products": tuple(goods[item.sub_merchant_id])}) for item in split)

@@ -1,9 +1,12 @@
-"""What is paid for, as the gateway is told it: in one of its two forms, or not at all (gateway facts, 5). Pure.
+"""What is paid for, or refunded: as it is divided, and as the gateway is told it in one of its two forms. Pure.
 
-One rule: the products sum to the amount, to the last cent. The lines and the shipping of a checkout or order do so when
-all of it is paid at once. Where its total is less (gift cards), the reduction is spread over everything in proportion,
-as a discount would be. A part of a total cannot be put into products: a plain payment goes without them, a fiscal one
-is refused, because its receipt would be untrue.
+Saleor's line prices are what is paid for the line: discounts and vouchers, also those of the whole order, are in them,
+and taxes. What the total is less than lines and shipping is therefore what gift cards have paid.
+
+The gateway is told products or none (gateway facts, 5). One rule: they sum to the amount, to the last cent. The lines
+and the shipping of a checkout or order do so when all of it is paid at once. Where its total is less, the reduction is
+spread over everything in proportion, as a discount would be. A part of a total cannot be put into products: a plain
+payment goes without them, a fiscal one is refused, because its receipt would be untrue.
 """
 
 from collections.abc import Sequence
@@ -16,10 +19,12 @@ from app.db.tables import MerchantAccount, ProductsForm
 from app.gateway.models import FiscalProduct, Product, Taxes
 from app.gateway.models.products import AnyProduct
 from app.payments.core.refusal import RefusalCode, RefusalError
-from app.payments.split.distribute import distribute
-from app.saleor.source import Line, Source, TaxedMoney
+from app.payments.split.allocation import ZERO, Basket, Line, distribute
+from app.payments.split.remainder import GrantedLine
+from app.saleor.events import GrantedRefund
+from app.saleor.source import Line as SourceLine
+from app.saleor.source import Source, TaxedMoney
 
-ZERO = Decimal("0.00")
 _ARTICLES = UUID("6d0b4f0e-0a3c-4d39-8f0d-5b8f3a1f2c77")  # the namespace of our product ids
 _RATES = (Decimal(0), Decimal(7), Decimal(14), Decimal(20))  # percent, as cash registers know them
 _UNIT = "pc"  # Saleor sells whole pieces
@@ -77,7 +82,7 @@ def items_of(source: Source, amount: Decimal, language: str = "en") -> list[Item
     return _reduced(items, amount) if everything and ZERO < amount < total else None
 
 
-def article_of(line: Line) -> str:
+def article_of(line: SourceLine) -> str:
     """Return a line's article: a UUID, as fiscal products need, made of the variant (of the line, if it has none)."""
     return str(uuid5(_ARTICLES, line.variant_id or line.id))
 
@@ -92,7 +97,7 @@ def pieces(total: Decimal, quantity: int) -> list[tuple[int, Decimal]]:
     return [(number, each) for number, each in parts if number and each]
 
 
-def _of_line(line: Line) -> Item | None:
+def _of_line(line: SourceLine) -> Item | None:
     price = line.total_price
     if price is None or price.gross.amount <= 0:  # a gift: a receipt has no line for nothing
         return None
@@ -151,3 +156,31 @@ def _fiscal(item: Item, receipt_delivery: str | None) -> list[FiscalProduct]:
         )
         for number, price in pieces(item.total, item.quantity)
     ]
+
+
+def basket_of(source: Source, metadata_key: str) -> Basket:
+    """Return what a checkout or an order is made of."""
+    lines = [line_of(line, metadata_key) for line in source.lines]
+    shipping = _gross(source.shipping_price)
+    full = sum((line.total for line in lines), shipping)
+    total = full if source.total is None else source.total.gross.amount
+    return Basket(lines, total, shipping, gift_cards=max(full - total, ZERO))
+
+
+def granted_lines(granted: GrantedRefund, metadata_key: str) -> list[GrantedLine]:
+    """Return the lines of a granted refund."""
+    return [
+        GrantedLine(line_of(each.order_line, metadata_key), each.quantity, each.order_line.quantity)
+        for each in granted.lines or ()
+    ]
+
+
+def line_of(line: SourceLine, metadata_key: str) -> Line:
+    """Return a line as it is divided."""
+    named = line.variant.nearest_metafield(metadata_key) if line.variant else ""
+    told = line.variant is not None
+    return Line(line.name, _gross(line.total_price), named or None, line.before_discounts, told)
+
+
+def _gross(price: TaxedMoney | None) -> Decimal:
+    return price.gross.amount if price else ZERO

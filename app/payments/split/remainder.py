@@ -11,13 +11,15 @@ from decimal import Decimal
 from fractions import Fraction
 
 from app.payments.core.refusal import RefusalError
-from app.payments.split.allocation import Line, by_owner, ship_to
-from app.payments.split.distribute import (
+from app.payments.split.allocation import (
     IndivisibleError,
+    Line,
     Shares,
     Weights,
+    by_owner,
     distribute,
     distribute_within,
+    ship_to,
     smallest,
     total_of,
 )

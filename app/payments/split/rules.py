@@ -1,10 +1,13 @@
-"""Who gets what, as a store owner sets it up once for a merchant account. Pure.
+"""Who gets what, as a store owner sets it up once for a merchant account, written as TOML or JSON. Pure.
 
 Kept in ``MerchantAccount.split_rules``; neither staff nor a storefront ever computes a share.
 """
 
+import json
+import re
+import tomllib
 from collections.abc import Mapping
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -16,6 +19,9 @@ from app.validation import Invalid, found_wrong
 
 METADATA_KEY = "sub_merchant_id"
 _HUNDRED = Decimal(100)
+
+
+LONGEST = 1_000_000  # characters
 
 
 class RulesError(Exception):
@@ -156,3 +162,24 @@ def names_of(data: Mapping[str, Any] | None) -> Mapping[str, str]:
         return read_rules(data).names
     except RulesError:
         return {}
+
+
+def rules_in(text: str, *, as_json: bool = False) -> SplitRules:
+    """Return the rules in a text; no text splits nothing. Raises RulesError."""
+    if len(text) > LONGEST:
+        raise RulesError([f"rules have at most {LONGEST} characters"])
+    try:
+        is_json = as_json or text.lstrip().startswith("{")
+        # Not ``exact_json``, whose errors say nothing of what they have read: people need the place in what they wrote.
+        data: Any = json.loads(text, parse_float=Decimal) if is_json else tomllib.loads(text, parse_float=Decimal)
+    except (ValueError, InvalidOperation, RecursionError) as error:
+        raise RulesError([LazyMessage("it is neither TOML nor JSON (%(place)s)", place=_place(error))]) from error
+    return read_rules(data)
+
+
+def _place(error: Exception) -> str:
+    """Return where reading ended."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.lineno}:{error.colno}"
+    found = re.search(r"\(at line (\d+), column (\d+)\)$", str(error))
+    return f"{found[1]}:{found[2]}" if found else "-"

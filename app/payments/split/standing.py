@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from app.db.aggregates import PaymentAggregate
 from app.db.tables import Flow, Kind, Operation, State
-from app.payments.split.distribute import Shares, total_of
+from app.payments.split.allocation import Shares, total_of
 from app.payments.split.remainder import Remainder, captured, given_back
 
 

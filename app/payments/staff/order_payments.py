@@ -1,18 +1,41 @@
-"""The payments of one Saleor order, and what of the order is still to be paid."""
+"""The payments of one Saleor order, what of it is still to be paid, and a link with which somebody pays that.
 
-from collections.abc import Sequence
+Staff make the link for an order that is placed and not paid, for a customer on the telephone. Saleor begins the
+transaction and asks us by the usual webhook, so that the payment is one like any other.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 from app.db.aggregates import PaymentAggregate, find_attempts
 from app.db.installations import OpenInstallation
 from app.db.tables import Kind, Mode, State
-from app.payments.core.balance import ZERO, balance
+from app.payments.core.balance import ZERO, balance, check_amount
+from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.services import Services
 from app.saleor.errors import SaleorError, SaleorRefusedError
 from app.saleor.graphql import SaleorClient
-from app.saleor.orders import OrderToPay, order_to_pay
+from app.saleor.orders import Begun, OrderToPay, begin_transaction, order_to_pay
+
+NOT_ASKED = "Saleor could not be asked about this order: try again in a minute."
+NO_ORDER = "Saleor has no such order."
+NOT_PAYABLE = "Nobody can pay this order: it is not placed, or cancelled."
+ALL_PAID = "Nothing of this order is left to pay."
+_NO_ANSWER = (
+    "Saleor did not answer in time. The link may have been made all the same: look at the order again in a minute."
+)
+_NOT_KNOWN = "It is not known yet whether the payment page was opened: look at the order again in a minute."
+# What the storefront is told to pass, staff can only find on the order.
+_ON_THE_ORDER = {
+    RefusalCode.MISSING_NAME: "The order has no first and last name, which the merchant account asks for",
+    RefusalCode.MISSING_EMAIL: "The order has no e-mail address, which the gateway needs",
+    RefusalCode.MISSING_PHONE: "The order has no phone number, which the gateway needs",
+}
+_ADD_IT = "add it to the order, best to its billing address, and try again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +106,85 @@ async def payments_of_order(
     async with services.database.transaction() as session:
         aggregates = await find_attempts(session, installation.id, source_id=order_id, transaction_ids=known)
     return OrderPayments(order, aggregates, gateway, unreachable)
+
+
+def attempt_of(known: OrderPayments) -> str:
+    """Return what tells the next attempt to pay from all before: a form that is sent twice names the same."""
+    transactions = known.order.transactions if known.order is not None else ()
+    return _digest(*sorted(each.id for each in transactions))
+
+
+async def payment_link(
+    services: Services,
+    client: SaleorClient,
+    installation: OpenInstallation,
+    order_id: str,
+    *,
+    amount: Decimal | None = None,
+    attempt: str | None = None,
+) -> PaymentAggregate:
+    """Return a payment on whose page the order can be paid over ``amount``, or over all that is open.
+
+    If such a page is open, it is that one. ``attempt`` is what ``attempt_of`` said to whoever asks: the same attempt
+    over the same amount is one transaction in Saleor and one payment here, however often it is asked for (laws of
+    money, 4). Raises RefusalError.
+    """
+    known = await payments_of_order(services, client, installation, order_id)
+    amount = _amount(known, amount)
+    already = known.link_over(amount, services.now())
+    if already is not None:
+        return already
+    key = f"link-{_digest(order_id, attempt or attempt_of(known), str(amount))}"
+    try:
+        begun = await begin_transaction(
+            client, installation, order_id=order_id, amount=amount, gateway=known.gateway, key=key
+        )
+    except SaleorRefusedError as refused:
+        words = f"Saleor did not begin a payment: {refused.message}"
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, words) from refused
+    except SaleorError as error:
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, _NO_ANSWER) from error
+    return await _opened(services, installation, begun)
+
+
+def _amount(known: OrderPayments, wanted: Decimal | None) -> Decimal:
+    if known.order is None:
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, NOT_ASKED if known.unreachable else NO_ORDER)
+    if not known.order.payable:
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, NOT_PAYABLE)
+    if not known.to_pay:
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, ALL_PAID)
+    amount = check_amount(known.to_pay if wanted is None else wanted)
+    if amount > known.to_pay:
+        words = f"{known.to_pay} {known.order.channel.currency_code} is left to pay of this order: ask for no more."
+        raise RefusalError(RefusalCode.INVALID_AMOUNT, words, "amount")
+    return amount
+
+
+async def _opened(services: Services, installation: OpenInstallation, begun: Begun) -> PaymentAggregate:
+    async with services.database.transaction() as session:
+        found = await find_attempts(session, installation.id, source_id="", transaction_ids=[begun.transaction_id])
+    if not found:
+        raise _refused(begun)
+    (aggregate,) = found
+    if can_be_paid(aggregate, services.now()):
+        return aggregate
+    over = aggregate.create.state.final or aggregate.create.state is State.INIT
+    words = aggregate.create.message if over else None
+    raise RefusalError(RefusalCode.NOT_POSSIBLE, words or _NOT_KNOWN)
+
+
+def _refused(begun: Begun) -> RefusalError:
+    """Return why our own webhook refused it, in words for staff."""
+    said: Any = begun.data
+    errors = said.get("errors") if isinstance(said, Mapping) else None
+    error = errors[0] if isinstance(errors, list) and errors and isinstance(errors[0], Mapping) else {}
+    code = str(error.get("code"))
+    if code in _ON_THE_ORDER:
+        return RefusalError(RefusalCode(code), f"{_ON_THE_ORDER[RefusalCode(code)]}: {_ADD_IT}")
+    words = str(error.get("message") or begun.message or "The app did not answer Saleor.")
+    return RefusalError(RefusalCode.NOT_POSSIBLE, words)
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]

@@ -1,7 +1,7 @@
 """The gateway notifies us: verify, keep, answer; and make something of it afterwards (laws of money, 6)."""
 
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import Enum, auto
 
 import structlog
@@ -15,8 +15,8 @@ from app.gateway.errors import ForgedNotificationError, UnreadableNotificationEr
 from app.gateway.notification import SignedButUnreadableError, read_data, read_notification
 from app.payments.core.apply import Posting, apply, raise_problem
 from app.payments.core.messages import LazyMessage
-from app.payments.core.observation import seen_in
-from app.payments.core.problems import ADDRESS, SEALED, clear, open_problems
+from app.payments.core.observation import Shown, seen_in
+from app.payments.core.problems import ADDRESS, SEALED, UNREADABLE, clear, open_problems
 from app.payments.services import Services
 
 log = structlog.get_logger(__name__)
@@ -25,10 +25,16 @@ _FIRST_PAUSE = timedelta(seconds=2)
 _LONGEST_PAUSE = timedelta(minutes=30)
 
 UNMATCHED = "no payment of ours has this order"
-UNREADABLE = "signed by the gateway, but it cannot be read"
+_CANNOT_BE_READ = "signed by the gateway, but it cannot be read"
 CANNOT_BE_OPENED = LazyMessage(
     "A notification of the gateway cannot be opened: the secret key that it was sealed with is not in the key file. "
     "It is tried again until somebody puts the key back."
+)
+
+
+_UNREADABLE_WORDS = LazyMessage(
+    "The gateway shows operations of this payment that the app cannot read, so money may have moved that it does not "
+    "know of. Compare this payment with the merchant portal."
 )
 
 
@@ -71,7 +77,7 @@ async def receive(services: Services, account_id: str, form: bytes) -> Receipt:
                 data=error.data,
                 order_id="",
                 now=services.now(),
-                came_to_nothing=(UNREADABLE, Trouble.UNREADABLE),
+                came_to_nothing=(_CANNOT_BE_READ, Trouble.UNREADABLE),
             )
         return Receipt.UNREADABLE
     fresh = await services.inbox.keep(
@@ -94,8 +100,10 @@ async def digest(services: Services, notification_id: int) -> str | None:
     try:
         outcome = await _post(services, notification)
     except UnreadableNotificationError:
-        await services.inbox.settle(notification.id, outcome=UNREADABLE, now=services.now(), trouble=Trouble.UNREADABLE)
-        return UNREADABLE
+        await services.inbox.settle(
+            notification.id, outcome=_CANNOT_BE_READ, now=services.now(), trouble=Trouble.UNREADABLE
+        )
+        return _CANNOT_BE_READ
     except Exception as error:
         about = {"notification": notification_id, "order_id": notification.order_id, "why": type(error).__name__}
         log.exception("notification not processed", **about, exc_info=notification.data is not None)
@@ -143,3 +151,11 @@ async def _tell_staff(services: Services, notification: StoredNotification) -> N
         await services.payments.update(
             which, lambda aggregate: raise_problem(aggregate, CANNOT_BE_OPENED, now, cause=SEALED)
         )
+
+
+def mind_unreadable(aggregate: PaymentAggregate, shown: Shown, now: datetime) -> None:
+    """Raise a problem while a look-up shows records that cannot be read, and clear it when all of them can be."""
+    if not shown.unreadable:
+        clear(aggregate.payment, UNREADABLE)
+    else:
+        raise_problem(aggregate, _UNREADABLE_WORDS, now, cause=UNREADABLE)

@@ -1,21 +1,25 @@
-"""Staff do not want to wait: the gateway is asked now, or asked to notify again."""
+"""Staff do not want to wait: the gateway is asked now, or asked to notify again; Saleor is told again."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.db.aggregates import PaymentAggregate, row_id_of
+from app.db.inbox import StoredNotification
+from app.db.outbox import EVENTS, event_with_payment, events_beside, later_events
 from app.db.repository import ById, ByOrder
-from app.db.tables import Flow, Kind, MerchantAccount, Operation, State
+from app.db.tables import EventState, Flow, Kind, MerchantAccount, Operation, SaleorEvent, State
 from app.gateway.errors import GatewayError, KeysNotOpenedError
 from app.gateway.models import Records
 from app.gateway.models.values import Method
 from app.payments.core.apply import Posting, apply
 from app.payments.core.balance import in_flight
+from app.payments.core.event_queue import has_succeeded, is_overtaken, says_what_is_possible, supersede
 from app.payments.core.messages import LazyMessage
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.operations.look_up import opened, shown_at_gateway
 from app.payments.services import Services
+from app.payments.sync.notifications import digest, mind_unreadable
 from app.payments.sync.resolve import look
-from app.payments.sync.unreadable import mind_unreadable
 from app.saleor.deadline import Deadline
 
 _BEING_ASKED = LazyMessage("The gateway is being asked at this moment: try again in a minute.")
@@ -106,3 +110,51 @@ async def _compare(
 
     services.wake_for([await services.payments.update(ById(row_id_of(aggregate.payment)), step)])
     return None
+
+
+async def tell_again(services: Services, event_ids: Sequence[int]) -> list[int]:
+    """Let the worker tell Saleor these events again, now; return those for which it will.
+
+    For somebody who has mended in Saleor what made it refuse. The problem is gone when Saleor has taken the event. One
+    that waits is told at once; one that has been told, or is not needed any more, is left alone. A failure is never
+    told after the success of the same operation (laws of money, 5).
+    """
+    again = []
+    for event_id in event_ids:
+        async with services.database.transaction() as session:
+            if await session.get(SaleorEvent, event_id) is None:
+                continue
+            event, payment = await event_with_payment(session, event_id)
+            if event.state not in {EventState.REFUSED, EventState.WAITING}:
+                continue
+            beside = await events_beside(session, event)
+            if is_overtaken(event, beside) or (event.state is EventState.REFUSED and has_succeeded(event, beside)):
+                supersede(payment, event)
+                continue
+            later = await later_events(session, event)
+            if event.state is EventState.REFUSED and any(says_what_is_possible(each) for each in later):
+                event.available_actions = None  # Saleor has heard since what is possible now
+            event.state = EventState.WAITING
+            event.next_attempt_at = services.now()
+            again.append(event_id)
+    services.wake(EVENTS)
+    return again
+
+
+def untold(aggregate: PaymentAggregate) -> list[SaleorEvent]:
+    """Return the events of a payment that Saleor has refused, or has not taken though it was asked to. Pure."""
+    return [
+        each
+        for each in aggregate.events
+        if each.state is EventState.REFUSED or (each.state is EventState.WAITING and each.last_error is not None)
+    ]
+
+
+def undigested(notifications: Sequence[StoredNotification]) -> list[StoredNotification]:
+    """Return the notifications of which something was to be made, in vain until now. Pure."""
+    return [each for each in notifications if each.processed_at is None and each.outcome is not None]
+
+
+async def digest_again(services: Services, notifications: Sequence[StoredNotification]) -> bool:
+    """Make something of notifications again, here and now; return whether that went well with all."""
+    return all([await digest(services, each.id) is not None for each in notifications])

@@ -39,7 +39,7 @@ from app.payments.operations.look_up import keys_accepted, opened, shown_at_gate
 from app.payments.operations.transition import give_up
 from app.payments.services import Services
 from app.payments.split.planning import renew, shares_said
-from app.payments.sync.unreadable import mind_unreadable
+from app.payments.sync.notifications import mind_unreadable
 from app.saleor.deadline import Deadline
 
 log = structlog.get_logger(__name__)

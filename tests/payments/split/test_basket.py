@@ -8,7 +8,7 @@ import pytest
 
 from app.payments.core.refusal import RefusalError
 from app.payments.split.allocation import Basket, Line, allocate
-from app.payments.split.basket import basket_of, granted_lines
+from app.payments.split.products import basket_of, granted_lines
 from app.payments.split.remainder import granted_worth
 from app.saleor.events import GrantedRefund
 from app.saleor.source import Checkout, Order

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.payments.split.allocation import Basket, Line, allocate
-from app.payments.split.distribute import total_of
+from app.payments.split.allocation import Basket, Line, allocate, total_of
 from app.payments.split.remainder import GrantedLine, Remainder, captured, given_back, granted_worth
 from app.payments.split.rules import SplitRules
 from tests.payments.split.people import MARKET, NAMES, POTTER, SELLERS, SMITH, rules

@@ -4,8 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from app.payments.split.allocation import Line
-from app.payments.split.distribute import IndivisibleError
+from app.payments.split.allocation import IndivisibleError, Line
 from app.payments.split.remainder import GrantedLine, Remainder, captured, given_back, granted_worth
 from tests.payments.split.people import MARKET, POTTER, SMITH, WEAVER, rules
 from tests.payments.split.test_allocation import money

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.payments.split.distribute import total_of
+from app.payments.split.allocation import total_of
 from app.payments.split.example import worked_example
 from app.payments.split.rules import RulesError, SplitMode, read_rules
 from tests.payments.split.people import MARKET, NAMES, POTTER, SMITH, WEAVER, rules

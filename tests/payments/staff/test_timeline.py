@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from app.db.aggregates import PaymentAggregate
 from app.db.tables import EventState, Flow, Kind, Operation, State
-from app.payments.staff.pending_steps import expectations
-from app.payments.staff.status import standing
+from app.payments.staff.status import expectations, standing
 from app.payments.staff.timeline import Entry, Tone, timeline
 from tests.commands.books import ORDER, after, aggregate, event, notification, operation
 

@@ -7,8 +7,7 @@ import pytest
 
 from app.db.tables import Kind, Payment, State
 from app.payments.alerts.items import AlertKind
-from app.payments.staff.acknowledge import mark_looked_at
-from app.payments.staff.manual_resolution import Decision, settle
+from app.payments.staff.manual_resolution import Decision, mark_looked_at, settle
 from app.payments.staff.status import standing
 from app.payments.staff.timeline import timeline
 from app.payments.sync.on_demand import ask_now
