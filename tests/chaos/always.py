@@ -26,6 +26,7 @@ from tests.chaos.story import (
     Post,
     Restarts,
     SaleorIs,
+    SaleorMoves,
     Step,
     Story,
     Trouble,
@@ -108,6 +109,26 @@ ALWAYS: dict[str, Story] = {
             AskAtOnce(GRANTED, Asks("REFUND", SOME, granted=True)),
             Works(),
             AsksAgain(),
+        )
+    ),
+    "Saleor moves between payment and refund": Story(
+        (*PAID, SaleorMoves(), Asks("REFUND", TEN), SaleorMoves(known=True), Works(), Asks("REFUND", SOME), Works())
+    ),
+    "Saleor moves while somebody pays, and nobody says so before the end": Story(
+        (Begins(), SaleorMoves(), Pays(), Works(), ComesBack(), Begins(), Pays(), Works())
+    ),
+    "Saleor moves while the answer to a refund is lost, and back again": Story(
+        (
+            *PAID,
+            NextCall(Trouble.ANSWER_LOST),
+            Asks("REFUND", TEN),
+            SaleorMoves(),
+            Works(),
+            SaleorMoves(known=True),
+            Works(),
+            SaleorMoves(),
+            SaleorMoves(known=True),
+            Asks("REFUND", SOME),
         )
     ),
     "two for one grant in a moment, one answer swallowed": Story(

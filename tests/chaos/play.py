@@ -47,6 +47,7 @@ from tests.chaos.story import (
     Post,
     Restarts,
     SaleorIs,
+    SaleorMoves,
     Step,
     Story,
     Wants,
@@ -118,6 +119,8 @@ class _Run:
             case AskAtOnce():
                 both = [self._transaction(each.on) for each in (step.first, step.second)]
                 return await self.staff.ask_at_once(step, *both)
+            case SaleorMoves(known):
+                return await (stage.operator_moves_it() if known else stage.saleor_moves())
             case AppIs():
                 return await self._make_of_the_app(step.what)
             case Wants():
@@ -339,6 +342,7 @@ class _Run:
         stage.gate.meanwhile = stage.house.meanwhile = None
         stage.house.fates.clear()
         await stage.app_is_back()
+        await stage.operator_moves_it()
         stage.saleor.world.nuisances = Nuisances()
         stage.sandbox.book.scripts.clear()
         self._settle(ending)

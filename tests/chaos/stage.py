@@ -13,6 +13,7 @@ from sqlmodel import SQLModel
 
 from app.db.accounts import AccountKeys, NewAccount
 from app.db.columns import Moment
+from app.db.moves import move
 from app.saleor.testing.engine import Saleor
 from app.saleor.testing.http import create_saleor
 from app.saleor.testing.settings import Nuisances, SaleorSettings
@@ -25,7 +26,7 @@ from tests.chaos.retries import Retries
 from tests.chaos.roads import Place, Roads, serve
 from tests.conftest import Clock
 
-SALEOR, GATEWAY, APP = (f"http://127.0.0.1:{port}" for port in (8000, 8077, 8100))
+SALEOR, MOVED, GATEWAY, APP = (f"http://127.0.0.1:{port}" for port in (8000, 8001, 8077, 8100))
 MANIFEST = f"{APP}/api/manifest"
 _STAY = {"installation", "merchant_account", "channel_route", "card_key"}  # tables that a story does not write
 _NEXT_DUE = text(
@@ -49,11 +50,15 @@ class Stage:
     retries: Retries
     told: list[str] = field(default_factory=list)
     keys_open: bool = True
+    known_at: str = SALEOR  # the address by which the app knows what was paid until now
 
     async def clear(self, gateway: Mapping[str, Any]) -> None:
         """Forget the last story. ``gateway`` are options of the point of sale for the next one."""
         await self.saleor.world.stop()
         await self.app_is_back()
+        if self.saleor_is_at != SALEOR:
+            await self.saleor_moves()
+            await self.operator_moves_it()
         async with self.house.services.database.transaction() as session:
             connection = await session.connection()
             for table in reversed(SQLModel.metadata.sorted_tables):
@@ -85,6 +90,36 @@ class Stage:
                 await (await session.connection()).execute(changed, {"before": before, "after": after})
         self.keys_open = opening
         self.house.die()
+
+    @property
+    def saleor_is_at(self) -> str:
+        """The address of Saleor; it answers at no other."""
+        return self.saleor.world.settings.public_url
+
+    async def saleor_moves(self) -> str | None:
+        """Saleor has another address from now on, where staff install the app anew."""
+        if self.saleor_is_at != self.known_at:
+            return "it has just moved"
+        here = MOVED if self.saleor_is_at == SALEOR else SALEOR
+        self.saleor.world.settings = self.saleor.world.settings.model_copy(update={"public_url": here})
+        if self.saleor.world.apps:
+            self.saleor.apps.uninstall()
+        await self.app_is_back()
+        return None
+
+    async def operator_moves_it(self) -> str | None:
+        """The operator says that it is the same store (``saleor-gateway installations move``)."""
+        if self.saleor_is_at == self.known_at:
+            return "it has not moved"
+        services = await self.house.start() if self.house.dead else self.house.services
+        rows = [await services.installations.find(f"{each}/graphql/") for each in (self.known_at, self.saleor_is_at)]
+        old, new = (row.id for row in rows if row is not None)
+        now = self.clock.now
+        async with services.database.transaction() as session:
+            await move(session, old, new, emails=services.emails, personal=services.personal, now=now)
+        services.installations.forget()
+        self.known_at = self.saleor_is_at
+        return None
 
     async def app_is_back(self) -> None:
         """Whatever has become of it: the app runs, is installed and active."""
@@ -126,9 +161,11 @@ async def open_stage(database_url: str, folder: Path, account: Mapping[str, Any]
         gate = FaultGate(sandbox_application, sandbox, house, told.append)
 
         async def to_saleor(request: httpx2.Request) -> httpx2.Response:
+            if request.url.port != httpx2.URL(saleor.world.settings.public_url).port:
+                raise httpx2.ConnectError("nobody is at this address any more")
             return await serve(saleor_application, request)
 
-        for address, place in ((SALEOR, to_saleor), (GATEWAY, gate.answer), (APP, house.answer)):
+        for address, place in ((SALEOR, to_saleor), (MOVED, to_saleor), (GATEWAY, gate.answer), (APP, house.answer)):
             places[httpx2.URL(address).port or 80] = place
         try:
             services = await house.start()

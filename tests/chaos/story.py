@@ -102,6 +102,16 @@ class AppIs:
 
 
 @dataclass(frozen=True)
+class SaleorMoves:
+    """Saleor gets another address, and staff install the app there; ``known``: the operator says that it has moved.
+
+    Each counts only where it is not so already.
+    """
+
+    known: bool = False
+
+
+@dataclass(frozen=True)
 class Wants:
     """Staff ask at our own door. ``twice``: the form is sent twice, also if the app has died over it."""
 
@@ -241,6 +251,7 @@ Step = (
     | AsksAgain
     | AskAtOnce
     | AppIs
+    | SaleorMoves
     | Wants
     | PlaysBack
     | Portal
