@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 
 import httpx2
 import pytest
+from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
 
 from app.security_headers import SecureApp
@@ -51,12 +52,14 @@ async def address(payments: Payments, clock: Clock) -> AsyncIterator[str]:
     app = SecureApp()
     app.include_router(create_shopper_router(payments.find, payments.on_return, PageLimits(clock, ADDRESS_HEADER)))
     app.mount("/static", static_files())
+    with_shop = FastAPI()
 
-    @app.get("/shop")
+    @with_shop.get("/shop")
     async def shop() -> HTMLResponse:
         return HTMLResponse('<link rel="icon" href="data:,"><h1>Thank you for your order</h1>')
 
-    async with serving(app) as address:
+    with_shop.mount("/", app)
+    async with serving(with_shop) as address:
         yield address
 
 
