@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, StreamingResponse
 
+from app.dashboard.form import fields_of
 from app.dashboard.navigation import PAYMENTS
 from app.dashboard.payments.filter import Filter
 from app.dashboard.payments.listing import read_list, wanted_by
@@ -41,22 +42,17 @@ class PaymentListParts:
 
     async def _search(self, request: Request, staff: AnyStaff) -> HTMLResponse:
         """Return a page of the list, as a form says: nobody keeps what is posted."""
-        return await self._shown(staff, await _said(request))
+        return await self._shown(staff, Filter.of(dict(await fields_of(request))))
 
     async def _file(self, request: Request, staff: AnyStaff) -> StreamingResponse:
         """Return all payments that a form asks for, on whichever page of the list it stood."""
-        chosen = (await _said(request)).first_page
+        chosen = Filter.of(dict(await fields_of(request))).first_page
         lines = csv_of(self._services, wanted_by(self._services, staff.installation.id, chosen))
         return StreamingResponse(_for_spreadsheets(lines), media_type="text/csv")
 
     async def _shown(self, staff: Staff, chosen: Filter) -> HTMLResponse:
         shown = await read_list(self._services, staff.installation.id, chosen)
         return self._paper.part("payments/list.html", staff, here=PAYMENTS, **vars(shown))
-
-
-async def _said(request: Request) -> Filter:
-    async with request.form(max_files=0, max_fields=20) as form:
-        return Filter.of({name: text for name, text in form.items() if isinstance(text, str)})
 
 
 async def _for_spreadsheets(lines: AsyncIterator[str]) -> AsyncIterator[bytes]:
