@@ -15,6 +15,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout, suppress
 from contextvars import ContextVar
 from pathlib import Path
@@ -22,12 +23,14 @@ from typing import Any
 
 import httpx2
 from sqlalchemy import Update, event
-from sqlalchemy.orm import ORMExecuteState, Session
+from sqlalchemy.orm import ORMExecuteState, Session, object_session
 from sqlalchemy.orm.attributes import get_history
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.commands.serve import serve
+from app.db.aggregates import PaymentAggregate
 from app.db.migrate import migrate
+from app.db.repository import PaymentRepository
 from app.db.tables import EventState, Notification, Operation, SaleorEvent, State
 from app.main import create_app, new_connections
 from app.settings import Settings, read_settings
@@ -109,8 +112,8 @@ def watch_commits(fate: Fate) -> None:
     @event.listens_for(Session, "after_flush")
     def written(session: Session, _context: Any) -> None:
         points: set[Point] = session.info.setdefault("before", set())
-        points.update(point for row in session.new if (point := _of_new(row)) is not None)
-        points.update(point for row in session.dirty if (point := _of_changed(row)) is not None)
+        points.update(point for row in session.new if (point := _of_new(session, row)) is not None)
+        points.update(point for row in session.dirty if (point := _of_changed(session, row)) is not None)
 
     @event.listens_for(Session, "do_orm_execute")
     def executed(state: ORMExecuteState) -> None:
@@ -135,22 +138,45 @@ def watch_commits(fate: Fate) -> None:
             fate.comes_to(point)
 
 
-def _of_new(row: object) -> Point | None:
+def watch_steps() -> None:
+    """Note whose news each payment's step brings: what falls into the same moment is written by one task for all."""
+    original = PaymentRepository.update_attempts
+
+    async def watched(self: PaymentRepository, which: Any, debt: Any, step: Callable[[Any, Any], Any]) -> Any:
+        news = _of_news()
+
+        def noted(own: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> Any:
+            session = object_session(own.payment)
+            assert session is not None
+            session.info.setdefault("news", {})[own.payment.id] = news
+            return step(own, attempts)
+
+        return await original(self, which, debt, noted)
+
+    PaymentRepository.update_attempts = watched  # type: ignore[method-assign]
+
+
+def _of_new(session: Session, row: object) -> Point | None:
     if isinstance(row, Notification):
         return Point.NOTIFICATION_NOT_KEPT
     if isinstance(row, Operation):
-        return Point.INTENT_NOT_COMMITTED if row.state is State.INTENT else _of_news()
+        return Point.INTENT_NOT_COMMITTED if row.state is State.INTENT else _news_of(session, row)
     return None
 
 
-def _of_changed(row: object) -> Point | None:
+def _of_changed(session: Session, row: object) -> Point | None:
     if isinstance(row, SaleorEvent) and row.state is EventState.DELIVERED:
         return Point.DELIVERY_NOT_NOTED
     if not isinstance(row, Operation):
         return None
     if row.state is State.INTENT and State.WAITING in get_history(row, "state").deleted:
         return Point.INTENT_NOT_COMMITTED
-    return _of_news()
+    return _news_of(session, row)
+
+
+def _news_of(session: Session, row: Operation) -> Point | None:
+    known: dict[int, Point | None] = session.info.get("news", {})
+    return known[row.payment_id] if row.payment_id in known else _of_news()
 
 
 def _of_news() -> Point | None:
@@ -166,6 +192,7 @@ def run() -> None:
     """Serve the app of this process's environment until its fate is met."""
     fate = Fate(Path(os.environ[FATE]))
     watch_commits(fate)
+    watch_steps()
     loop._TICK_SECONDS = 0.1  # else most of a story's time is the worker's rest
     settings = read_settings()
     app = create_app(settings, connections=lambda guard: Watched(new_connections(guard), fate))
