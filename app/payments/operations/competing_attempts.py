@@ -54,7 +54,7 @@ def replaced(attempts: Sequence[Attempt], to_pay: Decimal) -> list[int]:
     if not alive:
         return closing
     newest = max(alive, key=lambda each: each.number)
-    left = to_pay - sum((each.covered for each in alive), ZERO)
+    left = to_pay - sum((each.covered for each in attempts), ZERO)
     asked = sum((each.amount for each in alive if each.open), ZERO)
     older = [each for each in alive if each.open and each is not newest]
     for each in sorted(older, key=lambda older: (older.amount != newest.amount, older.number)):

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.db.tables import Kind, State
@@ -234,6 +234,7 @@ class TestAnOlderPageThatIsBeingPaid:
         assert seen == [State.INTENT]
 
 
+CENT = Decimal("0.01")
 cents = st.integers(1, 20000).map(lambda cents: Decimal(cents) / 100)
 attempts = st.lists(
     st.builds(
@@ -246,6 +247,10 @@ attempts = st.lists(
 
 class TestTheRule:
     @pytest.mark.law(3)
+    @example(  # what is closed has covered a part, which nobody is to pay again
+        [Attempt(1, 145 * CENT, open=True, covered=CENT), Attempt(2, CENT, open=True), Attempt(3, CENT, open=True)],
+        2 * CENT,
+    )
     @given(attempts, cents)
     def test_what_stays_open_can_be_paid_together_or_is_the_newest_alone(
         self, known: list[Attempt], to_pay: Decimal
