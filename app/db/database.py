@@ -198,5 +198,7 @@ class Database:
         return await those.do(job)
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Close all connections, once what is being written has ended."""
+        for group in self._group_commits.values():
+            await group.close()
         await self.engine.dispose()

@@ -24,6 +24,7 @@ Write: TypeAlias = Callable[[AsyncSession, Sequence[J]], Awaitable[Sequence[R]]]
 _MOST = 50  # in one transaction: what it locks stays locked until all are written
 _MOST_WRITERS = 4  # each holds a connection
 _HELD_UP_SECONDS = 0.25  # after so long nobody else waits for a transaction
+_CLOSING_SECONDS = 1.0
 _GIVEN_UP_SECONDS = 10.0  # longer than any statement and its locks may take (``database.Patience``)
 
 
@@ -70,6 +71,15 @@ class GroupCommit(Generic[J, R]):
         self._waiting.append((job, ticket))
         self._call_writer()
         return await ticket
+
+    async def close(self) -> None:
+        """Let what is being written end; after a moment it is given up, so that no connection stays open."""
+        if not self._writers:
+            return
+        _, late = await asyncio.wait(set(self._writers), timeout=_CLOSING_SECONDS)
+        for writer in late:
+            writer.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
 
     def _call_writer(self) -> None:
         """Begin to write if somebody waits and nobody is there to do it."""

@@ -133,8 +133,8 @@ async def test_a_script_in_a_process_of_its_own(environment: dict[str, str], acc
     status, out, err = await run(environment, "channels", "map", "default-channel", account.id, "--json")
     assert (status, err) == (0, "")
     assert out == (
-        f'{{"saleor": "{SALEOR}", "channel": "default-channel", "account": "{account.id}", "account_name": "Shop", '
-        '"account_enabled": true, "instead_of": null}\n'
+        f'{{"saleor":"{SALEOR}","channel":"default-channel","account":"{account.id}","account_name":"Shop",'
+        '"account_enabled":true,"instead_of":null}\n'
     )
 
 

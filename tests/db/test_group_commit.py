@@ -236,3 +236,14 @@ async def test_a_commit_whose_connection_breaks_is_not_done_again_unseen() -> No
     answers: list[Any] = await asyncio.gather(*(group_commit.do(number) for number in range(3)), return_exceptions=True)
     assert {type(each) for each in answers} == {CommitUnknownError}
     assert begun == 1
+
+
+async def test_closing_gives_up_what_hangs_and_leaves_nothing_open() -> None:
+    hanging = Hanging()
+    group_commit = GroupCommit(hanging.transaction, echo)
+    stuck = asyncio.create_task(group_commit.do(1))
+    while not hanging.begun:  # noqa: ASYNC110 - a writer is a task of its own, which tells nobody
+        await asyncio.sleep(0)
+    await group_commit.close()
+    assert hanging.undone == 1
+    assert [type(each) for each in await asyncio.gather(stuck, return_exceptions=True)] == [DatabaseUnavailableError]
