@@ -116,7 +116,7 @@ class Notifier(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """The desk at which payments are worked on. ``wake`` tells a worker in this process what work there is."""
+    """What everything about payments works with. ``wake`` tells a worker in this process what work there is."""
 
     database: Database
     installations: InstallationBook
