@@ -1,5 +1,6 @@
 # syntax=docker/dockerfile:1
-# One image for everything: the web app, the worker inside it, migrations and the command line.
+# One image for everything that runs in production: the web app, the worker inside it, migrations and the command line.
+# `docker build --target sandbox .` makes another one for trying things out: a stand-in of the gateway, and the demo.
 
 FROM python:3.12-slim AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
@@ -18,20 +19,36 @@ RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /wheel .
     && /opt/app/bin/pip install --no-deps /wheel/*.whl
 
 
-FROM python:3.12-slim
+FROM build AS build-sandbox
+COPY packaging packaging
+RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /wheel-sandbox ./packaging/sandbox \
+    && /opt/app/bin/pip install --no-deps /wheel-sandbox/*.whl
+
+
+FROM python:3.12-slim AS base
 RUN useradd --system --uid 10001 --home-dir /data --shell /usr/sbin/nologin gateway \
     && install --directory --owner=gateway --group=gateway --mode=0700 /data
-COPY --from=build /opt/app /opt/app
-
 ENV PATH=/opt/app/bin:$PATH \
     PYTHONUNBUFFERED=1 \
-    PYTHONDONTWRITEBYTECODE=1 \
-    APP_HOST=0.0.0.0 \
+    PYTHONDONTWRITEBYTECODE=1
+WORKDIR /data
+USER gateway
+
+
+FROM base AS sandbox
+COPY --from=build-sandbox /opt/app /opt/app
+EXPOSE 8077
+CMD ["saleor-gateway", "sandbox", "--host", "0.0.0.0"]
+
+
+# The last stage is what is built when no other is named.
+FROM base AS production
+COPY --from=build /opt/app /opt/app
+
+ENV APP_HOST=0.0.0.0 \
     APP_PORT=8100 \
     APP_DATA_DIR=/data \
     APP_LOG_FORMAT=json
-WORKDIR /data
-USER gateway
 
 # SQLite database and generated keys, unless the settings put them elsewhere.
 VOLUME /data

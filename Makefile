@@ -44,9 +44,10 @@ $(STAMP): pyproject.toml requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-# Drivers are named in a database's address and form parsing is called by FastAPI: neither is imported. starlette
-# and pydantic_core are the ground on which fastapi and pydantic, which we do declare, stand.
-NOT_ODD := DEP002=aiosqlite|psycopg|python-multipart,DEP003=starlette|pydantic_core
+# Drivers are named in a database's address and form parsing is called by FastAPI: neither is imported. The sandbox is
+# here in app/, and a distribution of its own. starlette and pydantic_core are the ground on which fastapi and pydantic,
+# which we do declare, stand.
+NOT_ODD := DEP002=aiosqlite|psycopg|python-multipart|saleor-gateway-sandbox,DEP003=starlette|pydantic_core
 
 .PHONY: check
 check: $(STAMP) ## Formatting, lint, types, who may import whom, and what is declared
@@ -131,6 +132,11 @@ pins: ## Renew requirements*.txt from pyproject.toml
 	$(COMPILE) pyproject.toml --output-file requirements.txt; \
 	$(COMPILE) pyproject.toml --group dev --output-file requirements-dev.txt; \
 	$(COMPILE) --group build --constraints requirements-dev.txt --output-file requirements-build.txt
+
+.PHONY: wheels
+wheels: $(STAMP) ## Build what is installed elsewhere into dist/: the product, and the sandbox with the demo
+	$(BIN)/python -m hatchling build -t wheel -d dist
+	cd packaging/sandbox && $(abspath $(BIN))/python -m hatchling build -t wheel -d $(abspath dist)
 
 .PHONY: clean
 clean: ## Remove the environment, caches and builds (never data/)

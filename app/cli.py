@@ -143,10 +143,12 @@ COMMANDS: Mapping[str, Command | Group] = {
     "sandbox": Command(
         "app.sandbox.command:sandbox",
         "Start a gateway of your own: no account, no money, nothing leaves this machine.",
+        extra="sandbox",
     ),
     "demo": Command(
         "app.sandbox.demo.command:demo",
         "Play a whole payment on this machine: a Saleor, a gateway and the app; no account, no money.",
+        extra="sandbox",
     ),
 }
 

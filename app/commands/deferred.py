@@ -12,13 +12,20 @@ from typing import Any, ClassVar
 import typer
 from typer.core import TyperCommand
 
+from app import DISTRIBUTION
+from app.commands.failure import CommandFailed
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command that is not imported yet: ``place`` is ``module:function``, ``summary`` the function's first words."""
+    """A command that is not imported yet: ``place`` is ``module:function``, ``summary`` the function's first words.
+
+    ``extra`` is what must be installed for it beside the app, if anything must.
+    """
 
     place: str
     summary: str
+    extra: str | None = None
 
     @property
     def module(self) -> str:
@@ -26,8 +33,16 @@ class Command:
         return self.place.partition(":")[0]
 
     def load(self) -> Callable[..., None]:
-        """Import the function that does it."""
-        loaded: Callable[..., None] = getattr(import_module(self.module), self.place.partition(":")[2])
+        """Import the function that does it. Raises CommandFailed where its extra is not installed."""
+        try:
+            module = import_module(self.module)
+        except ModuleNotFoundError as exc:
+            if self.extra is None or exc.name is None or not f"{self.module}.".startswith(f"{exc.name}."):
+                raise
+            raise CommandFailed(
+                f"this command is not installed here. Install it with: pip install '{DISTRIBUTION}[{self.extra}]'"
+            ) from exc
+        loaded: Callable[..., None] = getattr(module, self.place.partition(":")[2])
         return loaded
 
 

@@ -1,0 +1,148 @@
+"""What is installed: the product without anything to play with, and beside it, where it is asked for, the sandbox."""
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from email.message import Message
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+
+from tests.commands.test_processes import clean
+from tests.conftest import REPOSITORY
+
+PLAYED = ("app/sandbox/", "app/saleor/testing/")
+DISTRIBUTIONS = {"product": REPOSITORY, "sandbox": REPOSITORY / "packaging" / "sandbox"}
+
+EVERY_MODULE = """
+import importlib, pkgutil, app
+names = [each.name for each in pkgutil.walk_packages(app.__path__, "app.")]
+for name in names:
+    if not name.startswith("app.db.migrations"):  # Alembic runs those
+        importlib.import_module(name)
+print(len(names))
+"""
+SERVING = """
+import asyncio, httpx2
+from app.main import create_app
+from app.settings import Settings
+
+async def ask():
+    app = create_app(Settings(data_dir="data"))
+    async with app.router.lifespan_context(app):
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://app.test") as http:
+            for path in ("/health", "/api/manifest"):
+                print((await http.get(path)).status_code)
+
+asyncio.run(ask())
+"""
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Both wheels, built from this checkout."""
+    built = {}
+    for name, project in DISTRIBUTIONS.items():
+        folder = tmp_path_factory.mktemp(name)
+        build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+        subprocess.run(build, cwd=project, check=True, capture_output=True, timeout=60)
+        (built[name],) = folder.glob("*.whl")
+    return built
+
+
+def installed(folder: Path, *wheels: Path) -> Path:
+    """Lay wheels down as pip would."""
+    for wheel in wheels:
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def product(wheels: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which only the product is installed."""
+    return installed(tmp_path_factory.mktemp("installed"), wheels["product"])
+
+
+def run(folder: Path, where: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with what is installed in ``folder``, and with the libraries of this environment.
+
+    ``-S`` leaves out whatever the environment adds by ``.pth`` files: a checkout that is installed in place.
+    """
+    libraries = {sysconfig.get_path(name) for name in ("purelib", "platlib")}
+    environment = clean({"PYTHONPATH": os.pathsep.join([str(folder), *libraries])})
+    command = [sys.executable, "-S", *words]
+    return subprocess.run(command, cwd=where, env=environment, capture_output=True, text=True, check=False, timeout=60)
+
+
+def files_in(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return {name for name in archive.namelist() if ".dist-info/" not in name}
+
+
+def metadata(wheel: Path) -> Message:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [each for each in archive.namelist() if each.endswith(".dist-info/METADATA")]
+        return Parser().parsestr(archive.read(name).decode())
+
+
+def test_each_file_is_in_one_of_the_two_and_what_one_plays_with_is_not_in_the_product(wheels: dict[str, Path]) -> None:
+    product, sandbox = files_in(wheels["product"]), files_in(wheels["sandbox"])
+    assert [name for name in product if name.startswith(PLAYED)] == []
+    assert [name for name in sandbox if not name.startswith(PLAYED)] == []
+    here = {
+        path.relative_to(REPOSITORY).as_posix()
+        for folder in ("app", "manifest")
+        for path in (REPOSITORY / folder).rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
+    assert product | sandbox == here
+
+
+def test_the_extra_brings_the_sandbox_of_the_same_version(wheels: dict[str, Path]) -> None:
+    product, sandbox = metadata(wheels["product"]), metadata(wheels["sandbox"])
+    assert sandbox["Version"] == product["Version"]
+    brought = f"saleor-gateway-sandbox=={product['Version']}; extra == 'sandbox'"
+    assert brought in (product.get_all("Requires-Dist") or [])
+    assert sandbox.get_all("Requires-Dist") == [f"saleor-gateway=={product['Version']}"]
+
+
+def test_the_product_needs_nothing_else(product: Path, tmp_path: Path) -> None:
+    version = run(product, tmp_path, "-m", "app.cli", "--version")
+    assert re.fullmatch(r"saleor-gateway [0-9.]+\n", version.stdout), version
+
+    imported = run(product, tmp_path, "-c", EVERY_MODULE)
+    assert (imported.returncode, imported.stderr) == (0, "")
+    assert int(imported.stdout) > 200
+
+    migrated = run(product, tmp_path, "-m", "app.cli", "migrate")
+    assert migrated.returncode == 0, migrated.stderr
+    assert (tmp_path / "data" / "payments.sqlite").exists()
+
+    served = run(product, tmp_path, "-c", SERVING)
+    statuses = [line for line in served.stdout.splitlines() if line.isdigit()]  # among its log
+    assert statuses == ["200", "200"], served
+
+
+@pytest.mark.parametrize("words", [("demo", "--once"), ("demo", "--help"), ("sandbox", "--port", "0")])
+def test_what_is_not_installed_says_in_one_line_how_to_install_it(
+    product: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    said = run(product, tmp_path, "-m", "app.cli", *words)
+    assert (said.returncode, said.stdout) == (1, "")
+    assert said.stderr.splitlines() == [
+        "error: this command is not installed here. Install it with: pip install 'saleor-gateway[sandbox]'"
+    ]
+
+
+def test_with_the_sandbox_beside_it_everything_is_there(wheels: dict[str, Path], tmp_path: Path) -> None:
+    both = installed(tmp_path / "both", *wheels.values())
+    said = run(both, tmp_path, "-m", "app.cli", "demo", "--help")
+    assert said.returncode == 0, said.stderr
+    assert "--free-ports" in said.stdout
+    imported = run(both, tmp_path, "-c", "import app.sandbox.application, app.saleor.testing as it; print(it.__file__)")
+    assert imported.stdout.strip() == str(both / "app" / "saleor" / "testing" / "__init__.py"), imported.stderr
