@@ -26,7 +26,7 @@ ARGS ?=
 
 .PHONY: help
 help: ## List what can be made
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo '  Arguments: make test ARGS="tests/gateway -k refund", make test WORKERS=auto, make demo ARGS=--help'
 
@@ -83,6 +83,15 @@ demo: $(STAMP) ## Play a whole payment on this machine: a Saleor, a gateway and 
 .PHONY: mapping
 mapping: $(STAMP) ## Make docs/mapping.md anew, from the table that a test plays
 	$(BIN)/python -m tests.payments.mapping.page
+
+# Catalogues name the files in which a message stands, without lines and dates: they change only when messages do.
+.PHONY: translations
+translations: $(STAMP) ## Collect what is to be translated (a new language: ARGS="--init-missing --locale pl")
+	@template=$$(mktemp); trap 'rm -f "$$template"' EXIT; \
+	$(BIN)/pybabel -q extract --mapping pyproject.toml --project saleor-gateway --add-location file --sort-by-file \
+		--no-wrap --output "$$template" app; \
+	$(BIN)/pybabel -q update --domain messages --output-dir app/i18n/locale --ignore-obsolete \
+		--ignore-pot-creation-date --no-wrap --input-file "$$template" $(ARGS)
 
 .PHONY: screenshots
 screenshots: $(STAMP) ## Take the documentation's pictures anew, from running pages (needs Chromium; ARGS=dashboard for some)

@@ -11,19 +11,26 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-_ANYTHING_ELSE = "cannot be read"
-_TEXT, _NUMBER, _WHOLE = "must be a text", "must be a number", "must be a whole number"
-_OBJECT, _LIST, _SWITCH = "must be an object with named fields", "must be a list", "must be true or false"
-_DAY, _MOMENT = "must be a date like 1991-08-24", "must be a date and a time"
-_OF_SEVERAL = "must be one of %(expected)s"
+from app.i18n.messages import LazyMessage, Verbatim, gettext_noop
 
-SENTENCES: Mapping[str, str] = {
-    "missing": "is required",
-    "extra_forbidden": "is not known here: correct its name, or leave it out",
+_ANYTHING_ELSE = gettext_noop("cannot be read")
+_TEXT = gettext_noop("must be a text")
+_NUMBER = gettext_noop("must be a number")
+_WHOLE = gettext_noop("must be a whole number")
+_OBJECT = gettext_noop("must be an object with named fields")
+_LIST = gettext_noop("must be a list")
+_SWITCH = gettext_noop("must be true or false")
+_DAY = gettext_noop("must be a date like 1991-08-24")
+_MOMENT = gettext_noop("must be a date and a time")
+_OF_SEVERAL = gettext_noop("must be one of %(expected)s")
+
+_SENTENCES: Mapping[str, str] = {
+    "missing": gettext_noop("is required"),
+    "extra_forbidden": gettext_noop("is not known here: correct its name, or leave it out"),
     "string_type": _TEXT,
-    "string_too_long": "has at most %(max_length)s characters",
-    "string_too_short": "has at least %(min_length)s characters",
-    "string_pattern_mismatch": "is not written in the form that is expected",
+    "string_too_long": gettext_noop("has at most %(max_length)s characters"),
+    "string_too_short": gettext_noop("has at least %(min_length)s characters"),
+    "string_pattern_mismatch": gettext_noop("is not written in the form that is expected"),
     "bool_type": _SWITCH,
     "bool_parsing": _SWITCH,
     "int_type": _WHOLE,
@@ -34,12 +41,12 @@ SENTENCES: Mapping[str, str] = {
     "decimal_type": _NUMBER,
     "decimal_parsing": _NUMBER,
     "finite_number": _NUMBER,
-    "greater_than": "must be greater than %(gt)s",
-    "greater_than_equal": "must be at least %(ge)s",
-    "less_than": "must be less than %(lt)s",
-    "less_than_equal": "must be at most %(le)s",
-    "too_long": "has at most %(max_length)s entries",
-    "too_short": "has at least %(min_length)s entries",
+    "greater_than": gettext_noop("must be greater than %(gt)s"),
+    "greater_than_equal": gettext_noop("must be at least %(ge)s"),
+    "less_than": gettext_noop("must be less than %(lt)s"),
+    "less_than_equal": gettext_noop("must be at most %(le)s"),
+    "too_long": gettext_noop("has at most %(max_length)s entries"),
+    "too_short": gettext_noop("has at least %(min_length)s entries"),
     "literal_error": _OF_SEVERAL,
     "enum": _OF_SEVERAL,
     "model_type": _OBJECT,
@@ -49,7 +56,7 @@ SENTENCES: Mapping[str, str] = {
     "mapping_type": _OBJECT,
     "list_type": _LIST,
     "tuple_type": _LIST,
-    "ip_any_address": "must be an IP address",
+    "ip_any_address": gettext_noop("must be an IP address"),
     "date_type": _DAY,
     "date_parsing": _DAY,
     "date_from_datetime_parsing": _DAY,
@@ -57,29 +64,21 @@ SENTENCES: Mapping[str, str] = {
     "datetime_type": _MOMENT,
     "datetime_parsing": _MOMENT,
     "datetime_from_date_parsing": _MOMENT,
-    "value_error": "%(error)s",
-    "": _ANYTHING_ELSE,
 }
-"""By pydantic's type of error, what is said of a field; "" for all other types."""
+"""By pydantic's type of error, what is said of a field."""
 
 
 @dataclass(frozen=True, slots=True)
 class Invalid:
-    """One thing that is wrong: where (empty for the whole), and a sentence with the ``values`` that stand in it."""
+    """One thing that is wrong: where (empty for the whole), and in which words."""
 
     where: tuple[str, ...]
-    sentence: str
-    values: Mapping[str, str]
+    words: LazyMessage | Verbatim
 
     @property
     def field(self) -> str:
         """Where it is, as people write it."""
         return ".".join(self.where)
-
-    @property
-    def words(self) -> str:
-        """What is wrong, in English."""
-        return self.sentence % self.values
 
     def __str__(self) -> str:
         return f"{self.field}: {self.words}" if self.where else self.words
@@ -96,9 +95,10 @@ def words_of(found: ErrorDetails) -> str:
 
 
 def _invalid(found: ErrorDetails) -> Invalid:
-    kind = found["type"] if found["type"] in SENTENCES else ""
+    where = tuple(str(step) for step in found["loc"] if step != "[key]")
     values = {name: str(value) for name, value in found.get("ctx", {}).items()}
+    if found["type"] == "value_error":
+        return Invalid(where, Verbatim(values["error"]))
     if "expected" in values:  # 'this', 'that' or 'another'
         values["expected"] = ", ".join(re.findall(r"'([^']*)'", values["expected"]))
-    where = tuple(str(step) for step in found["loc"] if step != "[key]")
-    return Invalid(where, SENTENCES[kind], values)
+    return Invalid(where, LazyMessage(_SENTENCES.get(found["type"], _ANYTHING_ELSE), **values))

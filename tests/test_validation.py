@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from app.dashboard.translation import translation
 from app.errors import SettingsError
+from app.i18n.translation import translation
 from app.payments.core.refusal import RefusalError
 from app.payments.requests.storefront import read_data
 from app.payments.split.rules import RulesError, read_rules

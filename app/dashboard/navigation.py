@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from app.dashboard.staff import HANDLE_PAYMENTS, MANAGE_APPS, Staff
-from app.dashboard.translation import gettext_noop
+from app.i18n.messages import gettext_noop
 
 
 @dataclass(frozen=True, slots=True)

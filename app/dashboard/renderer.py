@@ -1,12 +1,15 @@
 """What parts of pages are written on: a template in the reader's language."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from fastapi.responses import HTMLResponse
 
 from app.dashboard.navigation import ATTENTION, Place, places
-from app.dashboard.rendering import render
 from app.dashboard.staff import Staff
+from app.templates import Templates
+
+TEMPLATES = Templates(Path(__file__).parent / "templates")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,7 @@ class Paper:
 
         ``at`` is the path of the page that shows the same, when it is not the one that was asked for.
         """
-        html = render(
+        html = TEMPLATES.render(
             template,
             staff.translation,
             base=self.base,

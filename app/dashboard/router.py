@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from app.dashboard.rendering import render
-from app.dashboard.translation import translation, translation_for
+from app.dashboard.renderer import TEMPLATES
+from app.i18n.translation import ENGLISH, translation, translation_for
 from app.security_headers import PageKind, routes_of
 
 _THEMES = {"light", "dark"}
@@ -50,15 +50,15 @@ def create_dashboard_router(
             if there is not None:
                 return RedirectResponse(there, 303)
         language = translation_for(request.headers.get("accept-language", ""))
-        html = render("shell.html", language, base=base, theme=theme if theme in _THEMES else None, **about)
+        html = TEMPLATES.render("shell.html", language, base=base, theme=theme if theme in _THEMES else None, **about)
         return HTMLResponse(html)
 
     @router.get("/support")
     async def support() -> HTMLResponse:
-        return HTMLResponse(render("support.html", translation("en"), title="Support", **about))
+        return HTMLResponse(TEMPLATES.render("support.html", translation(ENGLISH), title="Support", **about))
 
     @router.get("/privacy")
     async def privacy() -> HTMLResponse:
-        return HTMLResponse(render("privacy.html", translation("en"), title="Privacy", **about))
+        return HTMLResponse(TEMPLATES.render("privacy.html", translation(ENGLISH), title="Privacy", **about))
 
     return router

@@ -1,14 +1,14 @@
 """Who asks? Every part of a page is for one member of one store's staff, as Saleor's token says."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Annotated
 
 from fastapi import Depends, HTTPException, Request
 
-from app.dashboard.translation import Translation, gettext_noop, translation_for
 from app.db.installations import OpenInstallation
-from app.payments.core.messages import LazyMessage
+from app.i18n.messages import LazyMessage, gettext_noop
+from app.i18n.translation import Translation, translation_for
 from app.saleor.dashboard_token import DashboardTokens
 from app.saleor.errors import RequestRefusedError
 
@@ -101,12 +101,11 @@ def refused(
     message: str,
     *,
     field: str | None = None,
-    facts: Mapping[str, str] | None = None,
 ) -> HTTPException:
     """Return what is raised instead of a part: one word for machines, and words for people, in their language.
 
-    ``field`` is the field of a form that is not right; ``facts`` are what the words tell of.
+    ``field`` is the field of a form that is not right.
     """
     words = language.say(message) if isinstance(message, LazyMessage) else language.gettext(message)
-    detail = {"code": code, "message": words % facts if facts else words}
+    detail = {"code": code, "message": words}
     return HTTPException(status, detail | {"field": field} if field else detail)

@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Literal
 from urllib.parse import urlsplit
 
-from app.shopper.view import Language, PaymentState, PaymentView
-from app.shopper.words import WORDS, Sentence, Words, money
+from app.i18n.messages import LazyMessage, Money, Value
+from app.shopper.view import PaymentState, PaymentView
 
 SECONDS_BETWEEN_LOOKS = 2
 POLLS = 15
@@ -24,11 +24,64 @@ Tone = Literal["good", "bad", "wait", "slow", "pay"]
 
 
 @dataclass(frozen=True, slots=True)
+class Sentence:
+    """A heading and what follows it."""
+
+    title: LazyMessage
+    text: str
+
+
+_STATES = {
+    PaymentState.PAID: Sentence(
+        LazyMessage("Payment received"), LazyMessage("Thank you! The shop takes it from here.")
+    ),
+    PaymentState.AUTHORISED: Sentence(
+        LazyMessage("Amount reserved"),
+        LazyMessage("The money is blocked on your card. The shop will take it when it confirms your order."),
+    ),
+    PaymentState.WAITING: Sentence(
+        LazyMessage("Checking your payment"),
+        LazyMessage("This usually takes a few seconds. The page updates itself."),
+    ),
+    PaymentState.FAILED: Sentence(
+        LazyMessage("The payment did not go through"), LazyMessage("The shop received no money.")
+    ),
+    PaymentState.EXPIRED: Sentence(
+        LazyMessage("This payment is closed"), LazyMessage("The time to pay ran out, or the payment was cancelled.")
+    ),
+    PaymentState.UNKNOWN: Sentence(
+        LazyMessage("Finding out whether you paid"),
+        LazyMessage(
+            "The payment system has not answered yet. Please do not pay a second time. The page updates itself."
+        ),
+    ),
+}
+_STILL_OPEN = Sentence(  # after the last look that the page makes by itself
+    LazyMessage("No answer yet"),
+    LazyMessage(
+        "You can close this page: as soon as the payment is confirmed, the shop will be told. "
+        "If you have paid, do not pay a second time."
+    ),
+)
+_NO_SUCH_PAYMENT = Sentence(
+    LazyMessage("No such payment"),
+    LazyMessage(
+        "The link may be incomplete. Open it again from the e-mail or the shop, or ask the shop: "
+        "it sees every payment of your order."
+    ),
+)
+_MAY_CLOSE = LazyMessage("You can close this page.")
+_ON_THE_WAY = LazyMessage("You will be taken back to the shop in a few seconds.")
+_BACK_FOR_ANOTHER = LazyMessage("To pay, go back to the shop to try again or to choose another way to pay.")
+_ASK_FOR_ANOTHER = LazyMessage("To pay, ask the shop for a new payment link or for another way to pay.")
+
+
+@dataclass(frozen=True, slots=True)
 class Link:
     """One button of the page."""
 
     address: str
-    label: str
+    label: LazyMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,46 +94,58 @@ class Onward:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """All that the template shows."""
+    """All that the template shows; what is said stands in English, and is translated there."""
 
-    language: Language
     tone: Tone
     says: Sentence
-    details: tuple[tuple[str, str, str], ...] = ()  # kind, label, value
+    details: tuple[tuple[str, LazyMessage, Value], ...] = ()  # kind, label, value
     links: tuple[Link, ...] = ()  # the first one is the one we recommend
-    note: str | None = None
+    note: LazyMessage | None = None
     onward: Onward | None = None
     until: datetime | None = None  # while somebody can pay from here
     pay_at: str | None = None  # shown as a QR code, and printed
 
-    @property
-    def words(self) -> Words:
-        """All words of the page's language."""
-        return WORDS[self.language]
-
 
 def return_page(view: PaymentView, polls: int) -> Page:
     """The page of a known payment after `looks` earlier looks in a row (0: the shopper just arrived)."""
-    words = WORDS[view.language]
     shop = web_address(view.return_url)
-    tone, says = _tone(view.state, polls), _says(view, words, polls)
     return Page(
-        language=view.language,
-        tone=tone,
-        says=says,
-        details=(
-            ("amount", words.amount, money(view.amount, view.currency, view.language)),
-            ("number", words.number, view.order_id),
-        ),
-        links=_links(view, words, shop, polls),
-        note=_note(view.state, words, shop),
+        tone=_tone(view.state, polls),
+        says=_says(view, polls),
+        details=(("amount", LazyMessage("Amount"), Money(view.amount, view.currency)), number_of(view)),
+        links=_links(view, shop, polls),
+        note=_note(view.state, shop),
         onward=_onward(view.state, shop, polls),
     )
 
 
-def missing_page(language: Language) -> Page:
-    """The page for an order that this app does not know."""
-    return Page(language=language, tone="bad", says=WORDS[language].no_such_payment)
+MISSING = Page(tone="bad", says=_NO_SUCH_PAYMENT)
+"""The page for an order that this app does not know."""
+
+
+def number_of(view: PaymentView) -> tuple[str, LazyMessage, Value]:
+    """The detail by which the shop finds the payment."""
+    return "number", LazyMessage("Payment number"), view.order_id
+
+
+def check_again() -> Link:
+    """The page itself, once more."""
+    return Link("?", LazyMessage("Check again"))
+
+
+def pay_now(checkout: str) -> Link:
+    """To the gateway's page."""
+    return Link(checkout, LazyMessage("Go to the payment page"))
+
+
+def back_to_shop(shop: str | None) -> tuple[Link, ...]:
+    """The way back, if there is one."""
+    return (Link(shop, LazyMessage("Back to the shop")),) if shop else ()
+
+
+def how_to_pay(shop: str | None) -> LazyMessage:
+    """What is left to somebody who cannot pay any more."""
+    return _BACK_FOR_ANOTHER if shop else _ASK_FOR_ANOTHER
 
 
 def web_address(address: str | None) -> str | None:
@@ -100,33 +165,31 @@ def _tone(state: PaymentState, polls: int) -> Tone:
     return "bad" if state in {PaymentState.FAILED, PaymentState.EXPIRED} else "good"
 
 
-def _says(view: PaymentView, words: Words, polls: int) -> Sentence:
+def _says(view: PaymentView, polls: int) -> Sentence:
     if view.state.is_open and polls >= POLLS:
-        return words.still_open
-    standard = words.states[view.state]
+        return _STILL_OPEN
+    standard = _STATES[view.state]
     if view.state in {PaymentState.FAILED, PaymentState.EXPIRED} and view.message:
         return Sentence(standard.title, view.message)
     return standard
 
 
-def _links(view: PaymentView, words: Words, shop: str | None, polls: int) -> tuple[Link, ...]:
+def _links(view: PaymentView, shop: str | None, polls: int) -> tuple[Link, ...]:
     links: list[Link] = []
     if view.state.is_open and polls >= POLLS:
-        links.append(Link("?", words.check_again))
+        links.append(check_again())
         # Not earlier: who has just paid must not be led to pay again. And never while the outcome is unknown.
         checkout = web_address(view.checkout_url)
         if view.state is PaymentState.WAITING and checkout:
-            links.append(Link(checkout, words.pay_now))
-    if shop:
-        links.append(Link(shop, words.back_to_shop))
-    return tuple(links)
+            links.append(pay_now(checkout))
+    return (*links, *back_to_shop(shop))
 
 
-def _note(state: PaymentState, words: Words, shop: str | None) -> str | None:
+def _note(state: PaymentState, shop: str | None) -> LazyMessage | None:
     if state in {PaymentState.PAID, PaymentState.AUTHORISED}:
-        return words.on_the_way if shop else words.may_close
+        return _ON_THE_WAY if shop else _MAY_CLOSE
     if state in {PaymentState.FAILED, PaymentState.EXPIRED}:
-        return words.back_for_another if shop else words.ask_for_another
+        return how_to_pay(shop)
     return None
 
 

@@ -3,12 +3,30 @@
 It looks again every ten seconds for a quarter of an hour, because its shopper may be paying on a phone.
 """
 
-from app.shopper.page import Link, Onward, Page, return_page, web_address
+from app.i18n.messages import LazyMessage, Money
+from app.shopper.page import (
+    Onward,
+    Page,
+    Sentence,
+    back_to_shop,
+    check_again,
+    how_to_pay,
+    number_of,
+    pay_now,
+    return_page,
+    web_address,
+)
 from app.shopper.view import PaymentState, PaymentView
-from app.shopper.words import WORDS, Sentence, money
 
 SECONDS_BETWEEN_LOOKS = 10
 POLLS = 90
+
+_TOO_LATE = Sentence(
+    LazyMessage("The time to pay is over"),
+    LazyMessage(
+        "If you have paid, do not pay a second time: as soon as the payment is confirmed, the shop will be told."
+    ),
+)
 
 
 def pay_page(view: PaymentView, *, waited: int, polls: int) -> Page:
@@ -25,16 +43,13 @@ def pay_page(view: PaymentView, *, waited: int, polls: int) -> Page:
 
 
 def _to_pay(view: PaymentView, checkout: str, waited: int) -> Page:
-    words = WORDS[view.language]
-    amount = money(view.amount, view.currency, view.language)
     again = Onward(f"?w={waited + 1}", SECONDS_BETWEEN_LOOKS) if waited < POLLS else None
-    links = (Link(checkout, words.pay_now),)
+    links = (pay_now(checkout),)
     return Page(
-        language=view.language,
         tone="pay",
-        says=Sentence(words.pay.format(amount=amount), view.description),
-        details=(("number", words.number, view.order_id),),
-        links=links if again else (*links, Link("?", words.check_again)),
+        says=Sentence(LazyMessage("Pay %(amount)s", amount=Money(view.amount, view.currency)), view.description),
+        details=(number_of(view),),
+        links=links if again else (*links, check_again()),
         onward=again,
         until=view.expires_at,
         pay_at=checkout,
@@ -42,13 +57,11 @@ def _to_pay(view: PaymentView, checkout: str, waited: int) -> Page:
 
 
 def _too_late(view: PaymentView) -> Page:
-    words = WORDS[view.language]
     shop = web_address(view.return_url)
     return Page(
-        language=view.language,
         tone="slow",
-        says=words.too_late,
-        details=(("number", words.number, view.order_id),),
-        links=(Link("?", words.check_again), *((Link(shop, words.back_to_shop),) if shop else ())),
-        note=words.back_for_another if shop else words.ask_for_another,
+        says=_TOO_LATE,
+        details=(number_of(view),),
+        links=(check_again(), *back_to_shop(shop)),
+        note=how_to_pay(shop),
     )

@@ -9,24 +9,25 @@ import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-import jinja2
 import structlog
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 
+from app.i18n.translation import translation_for
 from app.security_headers import PageKind, routes_of
 from app.shopper.limits import PageLimits
-from app.shopper.page import Page, missing_page, return_page, web_address
+from app.shopper.page import MISSING, Page, return_page, web_address
 from app.shopper.pay import pay_page
 from app.shopper.qr import qr_png, qr_svg
 from app.shopper.view import PaymentView
-from app.shopper.words import preferred_language
+from app.templates import Templates
 
 FindPayment = Callable[[str], Awaitable[PaymentView | None]]
 OnReturn = Callable[[str], Awaitable[None]]
 
 _ORDER_ID = re.compile(r"[A-Za-z0-9]{1,32}")
 _LOOKS = re.compile(r"[0-9]{1,3}")
+_TEMPLATES = Templates(Path(__file__).parent / "templates")
 
 _log = structlog.stdlib.get_logger(__name__)
 
@@ -42,7 +43,6 @@ def create_shopper_router(find: FindPayment, on_return: OnReturn, limits: PageLi
     limited = [Depends(limits)]
     router = APIRouter(include_in_schema=False, dependencies=limited, route_class=routes_of(PageKind.SHOPPER))
     images = APIRouter(route_class=routes_of(PageKind.IMAGE))
-    template = _template("page.html")
 
     async def known(order_id: str) -> PaymentView | None:
         return await find(order_id) if _ORDER_ID.fullmatch(order_id) else None
@@ -58,13 +58,12 @@ def create_shopper_router(find: FindPayment, on_return: OnReturn, limits: PageLi
             return view
         return await find(order_id)
 
-    def shown(page: Page, status_code: int = 200, *, root: str, qr: str = "") -> HTMLResponse:
-        html = template.render(page=page, root=root, qr=qr)
+    def shown(page: Page, wishes: str, status_code: int = 200, *, root: str, qr: str = "") -> HTMLResponse:
+        html = _TEMPLATES.render("page.html", translation_for(wishes), page=page, root=root, qr=qr)
         return HTMLResponse(html, status_code)
 
     def not_found(request: Request, root: str) -> HTMLResponse:
-        page = missing_page(preferred_language(request.headers.get("accept-language", "")))
-        return shown(page, 404, root=root)
+        return shown(MISSING, request.headers.get("accept-language", ""), 404, root=root)
 
     async def qr_image(order_id: str, draw: Callable[[str], bytes], media_type: str) -> Response:
         view = await known(order_id)
@@ -91,14 +90,14 @@ def create_shopper_router(find: FindPayment, on_return: OnReturn, limits: PageLi
         if view is None:
             return not_found(request, "../")
         page = pay_page(view, waited=_count(request, "w"), polls=_count(request, "n"))
-        return shown(page, root="../", qr=f"{view.order_id}.svg")
+        return shown(page, view.language, root="../", qr=f"{view.order_id}.svg")
 
     @router.get("/pay/return/{order_id}")
     async def come_back(request: Request, order_id: str) -> HTMLResponse:
         view = await after_asking(order_id, await known(order_id))
         if view is None:
             return not_found(request, "../../")
-        return shown(return_page(view, _count(request, "n")), root="../../")
+        return shown(return_page(view, _count(request, "n")), view.language, root="../../")
 
     @router.post("/pay/return/{order_id}")
     async def come_back_by_form(request: Request, order_id: str) -> Response:
@@ -114,14 +113,3 @@ def _count(request: Request, name: str) -> int:
     """How often this page has looked before, as it told itself in `?n=`; anything odd counts as the first look."""
     counted = request.query_params.get(name, "")
     return int(counted) if _LOOKS.fullmatch(counted) else 0
-
-
-def _template(name: str) -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template(name)

@@ -10,7 +10,7 @@ from app.db.tables import Flow, State
 from app.db.vault import VaultError
 from app.payments.services import Services
 from app.payments.staff.order_payments import can_be_paid
-from app.shopper.view import Language, PaymentState, PaymentView
+from app.shopper.view import PaymentState, PaymentView
 
 log = structlog.get_logger(__name__)
 
@@ -39,7 +39,7 @@ def view_of(aggregate: PaymentAggregate, return_url: str | None, now: datetime) 
     return PaymentView(
         order_id=payment.order_id,
         state=_state(aggregate),
-        language=Language.UKRAINIAN if payment.language == "uk" else Language.ENGLISH,
+        language=payment.language,
         amount=create.amount if create.state is State.SUCCESS else payment.amount,
         currency=payment.currency,
         return_url=_with_transaction(return_url, payment.transaction_id),

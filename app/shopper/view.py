@@ -6,13 +6,6 @@ from decimal import Decimal
 from enum import StrEnum
 
 
-class Language(StrEnum):
-    """Languages of the pages: ISO 639-1."""
-
-    UKRAINIAN = "uk"
-    ENGLISH = "en"
-
-
 class PaymentState(StrEnum):
     """How far the payment is, as far as the shopper is concerned."""
 
@@ -34,15 +27,15 @@ class PaymentView:
     """One payment as its shopper may see it.
 
     `amount` is in the currency's main unit (hryvnias, not kopecks). `return_url` is where the shop wants its
-    shopper back: only an absolute http(s) address is followed. `message` is for shoppers, in `language`, and says
-    why a payment failed or was closed. `checkout_url` is given as long as the payment can still be paid there, until
-    `expires_at` if that is known. `description` is what the shop calls it. `overdue`: nobody has paid, as far as is
-    known, and the time for it is over.
+    shopper back: only an absolute http(s) address is followed. `language` is the shopper's, whether or not we speak it.
+    `message` is for shoppers, and says why a payment failed or was closed. `checkout_url` is given as long as the
+    payment can still be paid there, until `expires_at` if that is known. `description` is what the shop calls it.
+    `overdue`: nobody has paid, as far as is known, and the time for it is over.
     """
 
     order_id: str
     state: PaymentState
-    language: Language
+    language: str
     amount: Decimal
     currency: str
     return_url: str | None = None

@@ -8,6 +8,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.db.outbox import event_with_payment, events_beside, later_events
 from app.db.tables import EventState, Payment, SaleorEvent
+from app.i18n.messages import LazyMessage, Money
 from app.payments.core.details import from_kept
 from app.payments.core.event_queue import (
     has_succeeded,
@@ -17,7 +18,6 @@ from app.payments.core.event_queue import (
     says_what_is_possible,
     supersede,
 )
-from app.payments.core.messages import LazyMessage, Money
 from app.payments.core.problems import of_event, raise_on
 from app.payments.services import Services
 from app.saleor.answers import AvailableAction, EventType

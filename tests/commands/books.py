@@ -18,7 +18,7 @@ from app.db.tables import (
     State,
 )
 from app.gateway.notification import digest, encode
-from app.payments.core.messages import LazyMessage
+from app.i18n.messages import LazyMessage
 from app.payments.core.references import order_id_of
 from app.payments.services import Services
 from tests.commands.conftest import POS_ID, SALEOR

@@ -1,7 +1,7 @@
 """``attention``: what needs a person, in a terminal; and what a person has looked at."""
 
 from app.db.tables import MerchantAccount, Payment
-from app.payments.core.messages import LazyMessage
+from app.i18n.messages import LazyMessage
 from app.payments.core.problems import of_words, raise_on
 from app.payments.services import Services
 from tests.commands.books import ORDER, a_payment, after

@@ -4,8 +4,8 @@ import pytest
 from playwright.async_api import expect
 
 from app.db.tables import Payment
+from app.i18n.messages import LazyMessage
 from app.payments.alerts.items import PATIENCE
-from app.payments.core.messages import LazyMessage
 from app.payments.core.problems import of_words, raise_on
 from app.payments.sync.notifications import receive
 from app.saleor.testing.vocabulary import EventType

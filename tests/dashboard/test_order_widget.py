@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from app.db.tables import Kind, State
-from app.payments.core.messages import LazyMessage
+from app.i18n.messages import LazyMessage
 from app.payments.core.problems import raise_on
 from app.saleor import orders
 from app.saleor.testing import NewCheckout

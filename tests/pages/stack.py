@@ -12,8 +12,8 @@ from urllib.parse import quote
 from fastapi import FastAPI
 
 from app.db.tables import Payment
+from app.i18n.messages import LazyMessage
 from app.main import create_app, open_services, utc_now
-from app.payments.core.messages import LazyMessage
 from app.payments.core.problems import of_words, raise_on
 from app.payments.operations.trial_payment import Trial, begin_trial
 from app.saleor.testing import FakeSaleor, Flow, NewCheckout

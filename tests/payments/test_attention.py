@@ -10,9 +10,9 @@ from app.db.inbox import Trouble
 from app.db.presence import BETWEEN_CHECKS
 from app.db.tables import Notification, Payment
 from app.db.vault import KEY_BYTES, Vault
+from app.i18n.messages import LazyMessage
 from app.payments.alerts.items import PATIENCE, AlertKind, open_items, tasks
 from app.payments.alerts.words import WORDS, command_for
-from app.payments.core.messages import LazyMessage
 from app.payments.core.problems import ProblemKind, of_words, raise_on
 from app.payments.staff.manual_resolution import (
     mark_looked_at,

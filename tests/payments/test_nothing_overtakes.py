@@ -5,8 +5,8 @@ from sqlmodel import col, select
 
 from app.db.aggregates import load_by_transaction
 from app.db.tables import EventState, Kind, SaleorEvent, State
+from app.i18n.messages import LazyMessage
 from app.payments.core.apply import Posting, conclude, raise_problem
-from app.payments.core.messages import LazyMessage
 from app.payments.core.problems import KEYS
 from app.payments.staff.manual_resolution import tell_refused_again
 from app.payments.sync.on_demand import tell_again

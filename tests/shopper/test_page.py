@@ -3,12 +3,13 @@
 from decimal import Decimal
 
 import pytest
+from babel.numbers import parse_decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.i18n.translation import LANGUAGES, translation, translation_for
 from app.shopper.page import POLLS, SECONDS_BETWEEN_LOOKS, Onward, return_page, web_address
-from app.shopper.view import Language, PaymentState, PaymentView
-from app.shopper.words import WORDS, money, preferred_language
+from app.shopper.view import PaymentState, PaymentView
 from tests.shopper.views import CHECKOUT, PAID, SHOP, payment, views
 
 polls = st.integers(min_value=0, max_value=999)
@@ -62,49 +63,53 @@ def test_without_an_address_of_the_shop_the_page_may_be_closed() -> None:
     page = return_page(payment(PaymentState.PAID, return_url=None), polls=0)
 
     assert (page.links, page.onward) == ((), None)
-    assert page.note == WORDS[Language.ENGLISH].may_close
+    assert page.note == "You can close this page."
 
 
 def test_an_unknown_outcome_warns_against_paying_twice() -> None:
     assert "second time" in return_page(payment(PaymentState.UNKNOWN), polls=0).says.text
     assert "second time" in return_page(payment(PaymentState.UNKNOWN), polls=POLLS).says.text
-    ukrainian = return_page(payment(PaymentState.UNKNOWN, language=Language.UKRAINIAN), polls=0)
-    assert "не платіть удруге" in ukrainian.says.text
+    for looked in (0, POLLS):
+        says = return_page(payment(PaymentState.UNKNOWN), polls=looked).says
+        assert "не платіть удруге" in translation("uk").say(says.text)
 
 
-@pytest.mark.parametrize("language", Language)
-def test_every_state_has_words_of_its_own(language: Language) -> None:
-    sentences = [WORDS[language].states[state] for state in PaymentState]
-    assert len({sentence.title for sentence in sentences}) == len(PaymentState)
-    assert all(sentence.title and sentence.text for sentence in sentences)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_state_has_words_of_its_own(language: str) -> None:
+    say = translation(language).say
+    sentences = [return_page(payment(state), polls=0).says for state in PaymentState]
+    assert len({say(sentence.title) for sentence in sentences}) == len(PaymentState)
+    assert all(say(sentence.title) and say(sentence.text) for sentence in sentences)
 
 
-def test_the_two_languages_share_no_sentence() -> None:
-    spoken = [
-        {sentence.text for sentence in words.states.values()} | {words.back_to_shop, words.check_again, words.pay_now}
-        for words in WORDS.values()
+def test_no_two_languages_share_a_sentence() -> None:
+    pages = [
+        return_page(payment(state, checkout_url=CHECKOUT), looked) for state in PaymentState for looked in (0, POLLS)
     ]
+    english = {page.says.text for page in pages} | {link.label for page in pages for link in page.links}
+    assert {"Back to the shop", "Check again", "Go to the payment page"} <= english
+    spoken = [{translation(language).say(text) for text in english} for language in LANGUAGES]
     assert not set.intersection(*spoken)
 
 
 @pytest.mark.parametrize(
     ("amount", "language", "written"),
     [
-        ("1234567.8", Language.UKRAINIAN, "1\u00a0234\u00a0567,80\u00a0UAH"),
-        ("1234567.8", Language.ENGLISH, "1,234,567.80\u00a0UAH"),
-        ("0.01", Language.UKRAINIAN, "0,01\u00a0UAH"),
-        ("999", Language.ENGLISH, "999.00\u00a0UAH"),
+        ("1234567.8", "uk", "1\u00a0234\u00a0567,80\u00a0UAH"),
+        ("1234567.8", "en", "1,234,567.80\u00a0UAH"),
+        ("0.01", "uk", "0,01\u00a0UAH"),
+        ("999", "en", "999.00\u00a0UAH"),
     ],
 )
-def test_amounts_are_written_as_the_language_writes_them(amount: str, language: Language, written: str) -> None:
-    assert money(Decimal(amount), "UAH", language) == written
+def test_amounts_are_written_as_the_language_writes_them(amount: str, language: str, written: str) -> None:
+    page = return_page(payment(PaymentState.PAID, amount=Decimal(amount), language=language), polls=0)
+    assert translation(language).html(page.details[0][2]) == written
 
 
 @given(view=views)
 def test_an_amount_reads_back_to_the_cent(view: PaymentView) -> None:
-    words = WORDS[view.language]
-    written = money(view.amount, view.currency, view.language).removesuffix(f"\u00a0{view.currency}")
-    assert Decimal(written.replace(words.thousands, "").replace(words.decimal_point, ".")) == view.amount
+    written = translation(view.language).money(view.amount, view.currency).removesuffix(f"\u00a0{view.currency}")
+    assert parse_decimal(written, locale=view.language) == view.amount
 
 
 @pytest.mark.parametrize(
@@ -139,18 +144,19 @@ def test_a_browser_is_sent_to_web_addresses(address: str) -> None:
 @pytest.mark.parametrize(
     ("accept_language", "language"),
     [
-        ("uk-UA,uk;q=0.9,en;q=0.8", Language.UKRAINIAN),
-        ("en-GB,uk;q=0.5", Language.ENGLISH),
-        ("pl-PL, UK;q=0.7, en;q=0.3", Language.UKRAINIAN),
-        ("de,fr", Language.ENGLISH),
-        ("*", Language.ENGLISH),
-        ("", Language.ENGLISH),
-        (",;q=", Language.ENGLISH),
+        ("uk-UA,uk;q=0.9,en;q=0.8", "uk"),
+        ("en-GB,uk;q=0.5", "en"),
+        ("pl-PL, UK;q=0.7, en;q=0.3", "uk"),
+        ("de,fr", "en"),
+        ("*", "en"),
+        ("", "en"),
+        (",;q=", "en"),
     ],
 )
-def test_a_stranger_is_spoken_to_in_the_first_language_we_share(accept_language: str, language: Language) -> None:
-    assert preferred_language(accept_language) is language
+def test_a_stranger_is_spoken_to_in_the_first_language_we_share(accept_language: str, language: str) -> None:
+    assert translation_for(accept_language).language == language
 
 
 def test_the_shopper_sees_amount_and_number() -> None:
-    assert [value for _, _, value in return_page(PAID, polls=0).details] == ["1,234.50\u00a0UAH", "T1a2b3c"]
+    html = translation("en").html
+    assert [html(value) for _, _, value in return_page(PAID, polls=0).details] == ["1,234.50\u00a0UAH", "T1a2b3c"]

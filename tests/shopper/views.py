@@ -6,7 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from app.shopper.view import Language, PaymentState, PaymentView
+from app.i18n.translation import LANGUAGES
+from app.shopper.view import PaymentState, PaymentView
 
 SHOP = "https://shop.example/checkout/complete?order=7"
 CHECKOUT = "https://pay.example/api/v1/checkout/6f0e2c1e/form"
@@ -14,7 +15,7 @@ CHECKOUT = "https://pay.example/api/v1/checkout/6f0e2c1e/form"
 PAID = PaymentView(
     order_id="T1a2b3c",
     state=PaymentState.PAID,
-    language=Language.ENGLISH,
+    language="en",
     amount=Decimal("1234.5"),
     currency="UAH",
     return_url=SHOP,
@@ -31,7 +32,7 @@ views = st.builds(
     PaymentView,
     order_id=st.from_regex(r"[A-Za-z0-9]{1,32}", fullmatch=True),
     state=st.sampled_from(PaymentState),
-    language=st.sampled_from(Language),
+    language=st.sampled_from(LANGUAGES),
     amount=st.decimals(min_value="0.01", max_value="9999999999.99", places=2),
     currency=st.sampled_from(["UAH", "EUR", "USD"]),
     return_url=st.sampled_from([None, SHOP, "javascript:alert(1)", "//elsewhere.example"]),

@@ -11,8 +11,8 @@ from app.dashboard.attention.page import Wanted, read_sections
 from app.dashboard.navigation import ATTENTION
 from app.dashboard.renderer import Paper
 from app.dashboard.staff import AnyStaff, Staff, refused
-from app.dashboard.translation import gettext_noop
 from app.db.aggregates import find_by_order, row_by_order
+from app.i18n.messages import gettext_noop
 from app.payments.alerts.items import AlertKind
 from app.payments.core.problems import needs_decision, open_problems
 from app.payments.core.refusal import RefusalError

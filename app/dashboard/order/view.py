@@ -6,9 +6,9 @@ from datetime import datetime
 from decimal import Decimal
 
 from app.dashboard.payments.actions import offers
-from app.dashboard.translation import gettext_noop
 from app.db.aggregates import PaymentAggregate
 from app.db.tables import Kind, Payment
+from app.i18n.messages import gettext_noop
 from app.payments.core.balance import balance
 from app.payments.core.problems import open_problems
 from app.payments.staff.order_payments import OrderPayments, attempt_of, can_be_paid

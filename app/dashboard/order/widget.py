@@ -15,10 +15,11 @@ from app.amounts import NotAnAmountError, read_amount
 from app.dashboard.order.view import view_of
 from app.dashboard.order.widget_auth import UNREADABLE, Visitor, let_in
 from app.dashboard.payments.actions import FAILED, Flash, NotOurFormError, news_of, read_wish
-from app.dashboard.rendering import render
+from app.dashboard.renderer import TEMPLATES
 from app.dashboard.staff import HANDLE_PAYMENTS
-from app.dashboard.translation import Translation, gettext_noop, translation_for
 from app.db.tables import Kind
+from app.i18n.messages import gettext_noop
+from app.i18n.translation import Translation, translation_for
 from app.payments.core.refusal import RefusalError
 from app.payments.services import Services
 from app.payments.staff.actions import ask_for
@@ -129,5 +130,5 @@ class OrderWidget:
         )
 
     def _page(self, template: str, language: Translation, status: int = 200, **values: object) -> HTMLResponse:
-        html = render(template, language, app_name=self._app_name, base=self._base, **values)
+        html = TEMPLATES.render(template, language, app_name=self._app_name, base=self._base, **values)
         return HTMLResponse(html, status, headers={"Content-Language": language.language})

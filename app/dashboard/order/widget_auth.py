@@ -11,7 +11,8 @@ from urllib.parse import parse_qsl
 from fastapi import Request
 
 from app.dashboard.staff import HANDLE_PAYMENTS, Staff, refused, who_asks
-from app.dashboard.translation import Translation, gettext_noop
+from app.i18n.messages import gettext_noop
+from app.i18n.translation import Translation
 from app.saleor.bodies import read_at_most
 from app.saleor.dashboard_token import MOST_TOKEN_CHARACTERS, DashboardTokens
 

@@ -8,10 +8,9 @@ from uuid import uuid4
 
 from app.amounts import read_amount
 from app.dashboard.payments.amounts import read_amounts
-from app.dashboard.translation import gettext_noop
 from app.db.tables import Kind, Operation, State
+from app.i18n.messages import StoredMessage, gettext_noop
 from app.payments.core.balance import Balance
-from app.payments.core.messages import StoredMessage
 from app.payments.staff.actions import StaffRequest, possible
 
 KINDS = (Kind.CAPTURE, Kind.VOID, Kind.REFUND, Kind.CANCEL)

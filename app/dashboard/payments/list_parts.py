@@ -11,7 +11,7 @@ from app.dashboard.payments.filter import Filter
 from app.dashboard.payments.listing import read_list, wanted_by
 from app.dashboard.renderer import Paper
 from app.dashboard.staff import AnyStaff, Staff, refused
-from app.dashboard.translation import gettext_noop
+from app.i18n.messages import gettext_noop
 from app.payments.services import Services
 from app.payments.staff.csv_export import csv_of
 

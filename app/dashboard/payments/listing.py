@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.dashboard.payments.filter import Filter
-from app.dashboard.translation import gettext_noop
 from app.db.aggregates import PaymentAggregate, outlines_of, row_by_order
 from app.db.search import Wanted, channels_of, payments_page
 from app.db.tables import State
+from app.i18n.messages import gettext_noop
 from app.payments.core.details import Details
 from app.payments.core.problems import open_problems
 from app.payments.services import Services

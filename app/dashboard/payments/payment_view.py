@@ -8,9 +8,9 @@ from app.dashboard.payments.actions import Flash
 from app.dashboard.payments.page import page_of
 from app.dashboard.renderer import Paper
 from app.dashboard.staff import Staff, refused
-from app.dashboard.translation import gettext_noop
 from app.db.aggregates import PaymentAggregate
 from app.db.repository import ByOrder
+from app.i18n.messages import gettext_noop
 from app.payments.services import Services
 
 _NO_PAYMENT = gettext_noop("This store has no such payment.")

@@ -10,10 +10,10 @@ from app.dashboard.payments.actions import Flash
 from app.dashboard.payments.payment_view import Shown
 from app.dashboard.renderer import Paper
 from app.dashboard.staff import AnyStaff, Staff, refused
-from app.dashboard.translation import gettext_noop
 from app.db.aggregates import PaymentAggregate
 from app.db.inbox import StoredNotification
 from app.gateway.errors import GatewayError
+from app.i18n.messages import gettext_noop
 from app.payments.core.refusal import RefusalError
 from app.payments.services import Services
 from app.payments.staff.raw import Source, raw, raw_records

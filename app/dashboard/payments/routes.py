@@ -18,10 +18,10 @@ from app.dashboard.payments.payment_view import Shown, no_payment
 from app.dashboard.payments.retry_routes import AgainParts
 from app.dashboard.renderer import Paper
 from app.dashboard.staff import AnyStaff, Staff, refused
-from app.dashboard.translation import gettext_noop
 from app.db.aggregates import PaymentAggregate
 from app.db.repository import ByOrder, PaymentNotFoundError
 from app.db.tables import Kind
+from app.i18n.messages import gettext_noop
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.services import Services
 from app.payments.split.choice import choose, leave_it_to_the_rules

@@ -18,8 +18,8 @@ from app.dashboard.set_up.refusals import refusals_told
 from app.dashboard.set_up.setup_page import Flash, SetUpSheet
 from app.dashboard.set_up.steps import ACCOUNT
 from app.dashboard.staff import AnyStaff, Staff
-from app.dashboard.translation import gettext_noop
 from app.gateway.hosts import PRESETS
+from app.i18n.messages import LazyMessage
 from app.payments.accounts.channels import views
 from app.payments.accounts.check import lacks_of
 from app.payments.accounts.keeping import add_account, new_account
@@ -29,9 +29,9 @@ from app.payments.services import Services
 
 log = structlog.get_logger(__name__)
 
-_ADDED = gettext_noop("The gateway takes these keys, and the account is kept. Next, say which channels use it.")
-_DELETED = gettext_noop("The account is deleted, with its keys.")
-_SWITCHED_OFF = gettext_noop("The account is switched off. It is kept for the payments that refer to it.")
+_ADDED = LazyMessage("The gateway takes these keys, and the account is kept. Next, say which channels use it.")
+_DELETED = LazyMessage("The account is deleted, with its keys.")
+_SWITCHED_OFF = LazyMessage("The account is switched off. It is kept for the payments that refer to it.")
 
 
 class AccountParts:

@@ -10,7 +10,7 @@ from app.dashboard.form import fields_of
 from app.dashboard.set_up.setup_page import Flash, SetUpSheet
 from app.dashboard.set_up.steps import CHANNELS
 from app.dashboard.staff import AnyStaff, Staff, refused
-from app.dashboard.translation import gettext_noop
+from app.i18n.messages import LazyMessage, gettext_noop
 from app.payments.accounts.channels import is_slug, read_channels
 from app.payments.services import Services
 from app.saleor.graphql import SaleorClient
@@ -18,7 +18,7 @@ from app.saleor.graphql import SaleorClient
 log = structlog.get_logger(__name__)
 
 _ACCOUNT_OF = "account."
-_KEPT = gettext_noop("The channels are kept.")
+_KEPT = LazyMessage("The channels are kept.")
 _NO_SLUG = gettext_noop("This is no slug of a channel. Write it like default-channel, as the Dashboard shows it.")
 _NO_ACCOUNT = gettext_noop("This store has no such merchant account.")
 

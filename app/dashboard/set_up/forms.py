@@ -5,41 +5,41 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from app.dashboard.translation import gettext_noop
 from app.db.accounts import AccountKeys
 from app.db.tables import MerchantAccount
 from app.gateway.hosts import on_private_network
+from app.i18n.messages import LazyMessage, gettext_noop
 from app.payments.accounts.keeping import Change
 from app.payments.accounts.options import OPTIONS, Form, Given, Option, OptionRefusedError, read_option
 from app.payments.accounts.places import Place, place_of
 from app.payments.services import Services
 
-LazyMessage = Mapping[str, Sequence[str]]
+FormFields = Mapping[str, Sequence[str]]
 """The fields of a form by their names; one can be there several times."""
 
 KEYS = {
-    "api_key": gettext_noop("API key"),
-    "api_secret": gettext_noop("API secret"),
-    "endpoints_key": gettext_noop("Endpoints key"),
+    "api_key": LazyMessage("API key"),
+    "api_secret": LazyMessage("API secret"),
+    "endpoints_key": LazyMessage("Endpoints key"),
 }
-_A_KEY = gettext_noop("Copy it from the merchant portal: letters, digits and signs without spaces.")
+_A_KEY = LazyMessage("Copy it from the merchant portal: letters, digits and signs without spaces.")
 _RULES = {
     **{name: (title, _A_KEY) for name, title in KEYS.items()},
     "pos_id": (
-        gettext_noop("Point of sale"),
-        gettext_noop("Copy the id from the merchant portal: a UUID, like 5a9db0c5-7d1f-4c2b-9b60-3b1f2a4c5d6e."),
+        LazyMessage("Point of sale"),
+        LazyMessage("Copy the id from the merchant portal: a UUID, like 5a9db0c5-7d1f-4c2b-9b60-3b1f2a4c5d6e."),
     ),
-    "gateway": (gettext_noop("Gateway"), gettext_noop("Choose one of the list, or “another” and write its address.")),
+    "gateway": (LazyMessage("Gateway"), LazyMessage("Choose one of the list, or “another” and write its address.")),
     "base_url": (
-        gettext_noop("Address of the gateway"),
-        gettext_noop(
+        LazyMessage("Address of the gateway"),
+        LazyMessage(
             "Write a whole https address without a query, like https://api.example.com. One of this machine or of a "
             "private network is only taken from whoever runs the app, in a terminal."
         ),
     ),
-    "scheme_word": (gettext_noop("Scheme word"), gettext_noop("One word, like CPAY.")),
-    "grace": (gettext_noop("Old API secret"), gettext_noop("Choose one of those that are offered.")),
-    "kind": (gettext_noop("Project"), gettext_noop("Choose whether it is a test project or a live one.")),
+    "scheme_word": (LazyMessage("Scheme word"), LazyMessage("One word, like CPAY.")),
+    "grace": (LazyMessage("Old API secret"), LazyMessage("Choose one of those that are offered.")),
+    "kind": (LazyMessage("Project"), LazyMessage("Choose whether it is a test project or a live one.")),
 }
 _ADDRESSES = ("base_url", "balances_url", "register_url")
 
@@ -67,7 +67,7 @@ GRACES: Mapping[int, str] = {
 """For how many hours a replaced API secret can still verify notifications."""
 
 
-def said_in(fields: Sequence[tuple[str, str]]) -> LazyMessage:
+def said_in(fields: Sequence[tuple[str, str]]) -> FormFields:
     """Return the fields of a form by their names."""
     said: dict[str, list[str]] = {}
     for name, text in fields:
@@ -75,19 +75,19 @@ def said_in(fields: Sequence[tuple[str, str]]) -> LazyMessage:
     return said
 
 
-def text_of(said: LazyMessage, name: str) -> str:
+def text_of(said: FormFields, name: str) -> str:
     """Return the text of a field, without space around it; empty if there is none."""
     return said.get(name, [""])[0].strip()
 
 
-def rule_of(name: str) -> tuple[str, str]:
-    """Return what a field is called and what it can be, in English."""
+def rule_of(name: str) -> tuple[LazyMessage, LazyMessage]:
+    """Return what a field is called and what it can be."""
     if name in OPTIONS:
         return OPTIONS[name].title, OPTIONS[name].rule
     return _RULES[name]
 
 
-def options_changed(account: MerchantAccount, said: LazyMessage) -> dict[str, Given]:
+def options_changed(account: MerchantAccount, said: FormFields) -> dict[str, Given]:
     """Return what the form of all options gives differently from how it stands. Raises OptionRefusedError."""
     changed: dict[str, Given] = {}
     for group in GROUPS.values():
@@ -98,7 +98,7 @@ def options_changed(account: MerchantAccount, said: LazyMessage) -> dict[str, Gi
     return changed
 
 
-def options_of_new(said: LazyMessage) -> dict[str, Given]:
+def options_of_new(said: FormFields) -> dict[str, Given]:
     """Return what the form of a new account gives. Raises OptionRefusedError."""
     kind = text_of(said, "kind")
     if kind not in {"test", "live"}:
@@ -109,12 +109,12 @@ def options_of_new(said: LazyMessage) -> dict[str, Given]:
     return given
 
 
-def keys_in(said: LazyMessage) -> AccountKeys:
+def keys_in(said: FormFields) -> AccountKeys:
     """Return the secrets that were typed; credentials are checked where they are put together."""
     return AccountKeys(**{name: text_of(said, name) for name in KEYS})
 
 
-def new_keys_in(said: LazyMessage) -> Change:
+def new_keys_in(said: FormFields) -> Change:
     """Return a change of those secrets that were typed. Raises OptionRefusedError."""
     hours = text_of(said, "grace")
     if hours not in map(str, GRACES):
@@ -122,12 +122,12 @@ def new_keys_in(said: LazyMessage) -> Change:
     return Change(keys=keys_typed(said), grace=timedelta(hours=int(hours)))
 
 
-def keys_typed(said: LazyMessage) -> dict[str, str]:
+def keys_typed(said: FormFields) -> dict[str, str]:
     """Return those secrets that were typed, by their names."""
     return {name: text_of(said, name) for name in KEYS if text_of(said, name)}
 
 
-def place_in(said: LazyMessage) -> Place:
+def place_in(said: FormFields) -> Place:
     """Return the gateway that was chosen. Raises OptionRefusedError."""
     place = place_of(*(text_of(said, name) or None for name in ("gateway", "base_url", "scheme_word")))
     if place is None:
@@ -135,7 +135,7 @@ def place_in(said: LazyMessage) -> Place:
     return place
 
 
-def place_changed(account: MerchantAccount, said: LazyMessage) -> Place:
+def place_changed(account: MerchantAccount, said: FormFields) -> Place:
     """Return the gateway that was chosen instead; without an address of its own only the scheme word changes."""
     if text_of(said, "gateway") or text_of(said, "base_url"):
         return place_in(said)
@@ -156,7 +156,7 @@ def require_public_addresses(services: Services, columns: Mapping[str, object]) 
             raise OptionRefusedError(name, "a public address")
 
 
-def _given(option: Option, said: LazyMessage) -> str | bool | list[str]:
+def _given(option: Option, said: FormFields) -> str | bool | list[str]:
     texts = said.get(option.name, [])
     match option.form:
         case Form.SWITCH:

@@ -8,7 +8,7 @@ from app.dashboard.form import fields_of
 from app.dashboard.set_up.account_page import read_account_page
 from app.dashboard.set_up.forms import (
     GRACES,
-    LazyMessage,
+    FormFields,
     keys_typed,
     new_keys_in,
     options_changed,
@@ -17,13 +17,13 @@ from app.dashboard.set_up.forms import (
     said_in,
     text_of,
 )
-from app.dashboard.set_up.refusals import in_words, not_saved, refusals_told
+from app.dashboard.set_up.refusals import not_saved, refusals_told
 from app.dashboard.set_up.setup_page import Flash, SetUpSheet
 from app.dashboard.set_up.steps import ACCOUNT
 from app.dashboard.staff import AnyStaff, Staff, refused
-from app.dashboard.translation import gettext_noop
 from app.db.tables import MerchantAccount
 from app.gateway.hosts import PRESETS
+from app.i18n.messages import Joined, LazyMessage, gettext_noop
 from app.payments.accounts.check import try_out
 from app.payments.accounts.keeping import Change, change_account, changes_address
 from app.payments.accounts.options import read_options
@@ -33,11 +33,10 @@ from app.payments.split.rules import RulesError, SplitRules, rules_in
 log = structlog.get_logger(__name__)
 
 _NO_ACCOUNT = gettext_noop("This store has no such merchant account.")
-_CHANGED = gettext_noop("The account is changed.")
-_AS_IT_WAS = gettext_noop("Nothing was changed: everything was like that already.")
-_WORKS = gettext_noop("The gateway takes the keys of this account.")
-_WORKS_NOT = gettext_noop("This account does not work: %(why)s")
-_RULES_ARE_RIGHT = gettext_noop("The rules are right. Nothing was saved; below is what they mean.")
+_CHANGED = LazyMessage("The account is changed.")
+_AS_IT_WAS = LazyMessage("Nothing was changed: everything was like that already.")
+_WORKS = LazyMessage("The gateway takes the keys of this account.")
+_RULES_ARE_RIGHT = LazyMessage("The rules are right. Nothing was saved; below is what they mean.")
 
 
 class OneAccountParts:
@@ -93,7 +92,8 @@ class OneAccountParts:
             wrong = await try_out(self._services.gateways.client(account), account.base_url)
         if wrong is None:
             return await self.shown(staff, account, Flash(_WORKS))
-        return await self.shown(staff, account, Flash(_WORKS_NOT, {"why": in_words(staff, wrong)}, good=False))
+        works_not = LazyMessage("This account does not work: %(why)s", why=wrong.words)
+        return await self.shown(staff, account, Flash(works_not, good=False))
 
     async def _set_options(self, request: Request, account_id: str, staff: AnyStaff) -> HTMLResponse:
         account, said = await self.found(staff, account_id), await _said(request)
@@ -134,9 +134,8 @@ class OneAccountParts:
         try:
             rules = rules_in(text_of(said, "rules"))
         except RulesError as error:
-            raise not_saved(
-                staff, "INVALID_RULES", "; ".join(map(staff.translation.say, error.reasons)), field="rules"
-            ) from error
+            why = Joined(tuple(error.reasons), by="; ")
+            raise not_saved(staff, "INVALID_RULES", why, field="rules") from error
         if text_of(said, "do") == "check":
             return await self.shown(staff, account, Flash(_RULES_ARE_RIGHT), tried=rules)
         kept = rules.model_dump(mode="json") if rules.on else None
@@ -152,5 +151,5 @@ class OneAccountParts:
         return await self.shown(staff, changed, Flash(_CHANGED))
 
 
-async def _said(request: Request) -> LazyMessage:
+async def _said(request: Request) -> FormFields:
     return said_in(await fields_of(request))

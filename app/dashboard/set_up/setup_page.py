@@ -1,6 +1,5 @@
 """What all parts of setting up are written on: the steps at the top, then what was just done, then the part."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fastapi.responses import HTMLResponse
@@ -9,18 +8,18 @@ from app.dashboard.navigation import SET_UP
 from app.dashboard.renderer import Paper
 from app.dashboard.set_up.steps import read_steps
 from app.dashboard.staff import Staff
+from app.i18n.messages import LazyMessage
 from app.payments.services import Services
 
 
 @dataclass(frozen=True, slots=True)
 class Flash:
-    """What has just been done, in words that are to be translated; ``facts`` are what they tell of.
+    """What has just been done, in words that are to be translated.
 
     ``good`` False: it was done, and what came out is not.
     """
 
-    words: str
-    facts: Mapping[str, str] | None = None
+    words: LazyMessage
     good: bool = True
 
 

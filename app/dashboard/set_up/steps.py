@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from sqlalchemy import exists
 from sqlmodel import col, select
 
-from app.dashboard.translation import gettext_noop
 from app.db.tables import Kind, Operation, Payment, State
+from app.i18n.messages import gettext_noop
 from app.payments.services import Services
 
 

@@ -12,15 +12,15 @@ from fastapi.responses import HTMLResponse
 
 from app.amounts import NotAnAmountError, read_amount
 from app.dashboard.form import fields_of
-from app.dashboard.set_up.forms import LazyMessage, said_in, text_of
+from app.dashboard.set_up.forms import FormFields, said_in, text_of
 from app.dashboard.set_up.refusals import refusals_told
 from app.dashboard.set_up.setup_page import SetUpSheet
 from app.dashboard.set_up.steps import TRIAL
 from app.dashboard.staff import AnyStaff, Staff, refused
-from app.dashboard.translation import gettext_noop
 from app.db.aggregates import PaymentAggregate, find_by_order
 from app.db.tables import MerchantAccount, State
 from app.gateway.models import Sector
+from app.i18n.messages import gettext_noop
 from app.payments.core.refusal import RefusalError
 from app.payments.operations.trial_payment import SMALLEST, Trial, begin_trial
 from app.payments.services import Services
@@ -132,7 +132,7 @@ _FIELDS = {
 }
 
 
-def _read(staff: Staff, said: LazyMessage) -> Trial:
+def _read(staff: Staff, said: FormFields) -> Trial:
     """Return what the form wants. Raises HTTPException."""
     try:
         amount = read_amount(text_of(said, "amount"))

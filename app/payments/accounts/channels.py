@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from app.db.installations import OpenInstallation
 from app.db.tables import MerchantAccount
+from app.i18n.messages import gettext_noop
 from app.payments.services import Services
 from app.saleor.channels import Channel, channels
 from app.saleor.errors import SaleorError
@@ -23,12 +24,12 @@ _WITHIN = timedelta(seconds=5)  # somebody waits for the page
 class Missing(StrEnum):
     """What is missing, in words for whoever sets the app up."""
 
-    ACCOUNT = "no account takes its money: shoppers are not offered this way to pay"
-    SWITCHED_ON = "the account is switched off"
-    CURRENCY = "the account does not take its currency"
-    STOREFRONT = "the account names no storefront to which shoppers may be sent back"
-    CHANNEL = "Saleor has no such channel any more"
-    ACTIVE = "the channel is not active in Saleor"
+    ACCOUNT = gettext_noop("no account takes its money: shoppers are not offered this way to pay")
+    SWITCHED_ON = gettext_noop("the account is switched off")
+    CURRENCY = gettext_noop("the account does not take its currency")
+    STOREFRONT = gettext_noop("the account names no storefront to which shoppers may be sent back")
+    CHANNEL = gettext_noop("Saleor has no such channel any more")
+    ACTIVE = gettext_noop("the channel is not active in Saleor")
 
 
 @dataclass(frozen=True, slots=True)

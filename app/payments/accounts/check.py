@@ -15,6 +15,7 @@ from app.gateway.errors import (
     RefusedError,
 )
 from app.gateway.hosts import on_private_network, reachable_by_webhook
+from app.i18n.messages import LazyMessage, gettext_noop
 from app.payments.accounts.channels import AccountView
 
 _SECONDS = 10.0
@@ -23,35 +24,43 @@ _SECONDS = 10.0
 class Trouble(StrEnum):
     """Why no payment can be made, in words for somebody who sets an account up."""
 
-    KEYS_REFUSED = (
+    KEYS_REFUSED = gettext_noop(
         "the gateway at %(host)s refuses these keys%(code)s: compare the point of sale, the API key, the API secret "
         "and the endpoints key with the merchant portal"
     )
-    BUSY = "the gateway at %(host)s is busy, so nothing is known of the keys%(code)s: try again in a minute"
-    NO_CONNECTION = (
+    BUSY = gettext_noop(
+        "the gateway at %(host)s is busy, so nothing is known of the keys%(code)s: try again in a minute"
+    )
+    NO_CONNECTION = gettext_noop(
         "no connection to %(host)s: check the address, its certificate, and that this machine may connect to it"
     )
-    NO_ANSWER = "%(host)s takes the question and gives no answer: the gateway is down, or this is not its address"
-    ELSEWHERE = "%(host)s sends callers elsewhere (%(http)s): this is not the address of the gateway's interface"
-    IN_TROUBLE = "the gateway at %(host)s is in trouble (%(http)s), so nothing is known of the keys: try again later"
-    REFUSES = "the gateway at %(host)s refuses to look an order up: %(said)s (%(http)s)%(code)s"
-    ANY_KEYS = (
+    NO_ANSWER = gettext_noop(
+        "%(host)s takes the question and gives no answer: the gateway is down, or this is not its address"
+    )
+    ELSEWHERE = gettext_noop(
+        "%(host)s sends callers elsewhere (%(http)s): this is not the address of the gateway's interface"
+    )
+    IN_TROUBLE = gettext_noop(
+        "the gateway at %(host)s is in trouble (%(http)s), so nothing is known of the keys: try again later"
+    )
+    REFUSES = gettext_noop("the gateway at %(host)s refuses to look an order up: %(said)s (%(http)s)%(code)s")
+    ANY_KEYS = gettext_noop(
         "%(host)s says the same to any keys, so nothing is known of these: this is not the address of the gateway's "
         "interface, or not all of it"
     )
-    NOT_THE_GATEWAY = "what answers at %(host)s is not the gateway (%(http)s): check the address"
+    NOT_THE_GATEWAY = gettext_noop("what answers at %(host)s is not the gateway (%(http)s): check the address")
 
 
 class Lack(StrEnum):
     """What will be missed of an account that works otherwise."""
 
-    NOTIFICATIONS = (
+    NOTIFICATIONS = gettext_noop(
         "the gateway cannot notify %(address)s: it calls public https addresses on port 443 or 8443 only. "
         "Set APP_BASE_URL to one; until then outcomes are known later, by looking payments up"
     )
-    SWITCHED_ON = "the account is switched off: no payment is begun with it"
-    CHANNEL = "no channel uses the account"
-    STOREFRONT = "no storefront is named, so none can have its shoppers sent back"
+    SWITCHED_ON = gettext_noop("the account is switched off: no payment is begun with it")
+    CHANNEL = gettext_noop("no channel uses the account")
+    STOREFRONT = gettext_noop("no storefront is named, so none can have its shoppers sent back")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +70,13 @@ class Wrong:
     what: Trouble
     facts: Mapping[str, str]
 
+    @property
+    def words(self) -> LazyMessage:
+        """What is wrong, with that in it."""
+        return LazyMessage(self.what.value, **self.facts)
+
     def __str__(self) -> str:
-        return self.what.value % self.facts
+        return self.words
 
 
 @dataclass(frozen=True, slots=True)

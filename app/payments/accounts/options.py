@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from app.db.tables import MerchantAccount, ProductsForm
 from app.gateway.models import ReceiptDelivery, Sector
+from app.i18n.messages import LazyMessage
 from app.payments.accounts import readers
 from app.payments.accounts.readers import ThreeDs
 from app.payments.requests.payment import LONGEST_TEMPLATE, PLACEHOLDERS
@@ -38,6 +39,9 @@ class Form(Enum):
     SWITCH = auto()
 
 
+_ONE_OF = LazyMessage("Choose one of those that are offered.")
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """Something to be chosen. ``name`` is the column that holds it, ``help`` one line on what it does.
@@ -48,19 +52,14 @@ class Option:
     """
 
     name: str
-    title: str
-    help: str
+    title: LazyMessage
+    help: LazyMessage
     form: Form = Form.TEXT
-    rule: str = ""
+    rule: LazyMessage = _ONE_OF
     read: Callable[[str], object] = str
-    choices: Mapping[str, str] = field(default_factory=dict)
+    choices: Mapping[str, LazyMessage] = field(default_factory=dict)
     may_be_empty: bool = False
     needs_one: bool = False
-
-    @property
-    def messages(self) -> tuple[str, ...]:
-        """All that people read of it, in English."""
-        return tuple(each for each in (self.title, self.help, self.rule, *self.choices.values()) if each)
 
     def of(self, account: MerchantAccount) -> object:
         """Return how it stands."""
@@ -69,8 +68,7 @@ class Option:
         return getattr(account, self.name)
 
 
-_ONE_OF = "Choose one of those that are offered."
-_AN_ADDRESS = (
+_AN_ADDRESS = LazyMessage(
     "Write a whole https address without a query, like https://api.example.com. Plain http is for this machine and "
     "private networks only."
 )
@@ -81,134 +79,153 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
         for each in (
             Option(
                 "name",
-                "Name",
-                "What staff call the account.",
-                rule=f"A name has 1 to {readers.LONGEST_NAME} printable characters.",
+                LazyMessage("Name"),
+                LazyMessage("What staff call the account."),
+                rule=LazyMessage("A name has 1 to %(most)s printable characters.", most=readers.LONGEST_NAME),
                 read=readers.name,
             ),
             Option(
                 "test_project",
-                "Test project",
-                "Whether the keys are those of a test project, with which no real money moves.",
+                LazyMessage("Test project"),
+                LazyMessage("Whether the keys are those of a test project, with which no real money moves."),
                 Form.SWITCH,
             ),
             Option(
                 "enabled",
-                "Switched on",
-                "Whether payments are begun with it. Those begun are always finished.",
+                LazyMessage("Switched on"),
+                LazyMessage("Whether payments are begun with it. Those begun are always finished."),
                 Form.SWITCH,
             ),
             Option(
                 "currencies",
-                "Currencies",
-                "The currencies that the account takes.",
+                LazyMessage("Currencies"),
+                LazyMessage("The currencies that the account takes."),
                 Form.TEXTS,
-                rule="Write currencies as three letters each, like UAH; at least one.",
+                rule=LazyMessage("Write currencies as three letters each, like UAH; at least one."),
                 read=readers.currency,
                 needs_one=True,
             ),
             Option(
                 "storefront_origins",
-                "Storefronts",
-                "The sites that shoppers may be sent back to, like https://example.com.",
+                LazyMessage("Storefronts"),
+                LazyMessage("The sites that shoppers may be sent back to, like https://example.com."),
                 Form.TEXTS,
-                rule="Write storefronts without a path, like https://shop.example.com.",
+                rule=LazyMessage("Write storefronts without a path, like https://shop.example.com."),
                 read=readers.origin,
             ),
             Option(
                 "order_timeout",
-                "Time to pay",
-                "How many seconds a shopper has to pay.",
+                LazyMessage("Time to pay"),
+                LazyMessage("How many seconds a shopper has to pay."),
                 Form.NUMBER,
-                rule="Write a number of seconds, from 1 to a year.",
+                rule=LazyMessage("Write a number of seconds, from 1 to a year."),
                 read=readers.seconds,
             ),
             Option(
                 "names_required",
-                "Names are required",
-                "Whether shoppers must give first and last name.",
+                LazyMessage("Names are required"),
+                LazyMessage("Whether shoppers must give first and last name."),
                 Form.SWITCH,
             ),
             Option(
                 "cancel_older",
-                "Older pages are closed",
-                "Whether a new attempt to pay closes older unpaid payment pages of the same checkout.",
+                LazyMessage("Older pages are closed"),
+                LazyMessage("Whether a new attempt to pay closes older unpaid payment pages of the same checkout."),
                 Form.SWITCH,
             ),
             Option(
                 "sector",
-                "Sector",
-                "What the merchant sells, where the gateway asks more of shoppers.",
+                LazyMessage("Sector"),
+                LazyMessage("What the merchant sells, where the gateway asks more of shoppers."),
                 Form.CHOICE,
-                rule=_ONE_OF,
                 read=readers.one_of(Sector),
-                choices={"general": "General", "gambling": "Gambling", "microfinance": "Microfinance"},
+                choices={
+                    "general": LazyMessage("General"),
+                    "gambling": LazyMessage("Gambling"),
+                    "microfinance": LazyMessage("Microfinance"),
+                },
             ),
             Option(
                 "merchant_mcc",
-                "Merchant category code",
-                "The four digits that are told with each payment; usually none.",
-                rule="A merchant category code is four digits, like 5411.",
+                LazyMessage("Merchant category code"),
+                LazyMessage("The four digits that are told with each payment; usually none."),
+                rule=LazyMessage("A merchant category code is four digits, like 5411."),
                 read=readers.category,
                 may_be_empty=True,
             ),
             Option(
                 "description_template",
-                "Description",
-                "What payments are called at the gateway, with "
-                + ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
-                + " in it.",
-                rule=f"A description is one line of at most {LONGEST_TEMPLATE} characters. In braces only words can "
-                "stand that the help names.",
+                LazyMessage("Description"),
+                LazyMessage(
+                    "What payments are called at the gateway, with %(placeholders)s in it.",
+                    placeholders=", ".join(f"{{{name}}}" for name in PLACEHOLDERS),
+                ),
+                rule=LazyMessage(
+                    "A description is one line of at most %(most)s characters. In braces only words can stand that the "
+                    "help names.",
+                    most=LONGEST_TEMPLATE,
+                ),
                 read=readers.template,
                 may_be_empty=True,
             ),
             Option(
                 "products",
-                "Products",
-                "Whether and how the gateway is told what is sold.",
+                LazyMessage("Products"),
+                LazyMessage("Whether and how the gateway is told what is sold."),
                 Form.CHOICE,
-                rule=_ONE_OF,
                 read=readers.one_of(ProductsForm),
-                choices={"none": "Not told", "plain": "Told", "fiscal": "Told for fiscal receipts"},
+                choices={
+                    "none": LazyMessage("Not told"),
+                    "plain": LazyMessage("Told"),
+                    "fiscal": LazyMessage("Told for fiscal receipts"),
+                },
             ),
             Option(
                 "receipt_delivery",
-                "Fiscal receipts",
-                "How shoppers get fiscal receipts.",
+                LazyMessage("Fiscal receipts"),
+                LazyMessage("How shoppers get fiscal receipts."),
                 Form.CHOICE,
-                rule=_ONE_OF,
                 read=readers.one_of(ReceiptDelivery),
-                choices={"email": "By e-mail", "sms": "By text message", "viber": "By Viber", "none": "Not at all"},
+                choices={
+                    "email": LazyMessage("By e-mail"),
+                    "sms": LazyMessage("By text message"),
+                    "viber": LazyMessage("By Viber"),
+                    "none": LazyMessage("Not at all"),
+                },
                 may_be_empty=True,
             ),
             Option(
                 "order_3ds_bypass",
-                "3-D Secure",
-                "When the bank of the card is asked for 3-D Secure.",
+                LazyMessage("3-D Secure"),
+                LazyMessage("When the bank of the card is asked for 3-D Secure."),
                 Form.CHOICE,
-                rule=_ONE_OF,
                 read=readers.one_of(ThreeDs),
-                choices={"supported": "When the card’s bank can", "always": "Always", "never": "Never"},
+                choices={
+                    "supported": LazyMessage("When the card’s bank can"),
+                    "always": LazyMessage("Always"),
+                    "never": LazyMessage("Never"),
+                },
             ),
             Option(
                 PCI_DSS_CONFIRMED,
-                "Cards in the storefront",
-                "Confirms that the store is PCI DSS certified to take cards in its storefront, or takes that back.",
+                LazyMessage("Cards in the storefront"),
+                LazyMessage(
+                    "Confirms that the store is PCI DSS certified to take cards in its storefront, or takes that back."
+                ),
                 Form.SWITCH,
             ),
             Option(
                 "balances_url",
-                "Address of balances",
-                "Where balances are asked for, when not where payments are made.",
+                LazyMessage("Address of balances"),
+                LazyMessage("Where balances are asked for, when not where payments are made."),
                 rule=_AN_ADDRESS,
                 read=readers.address,
                 may_be_empty=True,
             ),
             Option(
                 "register_url",
-                "Address of registers",
-                "Where registers are asked for, when not where payments are made.",
+                LazyMessage("Address of registers"),
+                LazyMessage("Where registers are asked for, when not where payments are made."),
                 rule=_AN_ADDRESS,
                 read=readers.address,
                 may_be_empty=True,

@@ -15,6 +15,8 @@ from typing import Any
 
 from app.gateway.luhn import passes_luhn
 from app.gateway.statuses import TABLE
+from app.i18n.messages import gettext_noop
+from app.i18n.translation import translation_for
 from app.payments.core.refusal import RefusalCode, RefusalError
 
 _NUMBER = re.compile(r"[1-9][0-9]{11,18}")
@@ -23,18 +25,9 @@ _MONTH = re.compile(r"0?[1-9]|1[0-2]")
 _YEAR = re.compile(r"(20)?[0-9]{2}")
 _CARDS_LAST_AT_MOST = 30  # years
 
-_NUMBER_WORDS = {
-    "en": "The card number is not right. Please check it.",
-    "uk": "Номер картки неправильний. Будь ласка, перевірте його.",
-}
-_EXPIRY_WORDS = {
-    "en": "The card's expiry date is not right. Please check it.",
-    "uk": "Термін дії картки неправильний. Будь ласка, перевірте його.",
-}
-_CVV_WORDS = {
-    "en": "The card's security code is not right: it has three or four digits. Please check it.",
-    "uk": "Код безпеки картки неправильний: він має три або чотири цифри. Будь ласка, перевірте його.",
-}
+_NUMBER_WORDS = gettext_noop("The card number is not right. Please check it.")
+_EXPIRY_WORDS = gettext_noop("The card's expiry date is not right. Please check it.")
+_CVV_WORDS = gettext_noop("The card's security code is not right: it has three or four digits. Please check it.")
 
 
 FEWEST_DIGITS, MOST_DIGITS = 13, 19
@@ -80,8 +73,7 @@ def _expiry(content: Mapping[str, Any], language: str, now: datetime) -> tuple[i
     # Somewhere on earth it is still yesterday, and a card is good until the end of its month there.
     there = now - timedelta(hours=12)
     if (full_year, int(month)) < (there.year, there.month):
-        expired = {"en": TABLE["4001"].en, "uk": TABLE["4001"].uk}
-        raise _wrong("expYear", "The card has expired", expired, language)
+        raise _wrong("expYear", "The card has expired", TABLE["4001"].en, language)
     return int(month), full_year
 
 
@@ -90,12 +82,12 @@ def _text(value: object) -> str:
     return str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
-def _wrong(name: str, what: str, words: Mapping[str, str], language: str) -> RefusalError:
+def _wrong(name: str, what: str, shopper: str, language: str) -> RefusalError:
     return RefusalError(
         RefusalCode.INVALID_CARD,
         f"{what}: nothing was asked of the gateway.",
         f"data.card.{name}",
-        shopper=words.get(language, words["en"]),
+        shopper=translation_for(language).gettext(shopper),
     )
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from app.db.aggregates import PaymentAggregate
 from app.db.tables import Mode, Operation, Payment, State
+from app.i18n.messages import gettext_noop
+from app.i18n.translation import translation_for
 from app.payments.core.balance import balance
 from app.payments.core.details import Details, from_kept
 from app.payments.core.event_queue import success_must_wait
@@ -26,22 +28,10 @@ from app.saleor.answers import (
 CREATION_UNKNOWN = "CREATION_UNKNOWN"
 UNDER_REVIEW = "UNDER_REVIEW"
 BEING_CONFIRMED = "BEING_CONFIRMED"
-_UNKNOWN_WORDS = {
-    "en": "We are still finding out whether the payment page was opened. Please try again in a moment.",
-    "uk": "Ми ще з'ясовуємо, чи відкрилася сторінка оплати. Спробуйте ще раз за хвилину.",
-}
-_PAYING_WORDS = {
-    "en": "Your payment is being made. Please wait a moment.",
-    "uk": "Ваш платіж виконується. Зачекайте хвилинку.",
-}
-_CONFIRMING_WORDS = {
-    "en": "You have paid, and the store is being told. Please wait a moment, and do not pay again.",
-    "uk": "Ви оплатили, магазин от-от про це дізнається. Зачекайте хвилинку і не платіть ще раз.",
-}
-_REVIEW_WORDS = {
-    "en": "The store is checking your payment. Please do not pay again, and contact the store.",
-    "uk": "Магазин перевіряє ваш платіж. Будь ласка, не платіть ще раз і зверніться до магазину.",
-}
+_UNKNOWN = gettext_noop("We are still finding out whether the payment page was opened. Please try again in a moment.")
+_PAYING = gettext_noop("Your payment is being made. Please wait a moment.")
+_CONFIRMING = gettext_noop("You have paid, and the store is being told. Please wait a moment, and do not pay again.")
+_REVIEW = gettext_noop("The store is checking your payment. Please do not pay again, and contact the store.")
 
 
 def error_data(
@@ -74,12 +64,14 @@ def session_answer(aggregate: PaymentAggregate, page: str | None) -> SessionAnsw
     match create.state:
         # Neither paid nor failed: Saleor must not count it, and the shopper must not pay again (laws of money, 8).
         case state if not state.final and disagrees(payment):
-            errors = [error_data(UNDER_REVIEW, _words(_REVIEW_WORDS, payment.language))]
+            errors = [error_data(UNDER_REVIEW, translation_for(payment.language).gettext(_REVIEW))]
             said |= {"message": payment.problem, "data": {"errors": errors}}
             return SessionAnswer.action_required(flow, psp_reference=_kept(create), amount=payment.amount, **said)
         # The failure that was concluded before may be on its way to Saleor: it must not come after the success.
         case State.SUCCESS if success_must_wait(create, aggregate.events):
-            said["data"] = {"errors": [error_data(BEING_CONFIRMED, _words(_CONFIRMING_WORDS, payment.language))]}
+            said["data"] = {
+                "errors": [error_data(BEING_CONFIRMED, translation_for(payment.language).gettext(_CONFIRMING))]
+            }
             return SessionAnswer.action_required(flow, psp_reference=_kept(create), amount=payment.amount, **said)
         case State.SUCCESS:
             said |= {"actions": actions, "card": _paid_with(aggregate)}
@@ -146,9 +138,9 @@ def _next_step(aggregate: PaymentAggregate) -> dict[str, Any]:
     if payment.mode is Mode.HOSTED:
         return _page(aggregate)
     if create.state is not State.PENDING:
-        return {"errors": [error_data(CREATION_UNKNOWN, _words(_PAYING_WORDS, payment.language))]}
+        return {"errors": [error_data(CREATION_UNKNOWN, translation_for(payment.language).gettext(_PAYING))]}
     if payment.redirect_url is None:
-        words = create.shopper_message or _words(_PAYING_WORDS, payment.language)
+        words = create.shopper_message or translation_for(payment.language).gettext(_PAYING)
         return {"errors": [error_data(create.status_code or CREATION_UNKNOWN, words)]}
     return {"redirectUrl": payment.redirect_url}
 
@@ -156,7 +148,7 @@ def _next_step(aggregate: PaymentAggregate) -> dict[str, Any]:
 def _page(aggregate: PaymentAggregate) -> dict[str, Any]:
     payment = aggregate.payment
     if payment.checkout_url is None and payment.qr_url is None:
-        return {"errors": [error_data(CREATION_UNKNOWN, _words(_UNKNOWN_WORDS, payment.language))]}
+        return {"errors": [error_data(CREATION_UNKNOWN, translation_for(payment.language).gettext(_UNKNOWN))]}
     page: dict[str, Any] = {"checkoutUrl": payment.checkout_url, "qrUrl": payment.qr_url}
     if payment.expires_at is not None:
         page["expiresAt"] = _moment(payment.expires_at)
@@ -170,7 +162,3 @@ def _paid_with(aggregate: PaymentAggregate) -> PaymentMethod | None:
 
 def _moment(moment: datetime) -> str:
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
-def _words(words: dict[str, str], language: str) -> str:
-    return words.get(language, words["en"])

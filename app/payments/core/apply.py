@@ -12,6 +12,7 @@ from typing import Any
 from app.amounts import is_amount
 from app.db.aggregates import PaymentAggregate, row_id_of
 from app.db.tables import Kind, Mode, Operation, Payment, State
+from app.i18n.messages import LazyMessage, gettext_noop
 from app.payments.core.balance import ZERO, balance
 from app.payments.core.details import Details, as_kept
 from app.payments.core.event_queue import enqueue
@@ -23,7 +24,6 @@ from app.payments.core.mapper import (
     follow_the_shopper,
     judge,
 )
-from app.payments.core.messages import LazyMessage, gettext_noop
 from app.payments.core.observation import OTHERS, is_ours, owner_of, reference_of_others
 from app.payments.core.page_cancellation import PAGE_CLOSED, is_pursued, reason_of_closing
 from app.payments.core.problems import (

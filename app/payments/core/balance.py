@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from app.amounts import CENT, LARGEST, is_in_cents
 from app.db.tables import Flow, Kind, Operation, State
-from app.payments.core.messages import LazyMessage, Money
+from app.i18n.messages import LazyMessage, Money
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.saleor.answers import AvailableAction
 

@@ -19,8 +19,8 @@ from app.gateway.errors import (
     RefusedError,
 )
 from app.gateway.models import Checkout, OperationRecord, PaymentRecord, Status
+from app.i18n.messages import gettext_noop
 from app.payments.core.apply import Posting, conclude, raise_problem
-from app.payments.core.messages import gettext_noop
 from app.payments.core.page_cancellation import is_pursued, try_again_later
 from app.payments.core.problems import ADDRESS, ADDRESS_DOUBTED, KEYS, KEYS_REFUSED, NOT_THE_GATEWAY
 from app.payments.core.refusal import BUSY, STORE_UNAVAILABLE, shopper_words

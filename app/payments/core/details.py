@@ -12,7 +12,7 @@ from app.gateway.errors import quoted
 from app.gateway.models import OperationRecord, PaymentRecord
 from app.gateway.models.records import Fee
 from app.gateway.models.values import absolute_url
-from app.payments.core.messages import Joined, LazyMessage, Money, Value, Verbatim
+from app.i18n.messages import Joined, LazyMessage, Money, Value, Verbatim
 from app.saleor.payment_methods import CardDetails, OtherMethod, PaymentMethod
 
 _LONGEST_URL = 2000

@@ -9,8 +9,9 @@ from decimal import Decimal
 
 from app.amounts import is_amount
 from app.db.tables import Flow, Kind, Operation, Payment, State
+from app.i18n.messages import LazyMessage, Money
 from app.payments.core.details import Details
-from app.payments.core.messages import ENDS, LazyMessage, Money
+from app.payments.core.labels import ENDS
 from app.saleor.answers import EventType, PaymentMethod
 
 

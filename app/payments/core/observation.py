@@ -73,7 +73,7 @@ def seen_in(record: PaymentRecord | OperationRecord, language: str) -> Observati
         gateway_id=gateway_id_of(record),
         flow=flow,
         status_code=status_code,
-        message=_for_staff(words.staff, status_code),
+        message=_for_staff(words.reason, status_code),
         shopper_message=words.shopper(language),
         waits_for_shopper=acts or words.kind is CodeKind.SHOPPER,
         action_url=action_url,
@@ -90,8 +90,8 @@ def gateway_id_of(record: PaymentRecord | OperationRecord) -> str:
     return fitting(named, _LONGEST_NAME)
 
 
-def _for_staff(words: str, code: str | None) -> str:
-    return f"{words.rstrip('.')} [{code}]" if code else words.rstrip(".")
+def _for_staff(reason: str, code: str | None) -> str:
+    return f"{reason} [{code}]" if code else reason
 
 
 OTHERS = "gateway:"

@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 
 from app.db.aggregates import PaymentAggregate, row_id_of
 from app.db.tables import Kind, Operation, Payment, State
+from app.i18n.messages import gettext_noop
 from app.payments.core.balance import ZERO, in_flight
 from app.payments.core.mapper import Observation
-from app.payments.core.messages import gettext_noop
 from app.payments.core.observation import Shown
 from app.payments.core.schedule import Schedule
 

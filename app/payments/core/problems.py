@@ -28,7 +28,7 @@ from enum import StrEnum
 from typing import Any
 
 from app.db.tables import Kind, Operation, Payment, SaleorEvent, State
-from app.payments.core.messages import LazyMessage, Money
+from app.i18n.messages import LazyMessage, Money
 
 KEYS = "keys"
 KEYS_REFUSED = LazyMessage("The gateway refuses the keys of this merchant account: check them, nothing can be paid.")

@@ -6,6 +6,9 @@ For the storefront that is a code, and a sentence for its shopper.
 from dataclasses import dataclass
 from enum import StrEnum
 
+from app.i18n.messages import gettext_noop
+from app.i18n.translation import translation_for
+
 
 class RefusalCode(StrEnum):
     """Why. The storefront reads these in ``data.errors[].code``; they never change their meaning."""
@@ -59,34 +62,19 @@ BUSY = "BUSY"
 STORE_UNAVAILABLE = "STORE_UNAVAILABLE"
 
 _SHOPPER_WORDS = {
-    DECLINED: {
-        "en": "The payment did not go through. Please try again.",
-        "uk": "Оплата не пройшла. Спробуйте ще раз.",
-    },
-    BUSY: {
-        "en": "The payment service is busy, and nothing was charged. Please try again in a minute.",
-        "uk": "Платіжний сервіс зараз перевантажений, гроші не списано. Спробуйте ще раз за хвилину.",
-    },
-    STORE_UNAVAILABLE: {
-        "en": "The store cannot take this payment at the moment, and nothing was charged. Please contact the store.",
-        "uk": "Магазин зараз не може прийняти цю оплату, гроші не списано. Зверніться до магазину.",
-    },
-    "ALREADY_PAID": {
-        "en": "This is paid already. Please do not pay again.",
-        "uk": "Це вже сплачено. Будь ласка, не платіть ще раз.",
-    },
-    "PAYMENT_IN_PROGRESS": {
-        "en": "Your payment is being made at the bank. Please wait a moment, and do not pay again.",
-        "uk": "Ваш платіж уже опрацьовує банк. Зачекайте хвилинку й не платіть ще раз.",
-    },
-    TRY_AGAIN: {
-        "en": "The payment page could not be opened, and nothing was charged. Please try again.",
-        "uk": "Не вдалося відкрити сторінку оплати, гроші не списано. Спробуйте ще раз.",
-    },
+    DECLINED: gettext_noop("The payment did not go through. Please try again."),
+    BUSY: gettext_noop("The payment service is busy, and nothing was charged. Please try again in a minute."),
+    STORE_UNAVAILABLE: gettext_noop(
+        "The store cannot take this payment at the moment, and nothing was charged. Please contact the store."
+    ),
+    "ALREADY_PAID": gettext_noop("This is paid already. Please do not pay again."),
+    "PAYMENT_IN_PROGRESS": gettext_noop(
+        "Your payment is being made at the bank. Please wait a moment, and do not pay again."
+    ),
+    TRY_AGAIN: gettext_noop("The payment page could not be opened, and nothing was charged. Please try again."),
 }
 
 
 def shopper_words(code: str | None, language: str) -> str:
-    """Return the sentence for a code of ours, else that the payment did not go through."""
-    words = _SHOPPER_WORDS.get(code or DECLINED, _SHOPPER_WORDS[DECLINED])
-    return words.get(language, words["en"])
+    """Return the shopper's sentence for a code of ours, else that the payment did not go through."""
+    return translation_for(language).gettext(_SHOPPER_WORDS.get(code or DECLINED, _SHOPPER_WORDS[DECLINED]))

@@ -16,12 +16,12 @@ from app.db.installations import OpenInstallation
 from app.db.repository import ByTransaction, PaymentNotFoundError, Which
 from app.db.tables import Kind, MerchantAccount, Operation, State
 from app.gateway.errors import KeysNotOpenedError
+from app.i18n.messages import LazyMessage
 from app.payments.core.action_request import ActionRequest, staff_request
 from app.payments.core.answers import action_answer
 from app.payments.core.apply import Posting, note
 from app.payments.core.balance import ZERO, Balance, balance, check_amount
 from app.payments.core.call_errors import KEYS_NOT_OPENED
-from app.payments.core.messages import LazyMessage
 from app.payments.core.page_cancellation import BY_STAFF
 from app.payments.core.references import keep_reference, reference_of_refusal, reference_of_wish
 from app.payments.core.refusal import RefusalCode, RefusalError

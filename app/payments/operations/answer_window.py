@@ -9,10 +9,10 @@ from datetime import datetime
 
 from app.db.aggregates import PaymentAggregate
 from app.db.tables import EventState, Kind, Operation, SaleorEvent, State
+from app.i18n.messages import gettext_noop
 from app.payments.core.apply import Posting, note
 from app.payments.core.balance import balance
 from app.payments.core.event_queue import enqueue, says_what_is_possible
-from app.payments.core.messages import gettext_noop
 from app.payments.core.references import keep_reference, new_reference, reference_of_pending
 from app.saleor.answers import EventType
 

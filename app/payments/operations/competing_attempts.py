@@ -15,9 +15,9 @@ from app.amounts import is_in_cents
 from app.db.aggregates import PaymentAggregate, row_id_of
 from app.db.repository import ById, SameDebt
 from app.db.tables import Kind, Mode, Payment, State
+from app.i18n.messages import LazyMessage, Money
 from app.payments.core.apply import Posting, raise_problem
 from app.payments.core.balance import ZERO, balance
-from app.payments.core.messages import LazyMessage, Money
 from app.payments.core.page_cancellation import COVERED, REPLACED, REPLACED_BY, cancellation, link_is_missing
 from app.payments.core.problems import PAID_TWICE, clear
 from app.payments.core.refusal import RefusalCode, RefusalError, shopper_words

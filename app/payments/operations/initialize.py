@@ -27,6 +27,8 @@ from app.db.tables import Installation, Kind, MerchantAccount, Mode, Operation, 
 from app.gateway.client import GatewayClient
 from app.gateway.models.payments import DirectPayment, HostedPayment
 from app.gateway.models.payments import Payment as Request
+from app.i18n.messages import gettext_noop
+from app.i18n.translation import translation_for
 from app.payments.cards.card_form import PaymentInstrument
 from app.payments.cards.encrypted_card import open_sealed
 from app.payments.cards.keys import ALG, ENC, offered_key, opening_keys
@@ -37,7 +39,7 @@ from app.payments.operations.competing_attempts import join
 from app.payments.operations.execute import Call, execute
 from app.payments.requests.direct import DirectPlan, browser_of, check_cards_taken, check_names, plan_direct
 from app.payments.requests.payment import Terms, check_account, plan_hosted, terms_of
-from app.payments.requests.storefront import base_language, passes_card
+from app.payments.requests.storefront import passes_card
 from app.payments.services import Services
 from app.payments.split.planning import shares_said
 from app.saleor.answers import GatewayConfigAnswer, SessionAnswer, TransactionFlow
@@ -54,10 +56,7 @@ _STORE_MOVED_MESSAGE = (
     "This payment was begun when this Saleor had another address: the operator of the app moves it with "
     "`saleor-gateway installations move`. Until then nothing is known of it here."
 )
-_STORE_MOVED_WORDS = {
-    "en": "The store is being moved. Please do not pay again, and look again in a while.",
-    "uk": "Магазин переїжджає. Будь ласка, не платіть ще раз і перевірте трохи згодом.",
-}
+_STORE_MOVED_WORDS = gettext_noop("The store is being moved. Please do not pay again, and look again in a while.")
 
 
 async def initialize(
@@ -281,7 +280,7 @@ async def begun_elsewhere(services: Services, installation: OpenInstallation, tr
 
 def not_ours(event: TransactionInitializeSession | TransactionProcessSession) -> SessionAnswer:
     """Return the answer to a session of such a transaction: it counts neither as paid nor as failed."""
-    words = _STORE_MOVED_WORDS.get(base_language(None, event.source.language_code), _STORE_MOVED_WORDS["en"])
+    words = translation_for(event.source.language_code or "").gettext(_STORE_MOVED_WORDS)
     return SessionAnswer.action_required(
         TransactionFlow(event.action.action_type.value),
         psp_reference=None,

@@ -3,8 +3,8 @@
 from decimal import Decimal
 
 from app.db.tables import Kind, State
+from app.i18n.messages import Joined, LazyMessage
 from app.payments.core.balance import Balance
-from app.payments.core.messages import Joined, LazyMessage
 from app.saleor.answers import AvailableAction
 
 _UNPAID = {

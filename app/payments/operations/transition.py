@@ -17,9 +17,9 @@ from app.db.aggregates import PaymentAggregate
 from app.db.tables import Kind, Mode, Operation, State
 from app.gateway.errors import GatewayError
 from app.gateway.models import Checkout, OperationRecord, PaymentRecord
+from app.i18n.messages import gettext_noop
 from app.payments.core.apply import Posting, apply, conclude, note
 from app.payments.core.call_errors import is_unknown, post_error, tell_staff
-from app.payments.core.messages import gettext_noop
 from app.payments.core.observation import Shown, gateway_id_of, seen_in
 from app.payments.core.page_cancellation import LINK_IS_LOST, LOST_PAGE, cancellation, link_is_missing
 from app.payments.core.problems import disagrees

@@ -23,6 +23,8 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel, to_pascal
 
+from app.i18n.messages import gettext_noop
+from app.i18n.translation import translation_for
 from app.payments.cards.card_form import FEWEST_DIGITS, holds_card_number
 from app.payments.cards.encrypted_card import is_sealed
 from app.payments.core.refusal import RefusalCode, RefusalError
@@ -60,7 +62,7 @@ _Told = Annotated[
 _Email = Annotated[str, StringConstraints(strip_whitespace=True, max_length=254, pattern=r"^[^@\s]+@[^@\s]+$")]
 
 
-# The languages of the gateway's payment page (gateway facts, 5: customer_lang). Ours are uk and en.
+# The languages of the gateway's payment page (gateway facts, 5: customer_lang).
 PAGE_LANGUAGES = frozenset(
     [
         "EN",
@@ -102,10 +104,7 @@ PAGE_LANGUAGES = frozenset(
 _FEWEST_IN_NUMBERS = 16
 _NAMES = ("data.customer.firstName", "data.customer.lastName", "data.customer.patronymic")
 _NUMBERS = frozenset({"data.customer.phone", "data.customer.taxId"})
-_CARD_NUMBER_WORDS = {
-    "en": "A card number does not belong into your contact details. Please correct them.",
-    "uk": "Номер картки не має стояти у ваших контактних даних. Будь ласка, виправте їх.",
-}
+_CARD_NUMBER_WORDS = gettext_noop("A card number does not belong into your contact details. Please correct them.")
 
 
 class _Contract(BaseModel):
@@ -284,5 +283,5 @@ def _refusal(field: str, language: str) -> RefusalError:
         RefusalCode.CARD_DATA_REFUSED,
         "What the shopper typed about themselves holds a card number: nothing of it was kept.",
         field,
-        shopper=_CARD_NUMBER_WORDS.get(language, _CARD_NUMBER_WORDS["en"]),
+        shopper=translation_for(language).gettext(_CARD_NUMBER_WORDS),
     )

@@ -9,8 +9,8 @@ from datetime import datetime
 from decimal import Decimal
 
 from app.db.aggregates import PaymentAggregate
+from app.i18n.messages import LazyMessage
 from app.payments.core.balance import check_amount
-from app.payments.core.messages import LazyMessage
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.split.allocation import Shares
 from app.payments.split.planning import check_choice

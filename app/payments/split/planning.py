@@ -19,8 +19,8 @@ from app.db.aggregates import PaymentAggregate
 from app.db.tables import Kind, MerchantAccount, Operation
 from app.gateway.models.details import SplitItem
 from app.gateway.models.products import AnyProduct, Products
+from app.i18n.messages import LazyMessage, Money
 from app.payments.core.action_request import ActionRequest
-from app.payments.core.messages import LazyMessage, Money
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.split.allocation import ZERO, IndivisibleError, Shares, allocate, owner, total_of
 from app.payments.split.fiscal_products import said_again

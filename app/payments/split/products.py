@@ -18,6 +18,8 @@ from app.amounts import CENT, is_in_cents
 from app.db.tables import MerchantAccount, ProductsForm
 from app.gateway.models import FiscalProduct, Product, Taxes
 from app.gateway.models.products import AnyProduct
+from app.i18n.messages import gettext_noop
+from app.i18n.translation import translation_for
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.split.allocation import ZERO, Basket, Line, distribute
 from app.payments.split.remainder import GrantedLine
@@ -28,7 +30,7 @@ from app.saleor.source import Source, TaxedMoney
 _ARTICLES = UUID("6d0b4f0e-0a3c-4d39-8f0d-5b8f3a1f2c77")  # the namespace of our product ids
 _RATES = (Decimal(0), Decimal(7), Decimal(14), Decimal(20))  # percent, as cash registers know them
 _UNIT = "pc"  # Saleor sells whole pieces
-_DELIVERY = {"uk": "Доставка"}
+_DELIVERY = gettext_noop("Delivery")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ def _of_line(line: SourceLine) -> Item | None:
 def _of_shipping(price: TaxedMoney | None, language: str) -> Item | None:
     if price is None or price.gross.amount <= 0:
         return None
-    name = _DELIVERY.get(language, "Delivery")
+    name = translation_for(language).gettext(_DELIVERY)
     return Item(DELIVERY, "delivery", name, 1, price.gross.amount, _percent(price, 1))
 
 

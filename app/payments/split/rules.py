@@ -14,7 +14,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from app.payments.core.messages import LazyMessage, Verbatim
+from app.i18n.messages import LazyMessage
 from app.validation import Invalid, found_wrong
 
 METADATA_KEY = "sub_merchant_id"
@@ -152,8 +152,7 @@ def read_rules(data: Mapping[str, Any] | None) -> SplitRules:
 
 def _words(wrong: Invalid) -> str:
     """Return what is wrong so that it can be said in another language; what our own checks say is only in English."""
-    why = Verbatim(wrong.words) if "error" in wrong.values else LazyMessage(wrong.sentence, **wrong.values)
-    return LazyMessage("%(field)s: %(why)s", field=wrong.field, why=why) if wrong.where else why
+    return LazyMessage("%(field)s: %(why)s", field=wrong.field, why=wrong.words) if wrong.where else wrong.words
 
 
 def names_of(data: Mapping[str, Any] | None) -> Mapping[str, str]:

@@ -7,9 +7,9 @@ from decimal import Decimal
 from app.db.aggregates import PaymentAggregate
 from app.db.repository import ByOrder
 from app.db.tables import Kind, Operation
+from app.i18n.messages import LazyMessage
 from app.payments.core.action_request import ActionRequest
 from app.payments.core.balance import ZERO, Balance, check_amount
-from app.payments.core.messages import LazyMessage
 from app.payments.core.reading import ACTIONS
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.operations.actions import Step, act, step_for

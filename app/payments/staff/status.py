@@ -10,31 +10,31 @@ from app.db.inbox import StoredNotification
 from app.db.tables import Flow, Kind, State
 from app.gateway.statuses import Kind as CodeKind
 from app.gateway.statuses import Status, explain
+from app.i18n.messages import LazyMessage, gettext_noop
 from app.payments.core.balance import Balance, balance
-from app.payments.core.messages import LazyMessage
 from app.payments.staff.timeline import name_of
 
 
 class Standing(StrEnum):
     """Where a payment stands, or what is being done to it, in English for people."""
 
-    PAID = "paid"
-    RESERVED = "reserved"
-    CHARGED = "charged"
-    RELEASED = "released"
-    PARTLY_REFUNDED = "partly refunded"
-    REFUNDED = "refunded"
-    CANCELLED = "cancelled"
-    FAILED = "failed"
-    WAITING_FOR_SHOPPER = "waiting for the shopper"
-    WAITING_FOR_BANK = "waiting for the bank"
-    NOT_KNOWN = "not known yet"
-    CHARGING = "charge under way"
-    RELEASING = "release under way"
-    REFUNDING = "refund under way"
-    CANCELLING = "cancellation under way"
-    DISPUTED = "dispute under way"
-    CHARGED_BACK = "charged back"
+    PAID = gettext_noop("paid")
+    RESERVED = gettext_noop("reserved")
+    CHARGED = gettext_noop("charged")
+    RELEASED = gettext_noop("released")
+    PARTLY_REFUNDED = gettext_noop("partly refunded")
+    REFUNDED = gettext_noop("refunded")
+    CANCELLED = gettext_noop("cancelled")
+    FAILED = gettext_noop("failed")
+    WAITING_FOR_SHOPPER = gettext_noop("waiting for the shopper")
+    WAITING_FOR_BANK = gettext_noop("waiting for the bank")
+    NOT_KNOWN = gettext_noop("not known yet")
+    CHARGING = gettext_noop("charge under way")
+    RELEASING = gettext_noop("release under way")
+    REFUNDING = gettext_noop("refund under way")
+    CANCELLING = gettext_noop("cancellation under way")
+    DISPUTED = gettext_noop("dispute under way")
+    CHARGED_BACK = gettext_noop("charged back")
 
 
 _UNDER_WAY = {

@@ -16,13 +16,7 @@ from app.db.inbox import StoredNotification as Notified
 from app.db.tables import EventState, Flow, Kind, Operation, SaleorEvent, State
 from app.gateway.errors import UnreadableNotificationError
 from app.gateway.notification import read_data
-from app.payments.core.details import Details
-from app.payments.core.mapper import Observation
-from app.payments.core.messages import (
-    ENDS,
-    NAMES,
-    RESERVATION,
-    STATES,
+from app.i18n.messages import (
     Joined,
     LazyMessage,
     Money,
@@ -30,6 +24,9 @@ from app.payments.core.messages import (
     Verbatim,
     gettext_noop,
 )
+from app.payments.core.details import Details
+from app.payments.core.labels import ENDS, NAMES, RESERVATION, STATES
+from app.payments.core.mapper import Observation
 from app.payments.core.observation import seen_in
 from app.payments.split.standing import is_split
 

@@ -13,8 +13,8 @@ from app.db.repository import ByOrder, PaymentNotFoundError
 from app.db.vault import VaultError
 from app.gateway.errors import ForgedNotificationError, UnreadableNotificationError
 from app.gateway.notification import SignedButUnreadableError, read_data, read_notification
+from app.i18n.messages import LazyMessage
 from app.payments.core.apply import Posting, apply, raise_problem
-from app.payments.core.messages import LazyMessage
 from app.payments.core.observation import Shown, seen_in
 from app.payments.core.problems import ADDRESS, SEALED, UNREADABLE, clear, open_problems
 from app.payments.services import Services

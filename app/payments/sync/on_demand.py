@@ -11,10 +11,10 @@ from app.db.tables import EventState, Flow, Kind, MerchantAccount, Operation, Sa
 from app.gateway.errors import GatewayError, KeysNotOpenedError
 from app.gateway.models import Records
 from app.gateway.models.values import Method
+from app.i18n.messages import LazyMessage
 from app.payments.core.apply import Posting, apply
 from app.payments.core.balance import in_flight
 from app.payments.core.event_queue import has_succeeded, is_overtaken, says_what_is_possible, supersede
-from app.payments.core.messages import LazyMessage
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.operations.look_up import opened, shown_at_gateway
 from app.payments.services import Services

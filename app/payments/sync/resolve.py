@@ -13,10 +13,11 @@ from app.db.outbox import EVENTS
 from app.db.repository import ById, ByOperation
 from app.db.tables import Kind, MerchantAccount, Operation, State
 from app.gateway.errors import GatewayError, KeysNotOpenedError
+from app.i18n.messages import LazyMessage, Money, gettext_noop
 from app.payments.core.apply import Posting, apply, conclude, raise_problem
 from app.payments.core.balance import balance
 from app.payments.core.call_errors import tell_staff
-from app.payments.core.messages import NAMES, LazyMessage, Money, gettext_noop
+from app.payments.core.labels import NAMES
 from app.payments.core.observation import Shown
 from app.payments.core.page_cancellation import (
     TIME_IS_OVER,

@@ -7,7 +7,7 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.payments.core.messages import Joined, LazyMessage, Money, StoredMessage, Value
+from app.i18n.messages import Joined, LazyMessage, Money, StoredMessage, Value
 from tests.payments.fake_gateway import POS_ID
 
 AT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

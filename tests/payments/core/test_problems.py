@@ -3,7 +3,7 @@
 import pytest
 
 from app.db.tables import Flow, Kind, Payment, State
-from app.payments.core.messages import LazyMessage
+from app.i18n.messages import LazyMessage
 from app.payments.core.problems import KEYS, KEYS_REFUSED, acknowledge, clear, of_words, open_problems, raise_on
 from tests.payments.aggregates import NOON, an_aggregate
 from tests.payments.fake_gateway import Reply, operation, payment, refused, said

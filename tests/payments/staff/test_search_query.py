@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app.dashboard.translation import LANGUAGES, translation
 from app.db.search import Names
+from app.i18n.translation import LANGUAGES, translation
 from app.payments.staff.search_query import ByAmount, ByEmail, every_name, read
 
 ORDER = "73ef833999b946b38461a8976f6359bb"

@@ -1,35 +1,27 @@
-"""Every word of the pages is there in every language."""
+"""What is said in English is said anew in the reader's language."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
-from app.dashboard.translation import LANGUAGES, catalogue, translation, translation_for
-from app.payments.core.messages import Joined, LazyMessage, Money, StoredMessage, Value, Verbatim
-from tests.dashboard.messages import messages
-
-OTHERS = [language for language in LANGUAGES if language != "en"]
-
-
-@pytest.mark.parametrize("language", OTHERS)
-def test_every_message_has_a_translation_and_no_translation_is_left_over(language: str) -> None:
-    whole = catalogue(language)
-    translated = {str(each.id): each for each in whole if each.id}
-    assert set(translated) == messages()
-    for message in translated.values():
-        assert message.string
-        assert not message.fuzzy
-        assert list(message.check(whole)) == []
-
-
-def test_the_messages_are_found() -> None:
-    found = messages()
-    assert {"Payments", "Add your merchant account", "partly refunded", "This page needs JavaScript."} <= found
+from app.i18n import translation as module
+from app.i18n.messages import Joined, LazyMessage, Money, StoredMessage, Value, Verbatim
+from app.i18n.translation import languages_in, translation, translation_for
 
 
 def test_the_first_language_that_we_speak_is_taken() -> None:
-    asked = {"uk-UA": "uk", "uk": "uk", "pl, uk;q=0.5, en": "uk", "en-GB": "en", "pt-BR": "en", "": "en", "*": "en"}
+    asked = {
+        "uk-UA": "uk",
+        "uk": "uk",
+        "pl, uk;q=0.5, en": "uk",
+        "en-GB": "en",
+        "pt-BR": "en",
+        "": "en",
+        "*": "en",
+        "UK_UA": "uk",
+    }
     assert {accept: translation_for(accept).language for accept in asked} == asked
 
 
@@ -76,3 +68,17 @@ def test_where_no_html_can_be_it_is_said_without() -> None:
     assert translation("uk").say(refused) == "Такого платежу немає."
     assert translation("en").say(refused) == str(refused)
     assert translation("uk").say(StoredMessage("Nobody <b>knows</b>")) == "Nobody <b>knows</b>"
+
+
+def test_a_further_language_needs_its_catalogue_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "pl" / "LC_MESSAGES"
+    folder.mkdir(parents=True)
+    (folder / "messages.po").write_text('msgid "Pay %(amount)s"\nmsgstr "Zapłać %(amount)s"\n', "utf-8")
+    monkeypatch.setattr(module, "LOCALES", tmp_path)
+    monkeypatch.setattr(module, "LANGUAGES", languages_in(tmp_path))
+    polish = translation_for("pl-PL, en")
+    assert polish.language == "pl"
+    said = polish.say(LazyMessage("Pay %(amount)s", amount=Money(Decimal("12345.5"), "PLN")))
+    assert said.replace("\N{NO-BREAK SPACE}", " ") == "Zapłać 12 345,50 PLN"
+    assert polish.say(LazyMessage("Payment received")) == "Payment received"  # until somebody translates it
+    assert polish.html(Verbatim("quoted")) == '<span lang="en">quoted</span>'

@@ -1,8 +1,7 @@
-"""The Dashboard pages' words in the language of whoever reads them, and amounts as that language writes them.
+"""Messages in the language of whoever reads them, and amounts and dates as that language writes them.
 
-Words are written in English, in templates and code; ``locale`` has the others, in a folder for
-each language with a catalogue for each room. They are compiled when they are first
-needed.
+English is written where it is said, in code and templates. ``locale`` has the other languages, one catalogue each; its
+folders say which there are. ``make translations`` collects the messages.
 """
 
 import gettext
@@ -14,20 +13,25 @@ from functools import cache
 from io import BytesIO
 from pathlib import Path
 
-from babel import Locale
+from babel import Locale, negotiate_locale
 from babel.dates import format_datetime
-from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
 from markupsafe import Markup, escape
 
-from app.payments.core.messages import Joined, LazyMessage, Money, StoredMessage, Value, Verbatim, gettext_noop
+from app.i18n.messages import Joined, LazyMessage, Money, StoredMessage, Value, Verbatim
 
-__all__ = ["CATALOGUES", "LANGUAGES", "Translation", "catalogue", "gettext_noop", "translation", "translation_for"]
+LOCALES = Path(__file__).parent / "locale"
+ENGLISH = "en"
 
-CATALOGUES = Path(__file__).parent / "locale"
-LANGUAGES = ("en", "uk")
+
+def languages_in(locales: Path) -> tuple[str, ...]:
+    """Return the languages for which a folder has catalogues, and English: ISO 639-1."""
+    return (ENGLISH, *sorted(path.parts[-3] for path in locales.glob("*/LC_MESSAGES/messages.po")))
+
+
+LANGUAGES = languages_in(LOCALES)
 _WITH_CODE = re.compile(r"(.+?)((?: \[[^\]]*\])?)", re.DOTALL)
 
 
@@ -36,11 +40,11 @@ class Translation:
     """One language: its words, and its way of writing amounts."""
 
     language: str
-    words: gettext.NullTranslations
+    catalogue: gettext.NullTranslations
 
     def gettext(self, message: str) -> str:
         """Return the message in this language; itself where nobody has translated it."""
-        return self.words.gettext(message)
+        return self.catalogue.gettext(message)
 
     def money(self, amount: Decimal, currency: str | None) -> str:
         """Return an amount with its currency's code, for example ``1,234.50 UAH``.
@@ -77,41 +81,33 @@ class Translation:
             case _:
                 return str(value)
 
-    def say(self, text: str) -> str:
+    def say(self, text: Value) -> str:
         """Return the same without HTML."""
         return self.html(text).striptags()
 
     def _english(self, text: str) -> Markup:
-        return escape(text) if self.language == "en" else Markup('<span lang="en">{}</span>').format(text)
+        return escape(text) if self.language == ENGLISH else Markup('<span lang="en">{}</span>').format(text)
 
 
 @cache
 def translation(language: str) -> Translation:
     """Return a language of ``LANGUAGES``."""
-    if language == "en":
-        return Translation("en", gettext.NullTranslations())
+    if language == ENGLISH:
+        return Translation(ENGLISH, gettext.NullTranslations())
+    # Compiled at first need, not when the app is packed: that takes a moment once in a process, needs no step before
+    # tests or an editable installation can be used, and nothing compiled can be older than its catalogue.
     compiled = BytesIO()
-    write_mo(compiled, catalogue(language))
+    with (LOCALES / language / "LC_MESSAGES" / "messages.po").open("rb") as file:
+        write_mo(compiled, read_po(file, locale=language))
     compiled.seek(0)
     return Translation(language, gettext.GNUTranslations(compiled))
 
 
-def catalogue(language: str) -> Catalog:
-    """Return all that is translated into a language, of all rooms. Raises ValueError for what two of them translate."""
-    whole = Catalog(locale=language)
-    for path in sorted((CATALOGUES / language).glob("*.po")):
-        with path.open("rb") as file:
-            for message in read_po(file, locale=language):
-                if message.id and message.id in whole:
-                    raise ValueError(f"{path.name} translates what another catalogue does: {message.id}")
-                whole[message.id] = message
-    return whole
+def translation_for(wishes: str) -> Translation:
+    """Return the first language wished for that we speak, else English.
 
-
-def translation_for(accept_language: str) -> Translation:
-    """Return the first language named that we speak, else English. The Dashboard names exactly one."""
-    for item in accept_language.lower().split(","):
-        primary = item.partition(";")[0].strip().partition("-")[0]
-        if primary in LANGUAGES:
-            return translation(primary)
-    return translation("en")
+    ``wishes`` is a browser's ``Accept-Language`` (weights are not read: browsers list what they prefer first), or one
+    language as Saleor or a storefront names it: ``uk``, ``uk-UA``, ``UK``, ``PT_BR``.
+    """
+    named = [wish.partition(";")[0].strip() for wish in wishes.lower().replace("_", "-").split(",")]
+    return translation(negotiate_locale(named, LANGUAGES, sep="-") or ENGLISH)

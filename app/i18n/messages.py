@@ -1,8 +1,8 @@
 """Sentences for people that can be said in more than one language.
 
 A ``LazyMessage`` is to languages what ``Markup`` is to HTML: a ``str`` in English, which goes wherever text goes, to
-Saleor, into a log, onto a terminal, and remembers what it was made of. Where somebody reads another language (the pages
-in the Dashboard), it is said anew from that.
+Saleor, into a log, onto a terminal, and remembers what it was made of. Where somebody reads another language (on a
+page, or in a storefront), it is said anew from that (``translation``).
 """
 
 from collections.abc import Mapping
@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Self, TypeAlias
-
-from app.db.tables import Kind, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,24 +116,3 @@ def _read(kept: Any) -> Value:
             return kept
         case _:
             raise ValueError("nothing of ours")
-
-
-NAMES = {
-    Kind.CREATE: LazyMessage("payment"),
-    Kind.CAPTURE: LazyMessage("charge"),
-    Kind.VOID: LazyMessage("release"),
-    Kind.REFUND: LazyMessage("refund"),
-    Kind.CANCEL: LazyMessage("cancellation"),
-    Kind.DISPUTE: LazyMessage("dispute"),
-}
-RESERVATION = LazyMessage("reservation")
-STATES = {
-    State.WAITING: LazyMessage("waits for its turn"),
-    State.INTENT: LazyMessage("is being asked"),
-    State.UNKNOWN: LazyMessage("has an unknown outcome"),
-    State.INIT: LazyMessage("waits for the shopper"),
-    State.PENDING: LazyMessage("is pending"),
-    State.SUCCESS: LazyMessage("succeeded"),
-    State.FAILURE: LazyMessage("failed"),
-}
-ENDS = {State.SUCCESS: LazyMessage("success"), State.FAILURE: LazyMessage("failure")}

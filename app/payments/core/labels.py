@@ -1,0 +1,24 @@
+"""What operations and their states are called, in the middle of a sentence."""
+
+from app.db.tables import Kind, State
+from app.i18n.messages import LazyMessage
+
+NAMES = {
+    Kind.CREATE: LazyMessage("payment"),
+    Kind.CAPTURE: LazyMessage("charge"),
+    Kind.VOID: LazyMessage("release"),
+    Kind.REFUND: LazyMessage("refund"),
+    Kind.CANCEL: LazyMessage("cancellation"),
+    Kind.DISPUTE: LazyMessage("dispute"),
+}
+RESERVATION = LazyMessage("reservation")
+STATES = {
+    State.WAITING: LazyMessage("waits for its turn"),
+    State.INTENT: LazyMessage("is being asked"),
+    State.UNKNOWN: LazyMessage("has an unknown outcome"),
+    State.INIT: LazyMessage("waits for the shopper"),
+    State.PENDING: LazyMessage("is pending"),
+    State.SUCCESS: LazyMessage("succeeded"),
+    State.FAILURE: LazyMessage("failed"),
+}
+ENDS = {State.SUCCESS: LazyMessage("success"), State.FAILURE: LazyMessage("failure")}

@@ -1,0 +1,45 @@
+"""Pages and parts of pages from their templates, in the reader's language."""
+
+from datetime import datetime
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from app.i18n.translation import Translation
+
+
+class Templates:
+    """The templates in a folder. Their messages are ours and may hold tags; whatever comes from outside is escaped."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._environments: dict[str, jinja2.Environment] = {}
+
+    def render(self, template: str, translation: Translation, **values: object) -> str:
+        """Return a template in that language, with these values."""
+        language = translation.language
+        if language not in self._environments:
+            self._environments[language] = self._environment(translation)
+        return self._environments[language].get_template(template).render(language=language, **values)
+
+    def _environment(self, translation: Translation) -> jinja2.Environment:
+        environment = jinja2.Environment(
+            loader=jinja2.FileSystemLoader(self._folder),
+            autoescape=True,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            extensions=["jinja2.ext.i18n"],
+        )
+        # The extension adds this method to the environment.
+        environment.install_gettext_translations(translation.catalogue, newstyle=True)  # type: ignore[attr-defined]
+        environment.filters["money"] = translation.money
+        environment.filters["moment"] = _moment
+        environment.filters["said"] = translation.html
+        return environment
+
+
+def _moment(at: datetime) -> Markup:
+    """Return a moment for the page's script, which writes it in the reader's own time."""
+    return Markup('<time datetime="{}">{} UTC</time>').format(f"{at:%Y-%m-%dT%H:%M:%SZ}", f"{at:%Y-%m-%d %H:%M}")

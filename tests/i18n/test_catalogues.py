@@ -1,0 +1,69 @@
+"""Every sentence that somebody reads in another language is in that language's catalogue, and nothing else is."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from babel.messages.catalog import Catalog
+from babel.messages.frontend import CommandLineInterface
+from babel.messages.pofile import read_po
+
+from app.i18n.translation import ENGLISH, LANGUAGES, LOCALES
+
+ROOT = Path(__file__).parents[2]
+OTHERS = [language for language in LANGUAGES if language != ENGLISH]
+_PLACEHOLDER = re.compile(r"%\(\w+\)\w")
+_TAG = re.compile(r"</?\w+")
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    """All messages of the app, as ``make translations`` finds them."""
+    found = tmp_path_factory.mktemp("messages") / "messages.pot"
+    extract = ["--mapping", "pyproject.toml", "--add-location", "file", "--output", str(found), "app"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        CommandLineInterface().run(["pybabel", "-q", "extract", *extract])  # type: ignore[no-untyped-call]  # untyped
+    return read(found)
+
+
+def read(path: Path, language: str | None = None) -> Catalog:
+    with path.open("rb") as file:
+        return read_po(file, locale=language)
+
+
+def places(catalogue: Catalog) -> dict[str, set[str]]:
+    """Return in which files each message stands."""
+    return {str(each.id): {file for file, _ in each.locations} for each in catalogue if each.id}
+
+
+def test_the_messages_are_found_wherever_they_are_said(template: Catalog) -> None:
+    found = places(template)
+    assert found["Payments"] >= {"app/dashboard/navigation.py", "app/dashboard/templates/payments/list.html"}
+    assert found["QR code of the payment page"] >= {"app/shopper/templates/page.html"}
+    assert found["Payment received"] == {"app/shopper/page.py"}
+    assert found["Insufficient funds"] == {"app/gateway/statuses.py"}
+    assert {"Add your merchant account", "partly refunded", "must be a number", "The card has expired"} <= set(found)
+    assert not [message for message, files in found.items() if any("sandbox" in file for file in files)]
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_every_message_is_translated_and_no_translation_is_left_over(language: str, template: Catalog) -> None:
+    catalogue = read(LOCALES / language / "LC_MESSAGES" / "messages.po", language)
+    assert places(catalogue) == places(template), "run `make translations`, then translate what is new"
+    assert not catalogue.obsolete
+    for message in catalogue:
+        if message.id:
+            assert message.string, message.id
+            assert not message.fuzzy, message.id
+            assert list(message.check(catalogue)) == []
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_what_stands_in_a_message_and_its_markup_are_kept(language: str) -> None:
+    for message in read(LOCALES / language / "LC_MESSAGES" / "messages.po", language):
+        if message.id:
+            original, translated = str(message.id), str(message.string)
+            assert set(_PLACEHOLDER.findall(translated)) == set(_PLACEHOLDER.findall(original)), original
+            assert Counter(_TAG.findall(translated)) == Counter(_TAG.findall(original)), original
