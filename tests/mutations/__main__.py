@@ -1,7 +1,8 @@
 """``python -m tests.mutations``: how many small changes of what moves money would no test notice?
 
-First it is written down once which test calls which function (``--reach`` keeps that for another run); then each mutant
-is tried against the quickest tests that call its function.
+First it is written down once which test runs which line (``--reach`` keeps that for another run); then each mutant is
+tried against the tests that run its line: at first those that have noticed a change of the same function before, and
+the quickest; if it survives these, all the others.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
@@ -23,19 +25,20 @@ from rich.progress import Progress
 
 from tests.mutations.mutants import Mutant, mutants_of
 from tests.mutations.places import REPOSITORY, ROOMS, TESTS
-from tests.mutations.trial import BROKEN, Outcome, run_tests
+from tests.mutations.reach import Reach
+from tests.mutations.trial import BROKEN, Outcome, failed_in, run_tests
 
-_MOST_TESTS = 80  # for one mutant, the quickest first
-_PATIENCE = 240.0  # seconds
+_AT_FIRST, _MOST_TESTS = 40, 800  # tests for one mutant
+_PATIENCE = 600.0  # seconds
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Try mutants and show which survived; the exit status is 0 unless nothing could be tried."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutations", description=__doc__)
-    parser.add_argument("only", nargs="*", help="paths that begin so, for example app/payments/core")
+    parser.add_argument("only", nargs="*", help="places that begin so, for example app/db or app/db/moves.py:move")
     parser.add_argument("--examples", type=int, default=100, help="how many mutants to try (0: all)")
     parser.add_argument("--seed", type=int, default=1, help="which ones are chosen")
-    parser.add_argument("--reach", type=Path, help="a folder that keeps which tests call which functions")
+    parser.add_argument("--reach", type=Path, help="a folder that keeps which tests run which lines")
     parser.add_argument("--tests", nargs="+", default=TESTS, help="which tests are asked")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--json", action="store_true")
@@ -44,12 +47,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="mutations-") as folder:
         reach = said.reach or Path(folder) / "reach"
         if not list(reach.glob("*.json")) if reach.exists() else True:
-            console.print("Running all tests once, to see which of them call which functions...")
+            console.print("Running all tests once, to see which of them run which lines...")
             _write_down(reach, said.tests)
-        reached, seconds = _read(reach)
         chosen = _choose([each.rstrip("/") for each in said.only] or list(ROOMS), said.examples, said.seed)
         console.print(f"{len(chosen)} mutants (--seed {said.seed})")
-        outcomes = _try_all(chosen, reached, seconds, Path(folder), processes=said.processes, console=console)
+        outcomes = _try_all(chosen, Reach.read(reach), Path(folder), processes=said.processes, console=console)
     counted = Counter(outcomes.values())
     survivors = [
         str(mutant) for mutant, outcome in outcomes.items() if outcome in {Outcome.SURVIVED, Outcome.UNREACHED}
@@ -73,75 +75,80 @@ def _write_down(reach: Path, tests: Sequence[str]) -> None:
     )
 
 
-def _read(reach: Path) -> tuple[dict[str, set[str]], dict[str, float]]:
-    reached: dict[str, set[str]] = {}
-    seconds: dict[str, float] = {}
-    for file in reach.glob("*.json"):
-        written = json.loads(file.read_text())
-        seconds |= written["seconds"]
-        for place, tests in written["reached"].items():
-            reached.setdefault(place, set()).update(tests)
-    return reached, seconds
-
-
 def _choose(only: Sequence[str], examples: int, seed: int) -> list[Mutant]:
     found = [
         mutant
         for room in ROOMS
         for path in sorted((REPOSITORY / room).rglob("*.py"))
-        if "migrations" not in path.parts and str(path.relative_to(REPOSITORY)).startswith(tuple(only))
+        if "migrations" not in path.parts
         for mutant in mutants_of(path.relative_to(REPOSITORY))
+        if mutant.place.startswith(tuple(only))
     ]
     if examples and len(found) > examples:
         found = random.Random(seed).sample(found, examples)  # noqa: S311 - no secret
     return sorted(found, key=lambda each: (each.path, each.number))
 
 
+@dataclass(slots=True)
+class _Trial:
+    """A mutant whose tests are running; ``rest`` are those that are asked if it survives these."""
+
+    mutant: Mutant
+    rest: Sequence[str]
+    began: float = field(default_factory=time.monotonic)
+
+
 def _try_all(
-    mutants: Sequence[Mutant],
-    reached: dict[str, set[str]],
-    seconds: dict[str, float],
-    folder: Path,
-    *,
-    processes: int,
-    console: Console,
+    mutants: Sequence[Mutant], reach: Reach, folder: Path, *, processes: int, console: Console
 ) -> dict[Mutant, Outcome]:
     outcomes: dict[Mutant, Outcome] = {}
-    running: dict[int, tuple[Mutant, float]] = {}
-    todo = list(reversed(mutants))
+    killers: dict[str, list[str]] = {}  # of each function, the latest first
+    running: dict[int, _Trial] = {}
+    todo = [(each, reach.tests_of(each), _AT_FIRST) for each in reversed(mutants)]
     _import_libraries()
     with Progress(console=console) as progress:
         bar = progress.add_task("mutants", total=len(mutants))
+
+        def came_out(mutant: Mutant, outcome: Outcome) -> None:
+            outcomes[mutant] = outcome
+            progress.advance(bar)
+            if outcome is not Outcome.KILLED:
+                console.print(f"{outcome}: {mutant}", soft_wrap=True, markup=False, highlight=False)
+
         while todo or running:
             while todo and len(running) < processes:
-                mutant = todo.pop()
-                tests = sorted(reached.get(f"{mutant.path}:{mutant.defined_at}", ()), key=lambda each: seconds[each])
+                mutant, tests, many = todo.pop()
                 if not tests:
-                    outcomes[mutant] = Outcome.UNREACHED
-                    progress.advance(bar)
+                    came_out(mutant, Outcome.UNREACHED)
                     continue
+                known = [each for each in killers.get(mutant.place, ()) if each in tests]
+                tests = [*known, *(each for each in tests if each not in known)][:_MOST_TESTS]
                 child = os.fork()
                 if not child:
-                    run_tests(mutant, tests[:_MOST_TESTS], _log_of(mutant, folder))
-                running[child] = (mutant, time.monotonic())
+                    run_tests(mutant, tests[:many], _log_of(mutant, folder))
+                running[child] = _Trial(mutant, tests[many:])
             time.sleep(0.1)
-            for child, (mutant, began) in list(running.items()):
+            for child, trial in list(running.items()):
                 ended, status = os.waitpid(child, os.WNOHANG)
-                if not ended and time.monotonic() - began > _PATIENCE:
-                    os.kill(child, signal.SIGKILL)
-                    os.waitpid(child, 0)
-                    outcomes[mutant] = Outcome.TIMED_OUT
-                elif ended:
-                    code = os.waitstatus_to_exitcode(status)
-                    if code == BROKEN:
-                        raise RuntimeError(f"{mutant} could not be tried: {_log_of(mutant, folder).read_text()}")
-                    outcomes[mutant] = Outcome.KILLED if code else Outcome.SURVIVED
-                else:
+                if not ended and time.monotonic() - trial.began <= _PATIENCE:
                     continue
                 del running[child]
-                progress.advance(bar)
-                if outcomes[mutant] is Outcome.SURVIVED:
-                    console.print(f"survived: {mutant}")
+                if not ended:
+                    os.kill(child, signal.SIGKILL)
+                    os.waitpid(child, 0)
+                    came_out(trial.mutant, Outcome.TIMED_OUT)
+                    continue
+                code, log = os.waitstatus_to_exitcode(status), _log_of(trial.mutant, folder)
+                if code == BROKEN:
+                    raise RuntimeError(f"{trial.mutant} could not be tried: {log.read_text()}")
+                if code:
+                    came_out(trial.mutant, Outcome.KILLED)
+                    of_place = killers.setdefault(trial.mutant.place, [])
+                    of_place[:0] = [each for each in failed_in(log) if each not in of_place]
+                elif trial.rest:
+                    todo.append((trial.mutant, trial.rest, _MOST_TESTS))
+                else:
+                    came_out(trial.mutant, Outcome.SURVIVED)
     return {each: outcomes[each] for each in mutants}
 
 

@@ -26,25 +26,34 @@ _LOGGERS = {"log", "logger"}
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One change: in ``function``, which begins at line ``defined_at`` of ``path``; ``number`` is its place there."""
+    """One change, in ``function`` (its qualified name) of the module at ``path``; ``number`` is its place there.
+
+    ``text`` is the line of code on which it is made.
+    """
 
     path: Path
     number: int
     line: int
+    text: str
     function: str
-    defined_at: int
     what: str
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line} {self.function}: {self.what}"
 
+    @property
+    def place(self) -> str:
+        """Where it is, in words that other changes of the module leave as they are."""
+        return f"{self.path}:{self.function}"
+
 
 def mutants_of(path: Path) -> list[Mutant]:
     """Return all mutants of the functions of a module."""
-    tree = ast.parse(path.read_text())
+    source = path.read_text()
+    lines = source.splitlines()
     return [
-        Mutant(path, number, node.lineno, function.name, _first_line(function), what)
-        for number, (function, node, what, _) in enumerate(_changes(tree))
+        Mutant(path, number, node.lineno, lines[node.lineno - 1].strip(), name, what)
+        for number, (name, node, what, _) in enumerate(_changes(ast.parse(source)))
     ]
 
 
@@ -61,15 +70,21 @@ def compiled(mutant: Mutant, path: Path) -> CodeType:
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def _first_line(function: Function) -> int:
-    """Return the line at which its code object begins: that of its first decorator."""
-    return min([function.lineno, *(each.lineno for each in function.decorator_list)])
+def _changes(tree: ast.Module) -> Iterator[tuple[str, ast.stmt | ast.expr, str, "Change"]]:
+    for name, function in _functions(tree, ""):
+        yield from ((name, *each) for each in _in_function(function))
 
 
-def _changes(tree: ast.Module) -> Iterator[tuple[Function, ast.stmt | ast.expr, str, "Change"]]:
-    for function in ast.walk(tree):
-        if isinstance(function, Function):
-            yield from _in_function(function)
+def _functions(node: ast.AST, within: str) -> Iterator[tuple[str, Function]]:
+    """Give all functions in ``node`` with their qualified names, which Python makes in the same way."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, Function):
+            yield f"{within}{child.name}", child
+            yield from _functions(child, f"{within}{child.name}.<locals>.")
+        elif isinstance(child, ast.ClassDef):
+            yield from _functions(child, f"{within}{child.name}.")
+        else:
+            yield from _functions(child, within)
 
 
 class Change:
@@ -85,24 +100,37 @@ class Change:
             getattr(self._node, self._field)[self._index] = self._value
 
 
-def _in_function(function: Function) -> Iterator[tuple[Function, ast.stmt | ast.expr, str, Change]]:
+def _in_function(function: Function) -> Iterator[tuple[ast.stmt | ast.expr, str, Change]]:
     for node in _own_nodes(function):
         for field, value in ast.iter_fields(node):
             for index, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
                 if isinstance(child, ast.stmt):
-                    yield from ((function, child, *each) for each in _of_statement(node, field, index, child))
+                    yield from ((child, *each) for each in _of_statement(node, field, index, child))
                 if isinstance(child, ast.expr):
-                    yield from ((function, child, *each) for each in _of_expression(node, field, index, child))
+                    yield from ((child, *each) for each in _of_expression(node, field, index, child))
 
 
 def _own_nodes(function: Function) -> Iterator[ast.AST]:
-    """Give the nodes of a function without those of functions in it, nor what is evaluated where it is defined."""
+    """Give the nodes of a function without those of functions in it, nor what is evaluated where it is defined.
+
+    What is logged is left out, and what is asserted: that two lists are equally long (``strict``), too. Neither
+    changes what becomes of a payment.
+    """
     todo: list[ast.AST] = [ast.Module(body=function.body, type_ignores=[])]
     while todo:
         node = todo.pop()
         yield node
-        children = ast.iter_child_nodes(node)
-        todo += [each for each in children if not isinstance(each, Function | ast.ClassDef | ast.Assert)]
+        todo += [each for each in ast.iter_child_nodes(node) if not _is_left_out(each)]
+
+
+def _is_left_out(node: ast.AST) -> bool:
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Assert() | ast.keyword(arg="strict"):
+            return True
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name))):
+            return name in _LOGGERS
+        case _:
+            return False
 
 
 def _of_statement(node: ast.AST, field: str, index: int | None, child: ast.stmt) -> Iterator[tuple[str, Change]]:
@@ -116,8 +144,19 @@ def _of_statement(node: ast.AST, field: str, index: int | None, child: ast.stmt)
             yield f"without `{_short(child)}`", drop
         case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
             yield f"without `{_short(child)}`", drop
-        case ast.If(test=test):
+        case ast.If(test=test) if not _is_turned_round_as_an_expression(test):
             yield f"if not `{_short(test)}`", Change(child, "test", ast.UnaryOp(ast.Not(), test))
+
+
+def _is_turned_round_as_an_expression(test: ast.expr) -> bool:
+    """Return whether a change of the expression gives the opposite already: the same mutant counts once."""
+    match test:
+        case ast.Compare(ops=[operator]):
+            return isinstance(operator, ast.Eq | ast.NotEq | ast.Is | ast.IsNot | ast.In | ast.NotIn)
+        case ast.UnaryOp(op=ast.Not()):
+            return True
+        case _:
+            return False
 
 
 def _of_expression(node: ast.AST, field: str, index: int | None, child: ast.expr) -> Iterator[tuple[str, Change]]:

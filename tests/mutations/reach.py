@@ -1,50 +1,100 @@
-"""Which tests call which functions of the app: a plugin of pytest that writes it down while they run.
+"""Which test runs which lines of the app: a plugin of pytest that writes it down while they run.
 
 pytest -p tests.mutations.reach ...      with MUTATION_REACH naming the folder
+
+Functions are known by their names and lines by their text, so that what was written down serves on when the program
+changes. What further runs write into the same folder is added.
 """
 
 import json
+import linecache
 import os
+import re
 import sys
+import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import pytest
 
+from tests.mutations.mutants import Mutant
 from tests.mutations.places import REPOSITORY, ROOMS
 
 _PREFIXES = tuple(f"{REPOSITORY / room}{os.sep}" for room in ROOMS)
-_reached: dict[str, set[str]] = defaultdict(set)
+_ENTERED = ""  # in place of a line: the function was called
+_IN_AN_EXPRESSION = re.compile(r"(\.<locals>\.<\w+>)+$")  # a comprehension or lambda is part of its function
+_reached: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
 _seconds: dict[str, float] = {}
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Note the functions that are called from the test's set-up to its end."""
-    seen: set[Any] = set()
+    """Note the lines that are run from the test's set-up to its end."""
+    seen: set[tuple[CodeType, int | None]] = set()
 
-    def called(frame: FrameType, event: str, _: object) -> None:
-        if event == "call":
-            seen.add(frame.f_code)
+    def line(frame: FrameType, event: str, _: object) -> Any:
+        if event == "line":
+            seen.add((frame.f_code, frame.f_lineno))
+        return line
+
+    def called(frame: FrameType, event: str, _: object) -> Any:
+        if event != "call" or not frame.f_code.co_filename.startswith(_PREFIXES):
+            return None
+        seen.add((frame.f_code, None))
+        return line
 
     began, before = time.monotonic(), sys.gettrace()
+    threading.settrace(called)
     sys.settrace(called)
     try:
         return (yield)
     finally:
         sys.settrace(before)
+        threading.settrace(before)
+        number = len(_seconds)
         _seconds[item.nodeid] = time.monotonic() - began
-        for code in seen:
-            if code.co_filename.startswith(_PREFIXES):
-                place = Path(code.co_filename).relative_to(REPOSITORY)
-                _reached[f"{place}:{code.co_firstlineno}"].add(item.nodeid)
+        for code, lineno in seen:
+            text = _ENTERED if lineno is None else linecache.getline(code.co_filename, lineno).strip()
+            path = Path(code.co_filename).relative_to(REPOSITORY)
+            _reached[f"{path}:{_IN_AN_EXPRESSION.sub('', code.co_qualname)}"][text].add(number)
 
 
 def pytest_sessionfinish() -> None:
     """Write it into a file of this process."""
-    written = {"reached": {name: sorted(tests) for name, tests in _reached.items()}, "seconds": _seconds}
-    (Path(os.environ["MUTATION_REACH"]) / f"{os.getpid()}.json").write_text(json.dumps(written))
+    if _seconds:
+        lines = {place: {text: sorted(tests) for text, tests in of.items()} for place, of in _reached.items()}
+        written = json.dumps({"tests": list(_seconds.items()), "reached": lines})
+        (Path(os.environ["MUTATION_REACH"]) / f"{time.time_ns()}-{os.getpid()}.json").write_text(written)
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What was written down: the tests that run each line of each place, and how many seconds each test takes."""
+
+    reached: Mapping[str, Mapping[str, Collection[str]]]
+    seconds: Mapping[str, float]
+
+    @classmethod
+    def read(cls, folder: Path) -> "Reach":
+        """Read what all runs have written into ``folder``, the oldest first."""
+        reached: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+        seconds: dict[str, float] = {}
+        for file in sorted(folder.glob("*.json")):
+            written = json.loads(file.read_text())
+            names = [name for name, _ in written["tests"]]
+            seconds |= dict(written["tests"])
+            for place, lines in written["reached"].items():
+                for text, tests in lines.items():
+                    reached[place][text].update(names[each] for each in tests)
+        return cls(reached, seconds)
+
+    def tests_of(self, mutant: Mutant) -> Sequence[str]:
+        """Return the tests that run the line of a mutant, or else all that call its function; the quickest first."""
+        lines = self.reached.get(mutant.place, {})
+        found = lines.get(mutant.text) or lines.get(_ENTERED, ())
+        return sorted(found, key=lambda each: self.seconds[each])

@@ -26,7 +26,7 @@ class Outcome(StrEnum):
 
     KILLED = "killed"
     SURVIVED = "survived"
-    UNREACHED = "unreached"  # no test of those that are asked calls the function
+    UNREACHED = "unreached"  # no test of those that are asked calls its function
     TIMED_OUT = "timed out"
 
 
@@ -71,3 +71,9 @@ def run_tests(mutant: Mutant, tests: Sequence[str], log: Path) -> NoReturn:
     finally:
         sys.stdout.flush()
         os._exit(status)
+
+
+def failed_in(log: Path) -> list[str]:
+    """Return the tests that have failed in a run, by what it has written."""
+    lines = (line for line in log.read_text().splitlines() if line.startswith("FAILED "))
+    return [line.removeprefix("FAILED ").partition(" - ")[0] for line in lines]
