@@ -100,13 +100,13 @@ class GroupCommit(Generic[J, R]):
             if not batch:
                 continue
             try:
-                error = await self._try(batch)
-                if error is not None and len(batch) > 1 and not isinstance(error, CommitUnknownError):
+                if await self._try(batch) is not None:
                     await self._each_alone(batch)
             finally:  # given up, in the midst of those who are written alone
                 _end(batch, DatabaseUnavailableError("the database was given up"))
 
     async def _each_alone(self, batch: Sequence[tuple[J, asyncio.Future[R]]]) -> None:
+        """Write those of a batch who have not been told yet why it could not be written."""
         gone: Exception | None = None
         for job, ticket in batch:
             if ticket.done():

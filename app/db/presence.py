@@ -40,19 +40,18 @@ async def away(session: AsyncSession, installation_id: int, now: datetime, *, un
     await session.exec(update(Installation).where(*theirs).values(values))
 
 
-async def revive(session: AsyncSession, installation_id: int, now: datetime) -> bool:
-    """Note that a Saleor is there, and the app in it; let what waits be told now. Return whether that was news."""
+async def revive(session: AsyncSession, installation_id: int, now: datetime) -> None:
+    """Note that a Saleor is there, and the app in it; if that is news, let what waits be told now."""
     row = col(Installation.id) == installation_id
     missed = or_(col(Installation.away_since).is_not(None), col(Installation.unauthorised_since).is_not(None))
     rested = or_(col(Installation.revived_at).is_(None), col(Installation.revived_at) <= now - BETWEEN_REVIVALS)
     values = {"away_since": None, "unauthorised_since": None, "revived_at": now}
     revived = update(Installation).where(row, missed, rested).values(values).returning(col(Installation.id))
     if (await session.exec(revived)).first() is None:
-        return False
+        return
     paused = update(Installation).where(row, col(Installation.problems_due_at) > now).values(problems_due_at=now)
     await session.exec(paused)
     await tell_now(session, installation_id, now)
-    return True
 
 
 async def tell_now(session: AsyncSession, installation_id: int, now: datetime) -> None:

@@ -227,8 +227,7 @@ async def _objections(
             continue
         attempts = [each for each in locked if new.debt is not None and _pays(each.payment, new.debt)]
         recorded = any(each.payment.transaction_id == payment.transaction_id for each in attempts)
-        asks = new.objection is not None and not recorded
-        objections.append(new.objection(payment, attempts) if new.objection and asks else None)
+        objections.append(None if new.objection is None or recorded else new.objection(payment, attempts))
     return objections
 
 

@@ -6,7 +6,6 @@ the quickest; if it survives these, all the others.
 """
 
 import argparse
-import importlib
 import json
 import os
 import random
@@ -26,10 +25,10 @@ from rich.progress import Progress
 from tests.mutations.mutants import Mutant, mutants_of
 from tests.mutations.places import REPOSITORY, ROOMS, TESTS
 from tests.mutations.reach import Reach
-from tests.mutations.trial import BROKEN, Outcome, failed_in, run_tests
+from tests.mutations.trial import Outcome, failed_in, import_all, import_and_run_tests, outcome_of, run_tests
 
-_AT_FIRST, _MOST_TESTS = 40, 800  # tests for one mutant
-_PATIENCE = 600.0  # seconds
+_AT_FIRST, _MOST_TESTS = 40, 250  # tests for one mutant
+_PATIENCE = 400.0  # seconds
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,14 +52,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.print(f"{len(chosen)} mutants (--seed {said.seed})")
         outcomes = _try_all(chosen, Reach.read(reach), Path(folder), processes=said.processes, console=console)
     counted = Counter(outcomes.values())
-    survivors = [
-        str(mutant) for mutant, outcome in outcomes.items() if outcome in {Outcome.SURVIVED, Outcome.UNREACHED}
-    ]
+    survivors = [str(mutant) for mutant, outcome in outcomes.items() if outcome is not Outcome.KILLED]
     if said.json:
         print(json.dumps({"tried": len(outcomes), **counted, "survivors": survivors}, indent=1))
     else:
         for each, outcome in outcomes.items():
-            if outcome in {Outcome.SURVIVED, Outcome.UNREACHED}:
+            if outcome is not Outcome.KILLED:
                 print(f"{outcome}: {each}")
         print(f"{len(outcomes)} tried: {', '.join(f'{number} {name}' for name, number in counted.most_common())}")
     return 0 if outcomes else 1
@@ -91,10 +88,10 @@ def _choose(only: Sequence[str], examples: int, seed: int) -> list[Mutant]:
 
 @dataclass(slots=True)
 class _Trial:
-    """A mutant whose tests are running; ``rest`` are those that are asked if it survives these."""
+    """A mutant whose tests are running; ``more`` are all that are asked if it survives these."""
 
     mutant: Mutant
-    rest: Sequence[str]
+    more: Sequence[str]
     began: float = field(default_factory=time.monotonic)
 
 
@@ -104,8 +101,10 @@ def _try_all(
     outcomes: dict[Mutant, Outcome] = {}
     killers: dict[str, list[str]] = {}  # of each function, the latest first
     running: dict[int, _Trial] = {}
-    todo = [(each, reach.tests_of(each), _AT_FIRST) for each in reversed(mutants)]
-    _import_libraries()
+    there = import_all(TESTS)
+    todo: list[tuple[Mutant, Sequence[str], int]] = [
+        (each, [test for test in reach.tests_of(each) if test in there], _AT_FIRST) for each in reversed(mutants)
+    ]
     with Progress(console=console) as progress:
         bar = progress.add_task("mutants", total=len(mutants))
 
@@ -125,8 +124,9 @@ def _try_all(
                 tests = [*known, *(each for each in tests if each not in known)][:_MOST_TESTS]
                 child = os.fork()
                 if not child:
-                    run_tests(mutant, tests[:many], _log_of(mutant, folder))
-                running[child] = _Trial(mutant, tests[many:])
+                    run = run_tests if many == _AT_FIRST else import_and_run_tests
+                    run(mutant, tests[:many], _log_of(mutant, folder))
+                running[child] = _Trial(mutant, tests if many == _AT_FIRST else ())
             time.sleep(0.1)
             for child, trial in list(running.items()):
                 ended, status = os.waitpid(child, os.WNOHANG)
@@ -138,28 +138,21 @@ def _try_all(
                     os.waitpid(child, 0)
                     came_out(trial.mutant, Outcome.TIMED_OUT)
                     continue
-                code, log = os.waitstatus_to_exitcode(status), _log_of(trial.mutant, folder)
-                if code == BROKEN:
-                    raise RuntimeError(f"{trial.mutant} could not be tried: {log.read_text()}")
-                if code:
-                    came_out(trial.mutant, Outcome.KILLED)
+                outcome, log = outcome_of(os.waitstatus_to_exitcode(status)), _log_of(trial.mutant, folder)
+                if outcome is Outcome.SURVIVED and trial.more:
+                    todo.append((trial.mutant, trial.more, _MOST_TESTS))
+                    continue
+                came_out(trial.mutant, outcome)
+                if outcome is Outcome.KILLED:
                     of_place = killers.setdefault(trial.mutant.place, [])
                     of_place[:0] = [each for each in failed_in(log) if each not in of_place]
-                elif trial.rest:
-                    todo.append((trial.mutant, trial.rest, _MOST_TESTS))
-                else:
-                    came_out(trial.mutant, Outcome.SURVIVED)
+                if outcome is Outcome.BROKEN:
+                    console.print(log.read_text()[-2000:], markup=False, highlight=False)
     return {each: outcomes[each] for each in mutants}
 
 
 def _log_of(mutant: Mutant, folder: Path) -> Path:
     return folder / f"{'-'.join(mutant.path.parts)}-{mutant.number}.log"
-
-
-def _import_libraries() -> None:
-    """Import what takes long, once for all children: nothing of the app, and nothing that is a plugin of pytest."""
-    for name in ("sqlalchemy.ext.asyncio", "sqlmodel", "pydantic", "graphql", "joserfc.jwk", "alembic.command"):
-        importlib.import_module(name)
 
 
 if __name__ == "__main__":

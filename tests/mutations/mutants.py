@@ -138,6 +138,9 @@ def _of_statement(node: ast.AST, field: str, index: int | None, child: ast.stmt)
     match child:
         case ast.Expr(value=ast.Constant()):
             return
+        # What an error says is a text for people.
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr="__init__"))):
+            return
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))) if name in _LOGGERS:
             return
         case ast.Expr() | ast.AugAssign() | ast.Raise() | ast.Continue() | ast.Break():

@@ -170,6 +170,21 @@ async def test_nor_does_the_answer_to_staff(shop: Shop, action: str) -> None:
     assert (await shop.operation(Kind(method))).state is State.SUCCESS
 
 
+async def test_the_answer_to_one_refund_does_not_wait_for_the_failure_of_another(paid: Shop) -> None:
+    """Saleor keeps them apart by their references."""
+    paid.gateway.will(said(*NO))
+    paid.saleor.troubles.extend([SaleorUnreachableError("down")] * 50)
+    assert (await paid.staff("REFUND", "100.00", "first")).result == "REFUND_FAILURE"
+    await paid.later(seconds=10)
+    [failure] = await events(paid, "REFUND_FAILURE")
+    assert failure.state is EventState.WAITING
+    paid.gateway.will(said(operation("refund", paid.order_id, "50.00", named="refund-2")))
+    assert (await paid.staff("REFUND", "50.00", "second")).result == "REFUND_SUCCESS"
+    paid.saleor.troubles.clear()
+    await paid.later(hours=1)
+    assert paid.amounts == amounts(charged="519.50", refunded="50.00")
+
+
 async def test_what_is_told_again_does_not_bring_back_what_was_possible_then(paid: Shop) -> None:
     """Saleor refused the first refund; the second took all that was left; then staff let the first be told again."""
     await paid.notify(operation("refund", paid.order_id, "69.50", named="portal-1"))

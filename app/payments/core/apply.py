@@ -229,7 +229,7 @@ def _post(
     operation.waits_for_shopper = seen.waits_for_shopper
     payment.redirect_url = seen.action_url or payment.redirect_url
     why = reason_of_closing(aggregate, seen)
-    operation.message = why or seen.message or operation.message
+    operation.message = why or seen.message
     if not told_already:
         operation.status_code = seen.status_code  # of this state: an earlier one's code would explain it wrongly
         operation.shopper_message = seen.shopper_message or operation.shopper_message

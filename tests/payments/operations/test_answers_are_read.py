@@ -378,6 +378,22 @@ class TestTwoAtTheSameMoment:
         assert "asked for something else then" in (answer.message or "")
         assert paid.gateway.calls == ["refund"]
 
+    async def test_a_known_request_for_another_action_is_refused_in_words(self, reserved: Shop) -> None:
+        reserved.gateway.will(said(operation("capture", reserved.order_id, "100.00")))
+        await reserved.staff("CHARGE", "100.00")
+        answer = await reserved.staff("REFUND", "100.00", booked=False)
+        assert answer.result == "REFUND_FAILURE"
+        assert "asked for something else then" in (answer.message or "")
+        assert reserved.gateway.calls == ["capture"]
+
+    async def test_a_cancelation_is_the_same_whatever_amount_it_names(self, reserved: Shop) -> None:
+        """It means all that is reserved, and Saleor may have forgotten how much that was."""
+        reserved.gateway.will(said(operation("void", reserved.order_id, TOTAL)))
+        first = await reserved.staff("CANCEL", TOTAL)
+        again = await reserved.staff("CANCEL", 0, booked=False)
+        assert (again.result, again.psp_reference) == ("CANCEL_SUCCESS", first.psp_reference)
+        assert reserved.gateway.calls == ["void"]
+
 
 @pytest.mark.law(9)
 async def test_a_crash_in_the_middle_of_an_answer(paid: Shop) -> None:

@@ -147,6 +147,21 @@ class TestOneLookAfterEach:
         assert paid.amounts == amounts(charged="449.50", refunded="120.00")
         assert paid.gateway.polls == polls + 1
 
+    async def test_a_repeated_word_brings_no_further_look(self, paid: Shop) -> None:
+        """The gateway may say the same as often as it likes: of what is on its way, and of what has ended."""
+        paid.gateway.will(said(operation("refund", paid.order_id, "20.00", "pending", named="ours")))
+        await paid.staff("REFUND", "20.00", "one")
+        polls = paid.gateway.polls
+        await paid.notify(operation("refund", paid.order_id, "20.00", "pending", named="ours"))
+        await paid.later(seconds=40)
+        assert paid.gateway.polls == polls
+        await paid.notify(operation("refund", paid.order_id, "20.00", named="ours"))
+        await paid.later(days=1)
+        assert paid.gateway.polls == polls + 1
+        await paid.notify(operation("refund", paid.order_id, "20.00", named="ours", processed_at="2026-11-22T12:00"))
+        await paid.later(days=1)
+        assert paid.gateway.polls == polls + 1
+
     async def test_what_others_did_is_not_followed_by_a_look(self, paid: Shop) -> None:
         polls = paid.gateway.polls
         await paid.notify(operation("refund", paid.order_id, "20.00", named="portal"))

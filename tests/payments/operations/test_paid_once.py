@@ -366,7 +366,12 @@ async def test_of_two_that_began_in_the_same_moment_each_learns_of_the_other(sho
 
 
 async def test_a_payment_that_is_alone_costs_nothing_more(shop: Shop) -> None:
+    """Neither when the turn passes between shopper and bank nor when it is paid are others looked for."""
     await opened(shop)
-    await comes_to(shop, "success")
-    row = (await shop.aggregate()).payment
-    assert (row.has_rivals, row.attempts_due_at, row.to_pay) == (False, None, Decimal("100.00"))
+    for status, status_code in [("pending", "2102"), ("pending", "2001"), ("success", "1000")]:
+        await shop.notify(payment(shop.order_id, status, TOTAL, status_code=status_code))
+        newest = max(await shop.services.inbox.of_order(shop.account.id, shop.order_id), key=lambda each: each.id)
+        await digest(shop.services, newest.id)
+        row = (await shop.aggregate()).payment
+        assert (row.has_rivals, row.attempts_due_at, row.to_pay) == (False, None, Decimal("100.00"))
+    assert await state(shop) is State.SUCCESS

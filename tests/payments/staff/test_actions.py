@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 from sqlmodel import select
 
+from app.db.repository import ByOrder
 from app.db.tables import Flow, Kind, Operation, State
 from app.payments.core.balance import balance
 from app.payments.core.refusal import RefusalError
+from app.payments.split.choice import choose
 from app.payments.staff.actions import StaffRequest, ask_for, possible
 from app.saleor.answers import AvailableAction
 from tests.commands.conftest import one_database
@@ -126,6 +128,14 @@ class TestTheSameWish:
                 await ask_for(paid.services, paid.order_id, other)
         assert paid.gateway.calls == ["refund"]
 
+    async def test_for_another_kind_of_action_is_refused(self, reserved: Shop) -> None:
+        """The same form, sent once for a charge and once for a release."""
+        reserved.gateway.will(said(operation("capture", reserved.order_id, TOTAL)))
+        await ask(reserved, Kind.CAPTURE, TOTAL)
+        with pytest.raises(RefusalError, match="asked for something else"):
+            await ask(reserved, Kind.REFUND, TOTAL)
+        assert reserved.gateway.calls == ["capture"]
+
     async def test_that_was_refused_can_be_asked_again(self, paid: Shop) -> None:
         """Nobody has booked the refusal: it was read, and what was wrong is corrected in the same form."""
         before = len((await paid.aggregate()).operations)
@@ -214,6 +224,21 @@ class TestAMarketplace:
         await ask(shop, Kind.REFUND, taken_from={POTTER: Decimal(40), SMITH: Decimal("10.50")})
         assert await recorded(shop, Kind.REFUND) == {POTTER: Decimal("40.00"), SMITH: Decimal("10.50")}
         assert shop.gateway.heard[-1].body["refund_amount"] == Decimal("50.50")
+
+    async def test_a_choice_that_was_made_before_serves_one_refund_however_often_its_form_is_sent(
+        self, shop: Shop
+    ) -> None:
+        """The form says nothing of the choice, which the refund has used up."""
+        await becomes_a_market(shop)
+        await shop.paid(sourceObject=bought())
+        await shop.services.payments.update(
+            ByOrder(shop.order_id), lambda payment: choose(payment, {POTTER: Decimal("50.50")}, shop.clock.now)
+        )
+        shop.gateway.will(said(operation("refund", shop.order_id, "50.50")))
+        first, second = await ask(shop, Kind.REFUND, "50.50"), await ask(shop, Kind.REFUND, "50.50")
+        assert first.id == second.id
+        assert await recorded(shop, Kind.REFUND) == {POTTER: Decimal("50.50")}
+        assert shop.gateway.calls == ["refund"]
 
     async def test_else_from_everybody(self, shop: Shop) -> None:
         await becomes_a_market(shop)

@@ -193,6 +193,17 @@ class TestAPageThatNobodyPaysOn:
         await waiting.later(hours=3)
         assert waiting.saleor.told == ["INFO", "CHARGE_FAILURE"]
 
+    async def test_the_gateways_own_reason_takes_the_place_of_our_conclusion(self, waiting: Shop) -> None:
+        """The shopper who comes back was told of none before."""
+        waiting.gateway.will(*[refused("Invalid operation", "4150")] * 20)
+        await waiting.later(hours=3)
+        assert (await waiting.operation(Kind.CREATE)).inferred
+        await waiting.notify(payment(waiting.order_id, "failure", status_code="4149"))
+        await waiting.work()
+        [error] = (await waiting.come_back()).data["errors"]
+        assert error["code"] == "4149"
+        assert waiting.saleor.told == ["INFO", "CHARGE_FAILURE"]
+
 
 class TestPolling:
     async def test_a_payment_at_the_bank_is_looked_up_again_and_again(self, waiting: Shop) -> None:
