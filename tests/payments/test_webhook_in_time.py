@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, NoReturn
 
@@ -13,12 +14,13 @@ from app.db.aggregates import load_by_transaction
 from app.db.database import Database, create_engine, is_sqlite
 from app.db.errors import DatabaseUnavailableError
 from app.db.tables import Kind, State
+from app.payments.operations.initialize import initialize
 from app.saleor import webhooks
 from app.saleor.app import SaleorApp
 from app.saleor.deadline import Deadline
 from app.saleor.events import TransactionInitializeSession
 from app.saleor.webhook_definition import WebhookContext
-from tests.payments.fake_gateway import operation, said
+from tests.payments.fake_gateway import Mute, operation, said
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import Shop, action_event, session_event
 from tests.payments.test_webhooks import app_of
@@ -128,6 +130,17 @@ async def test_a_session_that_waits_for_a_lock_is_not_over(
     assert answer["result"] == "CHARGE_ACTION_REQUIRED"
     assert shop.gateway.calls == ["payment"]
     assert shop.amounts == amounts()
+
+
+async def test_a_page_is_waited_for_as_long_as_the_checks_have_left_time(shop: Shop) -> None:
+    """However long a gateway may be waited for otherwise: an hour would be the time-out of this test."""
+    await shop.services.gateways.client(shop.account).order("0", timeout=10)  # so that nothing but the answer is slow
+    patient = replace(shop.services, schedule=replace(shop.services.schedule, budget=timedelta(hours=1)))
+    event = TransactionInitializeSession.model_validate(session_event(shop.transaction.id))
+    shop.gateway.will(Mute.IS_SILENT)
+    answer = await initialize(patient, event, shop.installation, Deadline(1.5))
+    assert answer.data["errors"][0]["code"] == "TRY_AGAIN"
+    assert shop.gateway.calls == ["payment"]
 
 
 async def test_a_payment_that_cannot_be_recorded_in_time_is_not_asked_for(

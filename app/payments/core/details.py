@@ -95,9 +95,9 @@ class Details(_Kept):
         return cls(**said)
 
     @classmethod
-    def kept(cls, row: Mapping[str, Any] | None) -> Self:
+    def kept(cls, row: Mapping[str, Any]) -> Self:
         """Return what ``Operation.details`` holds."""
-        return cls.model_validate(row or {})
+        return cls.model_validate(row)
 
     def row(self) -> dict[str, Any]:
         """Return what ``Operation.details`` keeps: JSON, amounts as strings, nothing that was not said."""

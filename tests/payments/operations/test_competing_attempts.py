@@ -91,6 +91,26 @@ class TestANewAttempt:
         await shop.work()
         assert shop.gateway.calls == ["payment", "payment"]
 
+    @pytest.mark.law(12)
+    async def test_closes_nothing_before_somebody_can_pay_on_it(self, shop: Shop) -> None:
+        """The gateway notifies us of the new page, and then its answer gets lost: the older page is all there is."""
+        await opened(shop)
+        new = another(shop)
+
+        async def notify(heard: Heard) -> None:
+            if heard.action == "payment":
+                await new.notify(payment(new.order_id, "init", TOTAL))
+                await new.work()
+
+        shop.gateway.on_arrival = notify
+        shop.gateway.will(Mute.HANGS_UP)
+        await new.begin(amount=TOTAL, sourceObject=basket())
+        shop.gateway.will(said([payment(new.order_id, "failure", TOTAL, status_code="6007")]))
+        await shop.later(minutes=1)
+        assert shop.gateway.calls == ["payment", "payment", "cancel"]
+        assert (await shop.operation(Kind.CREATE)).state is State.INIT
+        assert (await new.operation(Kind.CREATE)).state is State.FAILURE
+
     async def test_closes_nothing_when_the_store_does_not_want_it(self, shop: Shop) -> None:
         shop.account = await shop.services.accounts.change(shop.account.id, cancel_older=False)
         await opened(shop)

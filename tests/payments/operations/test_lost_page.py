@@ -152,6 +152,14 @@ class TestThePage:
         await shop.later(hours=1)
         assert (await shop.operation(Kind.CANCEL)).state is State.SUCCESS
 
+    async def test_is_closed_though_its_time_was_over_before_a_worker_got_to_it(self, shop: Shop) -> None:
+        """It is not given up before it was tried: the gateway's clock may go otherwise."""
+        await lose_the_answer(shop, said([closed(shop.order_id)]))
+        shop.clock.forward(hours=3)
+        await shop.later(minutes=1)
+        assert shop.gateway.calls == ["payment", "cancel"]
+        assert (await shop.operation(Kind.CANCEL)).state is State.SUCCESS
+
     async def test_the_pauses_grow(self, shop: Shop) -> None:
         await lose_the_answer(shop, *[refused("Invalid operation", "4150")] * 100)
         await shop.later(minutes=50)
@@ -249,6 +257,22 @@ class TestSomebodyHasPaidAllTheSame:
         await shop.later(minutes=5)
         assert shop.amounts == amounts(charged=TOTAL)
         assert all(each.state.final for each in (await shop.aggregate()).operations)
+
+
+@pytest.mark.law(2)
+async def test_the_lost_answer_to_a_cancelation_does_not_give_up_a_page_that_is_just_being_opened(shop: Shop) -> None:
+    """The gateway's notification has overtaken its answer, which is still on its way with the link."""
+
+    async def cancel_at_once(heard: Heard) -> None:
+        if heard.action == "payment":
+            await shop.notify(payment(shop.order_id, "init"))
+            await shop.work()
+            assert (await shop.staff("CANCEL", booked=False)).result is None
+
+    shop.gateway.on_arrival = cancel_at_once
+    shop.gateway.will(Mute.HANGS_UP, shop.gateway.page())
+    assert (await shop.begin()).data["checkoutUrl"]
+    assert shop.gateway.calls == ["payment", "cancel"]
 
 
 class TestWhatDoesNotAgree:

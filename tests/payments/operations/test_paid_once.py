@@ -75,6 +75,11 @@ class TestNoPageIsOpenedForWhatIsCovered:
         assert code(await begins(another(shop), "40.01")) == "PAYMENT_IN_PROGRESS"
         await opened(another(shop), 40)
 
+    async def test_more_than_the_total_may_be_asked_as_long_as_nothing_is_covered(self, shop: Shop) -> None:
+        """How much that is, is a matter of the storefront: of a tip Saleor knows nothing."""
+        await opened(shop)
+        await opened(another(shop), 120)
+
     async def test_what_is_refunded_is_to_be_paid_again(self, shop: Shop) -> None:
         await opened(shop)
         await comes_to(shop, "success")
@@ -333,6 +338,25 @@ class TestBothArePaidEvenSo:
         await older.work()
         assert [(await each.aggregate()).payment.problem for each in both] == [None, None]
         assert await open_items(newer.services, newer.installation) == []
+
+    async def test_more_than_the_total_by_one_payment_alone_is_not_paid_twice(self, shop: Shop) -> None:
+        shop.account = await shop.services.accounts.change(shop.account.id, cancel_older=False)
+        generous, other = await opened(shop, 120), await opened(another(shop))
+        would_close(other)
+        await comes_to(generous, "success", 120)
+        assert await state(other) is State.FAILURE
+        assert [(await each.aggregate()).payment.problem for each in (generous, other)] == [None, None]
+
+    async def test_it_is_no_problem_of_an_attempt_that_has_paid_nothing(self, shop: Shop) -> None:
+        shop.account = await shop.services.accounts.change(shop.account.id, cancel_older=False)
+        first, second, third = await opened(shop), await opened(another(shop)), await opened(another(shop))
+        shop.gateway.will(*[refused("Invalid operation", "4150")] * 5)
+        await comes_to(third, "failure")
+        await comes_to(first, "success")
+        await comes_to(second, "success")
+        shop.gateway.script.clear()
+        kinds = [(await each.aggregate()).payment.problem_kinds for each in (first, second, third)]
+        assert kinds == ["paid twice", "paid twice", None]
 
     async def test_parts_of_one_payment_are_not_paid_twice(self, shop: Shop) -> None:
         sixty, forty = await opened(shop, 60), await opened(another(shop), 40)
