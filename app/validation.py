@@ -24,7 +24,7 @@ _DAY = gettext_noop("must be a date like 1991-08-24")
 _MOMENT = gettext_noop("must be a date and a time")
 _OF_SEVERAL = gettext_noop("must be one of %(expected)s")
 
-_SENTENCES: Mapping[str, str] = {
+SENTENCES: Mapping[str, str] = {
     "missing": gettext_noop("is required"),
     "extra_forbidden": gettext_noop("is not known here: correct its name, or leave it out"),
     "string_type": _TEXT,
@@ -101,4 +101,4 @@ def _invalid(found: ErrorDetails) -> Invalid:
         return Invalid(where, Verbatim(values["error"]))
     if "expected" in values:  # 'this', 'that' or 'another'
         values["expected"] = ", ".join(re.findall(r"'([^']*)'", values["expected"]))
-    return Invalid(where, LazyMessage(_SENTENCES.get(found["type"], _ANYTHING_ELSE), **values))
+    return Invalid(where, LazyMessage(SENTENCES.get(found["type"], _ANYTHING_ELSE), **values))

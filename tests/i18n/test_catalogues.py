@@ -9,7 +9,13 @@ from babel.messages.catalog import Catalog
 from babel.messages.frontend import CommandLineInterface
 from babel.messages.pofile import read_po
 
+from app.gateway.statuses import TABLE, Status, explain
 from app.i18n.translation import ENGLISH, LANGUAGES, LOCALES
+from app.payments.accounts.channels import Missing
+from app.payments.accounts.check import Lack, Trouble
+from app.payments.alerts.words import WORDS
+from app.payments.staff.status import Standing
+from app.validation import SENTENCES
 
 ROOT = Path(__file__).parents[2]
 OTHERS = [language for language in LANGUAGES if language != ENGLISH]
@@ -46,6 +52,14 @@ def test_the_messages_are_found_wherever_they_are_said(template: Catalog) -> Non
     assert found["Insufficient funds"] == {"app/gateway/statuses.py"}
     assert {"Add your merchant account", "partly refunded", "must be a number", "The card has expired"} <= set(found)
     assert not [message for message, files in found.items() if any("sandbox" in file for file in files)]
+
+
+def test_what_is_said_from_tables_is_marked_there(template: Catalog) -> None:
+    codes = [*TABLE.values(), *(explain(status, None) for status in Status)]
+    alerts = [text for words in WORDS.values() for text in (words.title, words.meaning, words.remedy)]
+    said = [each.value for each in (*Standing, *Trouble, *Lack, *Missing)]
+    said += [text for code in codes for text in (code.en, code.reason)] + alerts + list(SENTENCES.values())
+    assert set(said) <= set(places(template))
 
 
 @pytest.mark.parametrize("language", OTHERS)
