@@ -146,7 +146,7 @@ COMMANDS: Mapping[str, Command | Group] = {
         extra="sandbox",
     ),
     "demo": Command(
-        "app.sandbox.demo.command:demo",
+        "app.sandbox.demo:demo",
         "Play a whole payment on this machine: a Saleor, a gateway and the app; no account, no money.",
         extra="sandbox",
     ),

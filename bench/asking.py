@@ -1,7 +1,6 @@
 """Clients that ask side by side over connections kept open, and cost little themselves."""
 
 import asyncio
-import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,14 +12,6 @@ class Answered:
 
     seconds: float
     right: bool
-
-
-def free_port() -> int:
-    """Return a port of this machine that nobody listens at."""
-    with socket.socket() as some:
-        some.bind(("127.0.0.1", 0))
-        port: int = some.getsockname()[1]
-    return port
 
 
 async def wait_until_it_answers(port: int, seconds: float = 30) -> None:

@@ -12,8 +12,9 @@ from pathlib import Path
 from app.db.accounts import NewAccount
 from app.main import open_services
 from app.saleor.testing.signing import SigningKey
+from app.sandbox.processes import free_port
 from app.settings import Settings
-from bench.asking import free_port, wait_until_it_answers
+from bench.asking import wait_until_it_answers
 from bench.many_payments import Store, fill
 from bench.webhooks import KEYS, POS_ID, Subject, database, prepared, started
 

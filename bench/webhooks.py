@@ -41,8 +41,9 @@ from app.db.migrate import migrate
 from app.gateway.signature import sign
 from app.main import open_services
 from app.saleor.testing.signing import SigningKey
+from app.sandbox.processes import free_port
 from app.settings import Settings
-from bench.asking import Answered, ask_side_by_side, free_port, wait_until_it_answers
+from bench.asking import Answered, ask_side_by_side, wait_until_it_answers
 
 POS_ID = "5a9db0c5-0000-4000-8000-000000000001"
 KEYS = AccountKeys("bench-key", "bench-secret", "bench-endpoints-key")

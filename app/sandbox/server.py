@@ -19,7 +19,7 @@ class PortNotFreeError(Exception):
 
 def serve(settings: SandboxSettings, on_start: Callable[[str], None] | None = None) -> None:
     """Serve until the process is told to stop. `on_start` is given the address (with port 0: the one found)."""
-    listening = _listen(settings)
+    listening = listen(settings.host, settings.port)
     connections = Connections()
     server = uvicorn.Server(_configured(create_sandbox(settings, connections), connections))
     if on_start is not None:
@@ -30,28 +30,35 @@ def serve(settings: SandboxSettings, on_start: Callable[[str], None] | None = No
 @contextlib.asynccontextmanager
 async def running_sandbox(settings: SandboxSettings) -> AsyncIterator[tuple[str, FastAPI]]:
     """A sandbox in this event loop, for tests: its address and its application. Port 0 finds a free one."""
-    listening = _listen(settings)
+    listening = listen(settings.host, settings.port)
     connections = Connections()
     app = create_sandbox(settings, connections)
-    server = _ServerInATest(_configured(app, connections))
+    async with serving(_configured(app, connections), listening):
+        yield _address(settings, listening), app
+
+
+@contextlib.asynccontextmanager
+async def serving(config: uvicorn.Config, listening: socket.socket) -> AsyncIterator[None]:
+    """Serve in this event loop while the context is open. Raises RuntimeError when it does not start."""
+    server = _ServerBesideOthers(config)
     task = asyncio.create_task(server.serve(sockets=[listening]))
     try:
         while not server.started:
             if task.done():
                 task.result()
-                raise RuntimeError("the sandbox did not start")
+                raise RuntimeError("the server did not start")
             await asyncio.sleep(0.005)
-        yield _address(settings, listening), app
+        yield
     finally:
         server.should_exit = True
         await task
         listening.close()
 
 
-class _ServerInATest(uvicorn.Server):
+class _ServerBesideOthers(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        yield  # the test's process keeps its own handlers
+        yield  # the process keeps its own handlers
 
 
 def _configured(app: FastAPI, connections: Connections) -> uvicorn.Config:
@@ -67,16 +74,17 @@ def _configured(app: FastAPI, connections: Connections) -> uvicorn.Config:
     )
 
 
-def _listen(settings: SandboxSettings) -> socket.socket:
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+def listen(host: str, port: int) -> socket.socket:
+    """Listen at a port; 0 finds a free one. Raises PortNotFreeError."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio turns Nagle's algorithm off only for sockets that say they are TCP; with it each answer waits 40 ms.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind((settings.host, settings.port))
+        listening.bind((host, port))
     except OSError as exc:
         listening.close()
-        raise PortNotFreeError(f"cannot listen on port {settings.port} of {settings.host}: is it in use?") from exc
+        raise PortNotFreeError(f"cannot listen on port {port} of {host}: is it in use?") from exc
     listening.listen(128)
     return listening
 

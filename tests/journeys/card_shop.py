@@ -76,7 +76,7 @@ async def nothing_of_the_card_is_left(shop: Stack, number: str = GOOD, token: st
 
 def _files(shop: Stack) -> dict[str, bytes]:
     """Return the log, and of SQLite the files as they are, with what was deleted from them."""
-    files = [Path(shop.app.log.name)]
+    files = [shop.app.log]
     if is_sqlite(shop.settings.database):
         file = Path(make_url(shop.settings.database).database or "")
         files += file.parent.glob(f"{file.name}*")

@@ -29,8 +29,8 @@ async def stack(
     database_url: str, tmp_path: Path, neighbours: tuple[str, str], launcher: AppLauncher
 ) -> AsyncIterator[Stack]:
     """The three processes; nothing is installed yet."""
-    resident = partial(Mortal, launcher=launcher)
-    async with a_stack(database_url, tmp_path, neighbours, resident=resident) as stack:
+    process = partial(Mortal, launcher=launcher)
+    async with a_stack(database_url, tmp_path, neighbours, process=process) as stack:
         yield stack
 
 

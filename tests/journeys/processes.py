@@ -1,4 +1,4 @@
-"""Apps of a nursery: quickly started, and watched by fate (``mortal_app``)."""
+"""Apps that are quickly started, and killed at the point that a test has armed (``mortal_app``)."""
 
 import json
 import os
@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.sandbox.processes import Process, ServerProcess
 from tests.journeys.crash_points import Fate
 from tests.journeys.mortal_app import FATE
-from tests.journeys.stack import Process, Resident
 
 
 class AppLauncher:
@@ -40,7 +40,7 @@ def an_app_launcher() -> Iterator[AppLauncher]:
 
 @dataclass
 class Descendant:
-    """An app that the nursery started. How it ended is not known, only that it has."""
+    """An app that the launcher started. How it ended is not known, only that it has."""
 
     pid: int
     returncode: int | None = None
@@ -70,8 +70,8 @@ class Descendant:
 
 
 @dataclass
-class Mortal(Resident):
-    """The app as a resident that meets its fate where ``fate`` is armed."""
+class Mortal(ServerProcess):
+    """The app as a process that meets its fate where ``fate`` is armed."""
 
     launcher: AppLauncher | None = None
 
@@ -82,14 +82,9 @@ class Mortal(Resident):
 
     @property
     def _folder(self) -> Path:
-        return Path(self.log.name).parent
+        return self.log.parent
 
     def _spawn(self) -> Process:
         assert self.launcher is not None
-        environment = self.environment | {FATE: str(self._folder / "fate")}
-        return self.launcher.start(environment, Path(self.log.name))
-
-    @property
-    def dead(self) -> bool:
-        """True when its process has ended."""
-        return self.process is not None and self.process.poll() is not None
+        environment = {**self.environment, FATE: str(self._folder / "fate")}
+        return self.launcher.start(environment, self.log)

@@ -61,8 +61,8 @@ async def mortal_shop(
     database_url: str, tmp_path: Path, neighbours: tuple[str, str], launcher: AppLauncher
 ) -> AsyncIterator[Stack]:
     """A shop that is ready to sell; its app can be made to die at a point."""
-    resident = partial(Mortal, launcher=launcher)
-    async with a_stack(database_url, tmp_path, neighbours, patience=HASTE, resident=resident) as stack:
+    process = partial(Mortal, launcher=launcher)
+    async with a_stack(database_url, tmp_path, neighbours, patience=HASTE, process=process) as stack:
         installed = await stack.saleor.install(f"{stack.app.url}/api/manifest")
         assert installed.status == "INSTALLED", installed.message
         await stack.open_account()
@@ -89,7 +89,7 @@ async def test_killed(mortal_shop: Stack, staff_request: str, point: Point) -> N
     await lead.get(point, wished.ask)(lambda: app.fate.arm(point))
 
     async def dead() -> bool:
-        return app.dead
+        return app.ended
 
     await eventually(dead)
     assert app.fate.met, "it died of something else"

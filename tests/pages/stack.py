@@ -1,6 +1,5 @@
 """Everything that has pages, in this process: the app, two Saleors with their Dashboards, and the gateway's sandbox."""
 
-import io
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -19,12 +18,13 @@ from app.payments.operations.trial_payment import Trial, begin_trial
 from app.saleor.testing import FakeSaleor, Flow, NewCheckout
 from app.saleor.testing import serving as saleor_serving
 from app.sandbox.control.client import SandboxControl
+from app.sandbox.processes import ServerProcess, free_port
 from app.sandbox.server import running_sandbox
 from app.sandbox.settings import SandboxSettings
 from app.settings import Settings
 from tests.browsing import serving
 from tests.commands.books import a_payment
-from tests.journeys.stack import Resident, Stack, free_port
+from tests.journeys.stack import Stack
 from tests.journeys.stories import begin, order_id_of, quiet, told
 from tests.journeys.test_a_marketplace import LAMP, MUGS
 from tests.payments.split.people import rules
@@ -74,7 +74,7 @@ async def a_house(
         serving(application, port),
         SandboxControl(gateway_url) as gateway,
     ):
-        here = Resident("app", [], url, "/health", io.BytesIO())
+        here = ServerProcess("app", [], url, "/health", folder / "app.log", {})
         shop = Stack(saleor=saleor.saleor, gateway=gateway, app=here, settings=settings, gateway_url=gateway_url)
         for each in (saleor.saleor, new.saleor):
             installed = await each.install(f"{url}/api/manifest")

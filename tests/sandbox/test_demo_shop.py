@@ -7,11 +7,10 @@ import pytest
 
 from app.saleor.testing.server import serving as saleor_serving
 from app.sandbox.control import SandboxControl
-from app.sandbox.demo.browser import Browser
-from app.sandbox.demo.on_terminal import TerminalTeller, standard_console
-from app.sandbox.demo.shop import create_shop
-from app.sandbox.demo.watching import Watcher
+from app.sandbox.shop import Shop
+from app.sandbox.timeline import Output, Timeline, standard_console
 from tests.browsing import serving
+from tests.plain_browser import Browser
 from tests.sandbox.scene import Scene
 
 
@@ -19,8 +18,8 @@ from tests.sandbox.scene import Scene
 async def shop(scene: Scene) -> AsyncIterator[str]:
     """A shop whose Saleor has no app to pay with."""
     async with saleor_serving() as saleor, SandboxControl(scene.url) as gateway:
-        watcher = Watcher(saleor.saleor, gateway, TerminalTeller(standard_console()))
-        async with serving(create_shop("http://shop.test", saleor.saleor, watcher)) as url:
+        timeline = Timeline(saleor.saleor, gateway, Output(standard_console()))
+        async with serving(Shop("http://shop.test", saleor.saleor, timeline).application()) as url:
             yield url
 
 

@@ -14,10 +14,10 @@ _POLICY = (
 )
 
 
-def template_environment() -> Environment:
+def template_environment(folder: Path = _TEMPLATES) -> Environment:
     """The templates, with everything that is filled in escaped."""
     return Environment(
-        loader=FileSystemLoader(_TEMPLATES),
+        loader=FileSystemLoader(folder),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

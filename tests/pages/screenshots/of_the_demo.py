@@ -11,14 +11,14 @@ from pathlib import Path
 from urllib.parse import quote
 
 from playwright.async_api import ViewportSize
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.terminal_theme import TerminalTheme
 
 from app.saleor.testing.views import NewCheckout
-from app.sandbox.demo.on_terminal import TerminalTeller
-from app.sandbox.demo.play import play_story
-from app.sandbox.demo.stage import Stage, open_stage
-from app.sandbox.demo.story import Story
+from app.sandbox.demo import Demo
+from app.sandbox.settings import PointOfSale
+from app.sandbox.stack import Stack
+from app.sandbox.timeline import Output
 from tests.journeys.stories import order_of
 from tests.pages.screenshots.photographer import DESK, Photographer
 
@@ -62,8 +62,8 @@ pre {{ margin: 0; color: rgb(226 232 240); font: 19.6px/29px "DejaVu Sans Mono",
 <div class="window"><pre>{terminal}</pre></div></figure></html>"""
 
 
-class Recorder(TerminalTeller):
-    """Tells to a console that nobody sees, and keeps each chapter as HTML."""
+class Recorder(Output):
+    """Shows events to a console that nobody sees, and keeps what each step showed as HTML."""
 
     def __init__(self) -> None:
         self._tape = Console(
@@ -78,48 +78,49 @@ class Recorder(TerminalTeller):
             emoji=False,
         )
         super().__init__(self._tape)
-        self.chapters: dict[str, str] = {}
+        self.steps: dict[str, str] = {}
         self._name = ""
 
-    def step(self, number: int, name: str, title: str) -> None:
-        """Begin a chapter: what was told before belongs to the last one."""
-        self._cut()
-        self._name = name
-        super().step(number, name, title)
-
-    def end(self, checks: int, seconds: float) -> None:
-        """The last words are a chapter too."""
-        self._cut()
-        self._name = "end"
-        super().end(checks, seconds)
-        self._cut()
-
-    def waiting(self, what: str) -> AbstractContextManager[object]:  # noqa: ARG002 - pictures stand still
-        """Nothing."""
+    def step(self, number: int, name: str, title: str) -> AbstractContextManager[object]:
+        """What was shown before belongs to the step before. Pictures stand still: no spinner."""
+        self._cut(name)
+        self.show("step", self.heading(number, title))
         return nullcontext()
 
-    def _cut(self) -> None:
-        told = self._tape.export_html(theme=THEME, inline_styles=True, code_format="{code}")
-        self.chapters[self._name] = told.strip("\n")
+    def show(self, event: str, *lines: RenderableType, **values: object) -> None:
+        """The last words are a part of their own."""
+        if event == "end":
+            self._cut(event)
+        super().show(event, *lines, **values)
+
+    def finish(self) -> None:
+        """Keep what was shown last."""
+        self._cut("")
+
+    def _cut(self, name: str) -> None:
+        shown = self._tape.export_html(theme=THEME, inline_styles=True, code_format="{code}")
+        # Columns are filled up with blanks, which a picture does not need.
+        self.steps[self._name] = "\n".join(line.rstrip() for line in shown.strip("\n").splitlines())
+        self._name = name
 
 
-async def payment_page(stage: Stage, language: str = "EN") -> str:
+async def payment_page(stack: Stack, language: str = "EN") -> str:
     """Begin a payment, and return the address of its page."""
-    checkout = await stage.saleor.new_checkout(NewCheckout(language_code=language))
-    session = await stage.saleor.initialize(checkout.id, data={"returnUrl": f"{stage.urls.shop}/back"})
+    checkout = await stack.saleor.new_checkout(NewCheckout(language_code=language))
+    session = await stack.saleor.initialize(checkout.id, data={"returnUrl": f"{stack.urls['shop']}/back"})
     address: str = session.data["checkoutUrl"]
     return address
 
 
-async def three_pages(story: Story, photographer: Photographer) -> list[tuple[str, bytes]]:
+async def three_pages(demo: Demo, photographer: Photographer) -> list[tuple[str, bytes]]:
     """Photograph what a shopper sees before and after, and what staff see; with captions."""
-    stage = story.stage
-    (app,) = await stage.saleor.apps()
-    order_id = order_of((await stage.saleor.transactions())[0])
-    page_of_staff = f"{stage.saleor.dashboard_url}extensions/app/{quote(app.id)}/payments/{order_id}"
+    stack = demo.stack
+    (app,) = await stack.saleor.apps()
+    order_id = order_of((await stack.saleor.transactions())[0])
+    page_of_staff = f"{stack.saleor.dashboard_url}extensions/app/{quote(app.id)}/payments/{order_id}"
     staff = await photographer.take(await photographer.open_frame(page_of_staff, STAFF))
     # Without a script the return page stays, instead of going on to the shop.
-    page = await photographer.open(await payment_page(stage), SHOPPER, script=False)
+    page = await photographer.open(await payment_page(stack), SHOPPER, script=False)
     paying = await page.screenshot()
     await page.get_by_role("button", name=PAY).click()
     await page.get_by_role("heading", name="Payment received").wait_for()
@@ -127,15 +128,15 @@ async def three_pages(story: Story, photographer: Photographer) -> list[tuple[st
     return [("The shopper pays", paying), ("comes back", back), ("staff see all of it", staff)]
 
 
-async def pages_of_shoppers(story: Story, photographer: Photographer) -> None:
+async def pages_of_shoppers(demo: Demo, photographer: Photographer) -> None:
     """Take every picture but the composed one."""
-    stage = story.stage
-    page = await photographer.open(await payment_page(stage))
+    stack = demo.stack
+    page = await photographer.open(await payment_page(stack))
     await photographer.take(page, "payment-page.png")
-    page = await photographer.open(await payment_page(stage, "UK"), dark=True)
+    page = await photographer.open(await payment_page(stack, "UK"), dark=True)
     await photographer.take(page, "payment-page-dark.png")
 
-    address = await payment_page(stage)
+    address = await payment_page(stack)
     await photographer.take(await photographer.open(address.removesuffix("form") + "qr"), "qr.png")
     page = await photographer.open(address)
     await page.get_by_label("Card number").fill("4000 0000 2102 0005")
@@ -143,27 +144,29 @@ async def pages_of_shoppers(story: Story, photographer: Photographer) -> None:
     await page.wait_for_url("**/3ds")
     await photographer.take(page, "3ds.png")
 
-    address = await payment_page(stage)
+    address = await payment_page(stack)
     page = await photographer.open(address, script=False)
     await page.get_by_role("button", name="Not enough money").click()
     await photographer.take(page, "return-page-declined.png")
     await photographer.take(await photographer.open(address), "declined.png")
 
-    await photographer.take(await photographer.open(story.return_page, script=False), "return-page.png")
-    await photographer.take(await photographer.open(stage.urls.gateway, DESK), "sandbox.png")
+    await photographer.take(await photographer.open(demo.return_page, script=False), "return-page.png")
+    await photographer.take(await photographer.open(stack.urls["gateway"], DESK), "sandbox.png")
 
 
 async def photograph(photographer: Photographer) -> None:
     """Play the demo, and take the pictures of its pages and of what it tells."""
     recorder = Recorder()
     with tempfile.TemporaryDirectory(prefix="pictures-") as folder:
-        async with open_stage(Path(folder), recorder) as stage:
-            story = await play_story(stage)
-            if story is None:
+        stack = Stack(Path(folder), recorder, PointOfSale().api_secret, free_ports=False)
+        demo = Demo(stack, recorder)
+        async with stack, demo.http:
+            if not await demo.play():
                 raise SystemExit("the demo went wrong: saleor-gateway demo --once says how")
-            pictures = await three_pages(story, photographer)
-            await pages_of_shoppers(story, photographer)
-    told = "\n\n".join(recorder.chapters[name] for name in (*TOLD_IN_THE_PICTURE, "end"))
+            pictures = await three_pages(demo, photographer)
+            await pages_of_shoppers(demo, photographer)
+    recorder.finish()
+    told = "\n\n".join(recorder.steps[name] for name in (*TOLD_IN_THE_PICTURE, "end"))
     await compose(photographer, pictures, told)
 
 
