@@ -1,7 +1,8 @@
 -- Filled in by many_payments.py: many payments of one store, a minute between each.
 
 INSERT INTO payment (installation_id, account_id, transaction_id, order_id, flow, mode, amount, currency, channel,
-    source_id, order_number, email_digest, language, checkout_url, problem, problems, created_at, updated_at)
+    source_id, order_number, email_digest, language, checkout_url, has_problems, problem_since,
+    created_at, updated_at)
 SELECT %(store)s, CASE WHEN n %% 1000 = 0 THEN %(rare)s WHEN n %% 5 = 0 THEN %(second)s ELSE %(first)s END,
     encode(convert_to('TransactionItem:' || md5('order' || n)::uuid, 'UTF8'), 'base64'), md5('order' || n),
     CASE WHEN n %% 10 = 3 THEN 'AUTHORIZATION' ELSE 'CHARGE' END, 'hosted',
@@ -10,13 +11,14 @@ SELECT %(store)s, CASE WHEN n %% 1000 = 0 THEN %(rare)s WHEN n %% 5 = 0 THEN %(s
     'Q2hlY2tvdXQ6' || n, CASE WHEN n %% 5 <> 4 THEN (100000 + n)::text END,
     CASE WHEN n %% 50000 = 7 THEN %(digest)s ELSE md5('shopper' || n %% 200000) END, 'uk',
     'https://gateway.example/pay/' || md5('order' || n),
-    CASE WHEN n %% 2000 = 5 THEN 'The gateway reports 90.00 UAH, but 100.00 UAH was asked.' END, '{}',
+    n %% 2000 = 5,
+    CASE WHEN n %% 2000 = 5 THEN %(until)s::timestamptz - make_interval(secs => (%(rows)s - n) * 60.0 - 30) END,
     %(until)s::timestamptz - make_interval(secs => (%(rows)s - n) * 60.0),
     %(until)s::timestamptz - make_interval(secs => (%(rows)s - n) * 60.0 - 30)
 FROM generate_series(1, %(rows)s) AS n;
 
 INSERT INTO operation (payment_id, kind, idempotency_key, state, amount, currency, request, asked_by_saleor,
-    psp_reference, operation_id, status_code, message, waits_for_shopper, particulars, inferred, looks, created_at,
+    psp_reference, operation_id, status_code, message, waits_for_shopper, details, inferred, polls, created_at,
     updated_at)
 SELECT p.id, 'create', 'create',
     CASE WHEN p.id %% 12 = 0 THEN 'failure' WHEN p.id %% 5000 = 9 AND p.id < %(rows)s / 10 THEN 'unknown'
@@ -33,11 +35,17 @@ SELECT p.id, 'create', 'create',
 FROM payment p WHERE p.installation_id = %(store)s;
 
 INSERT INTO operation (payment_id, kind, idempotency_key, state, amount, currency, request, asked_by_saleor,
-    psp_reference, operation_id, waits_for_shopper, particulars, inferred, looks, created_at, updated_at)
+    psp_reference, operation_id, waits_for_shopper, details, inferred, polls, created_at, updated_at)
 SELECT p.id, 'refund', 'refund-1', 'success', p.amount / 2, 'UAH', '{}', true, md5('refund' || p.id)::uuid::text,
     md5('refund' || p.id)::uuid::text, false, '{}', false, 0, p.updated_at, p.updated_at
 FROM payment p WHERE p.installation_id = %(store)s AND p.id %% 20 = 5;
 
-INSERT INTO saleor_event (payment_id, type, psp_reference, amount, message, state, attempts, created_at, delivered_at)
-SELECT p.id, 'CHARGE_SUCCESS', p.order_id, p.amount, 'Successful [1000]', 'delivered', 1, p.updated_at, p.updated_at
+INSERT INTO saleor_event (payment_id, installation_id, type, psp_reference, amount, message, state, attempts, created_at, delivered_at)
+SELECT p.id, p.installation_id, 'CHARGE_SUCCESS', p.order_id, p.amount, 'Successful [1000]', 'delivered', 1, p.updated_at, p.updated_at
 FROM payment p WHERE p.installation_id = %(store)s;
+
+INSERT INTO problem (payment_id, installation_id, account_id, operation_id, kind, key, message, raised_at)
+SELECT p.id, p.installation_id, p.account_id, o.id, 'mismatch', md5(p.order_id),
+    '{"message": "The gateway reports 90.00 UAH, but 100.00 UAH was asked.", "values": {}}', p.problem_since
+FROM payment p JOIN operation o ON o.payment_id = p.id AND o.kind = 'create'
+WHERE p.installation_id = %(store)s AND p.has_problems;

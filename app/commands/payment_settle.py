@@ -15,6 +15,7 @@ from app.commands.terminal import AsJson, confirm, require_somebody_to_ask, say,
 from app.db.aggregates import PaymentAggregate, find_by_order
 from app.db.tables import Operation, State
 from app.gateway.errors import GatewayError
+from app.payments.core.problems import problem_words
 from app.payments.core.refusal import RefusalError
 from app.payments.services import Services
 from app.payments.staff.manual_resolution import Decision, operation_to_settle, settle
@@ -153,8 +154,8 @@ def _tell(aggregate: PaymentAggregate, *, as_json: bool) -> None:
         show_json(summary(aggregate))
         return
     say(f"{aggregate.payment.order_id}: {standing(aggregate)}")
-    if aggregate.payment.problem is not None:
-        warn(aggregate.payment.problem)
+    if (problem := problem_words(aggregate.payment)) is not None:
+        warn(problem)
 
 
 def _words(error: GatewayError | None) -> str | None:

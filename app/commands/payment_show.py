@@ -16,6 +16,7 @@ from app.db.aggregates import PaymentAggregate
 from app.db.inbox import StoredNotification
 from app.db.tables import MerchantAccount
 from app.payments.core.balance import balance
+from app.payments.core.problems import problem_words
 from app.payments.services import Services
 from app.payments.split.rules import names_of
 from app.payments.split.standing import is_split
@@ -56,9 +57,9 @@ def show_payment(payment: AnyName, as_json: AsJson = False) -> None:
         show_json(_to_json(found, entries, expected))
         return
     show(_facts(found))
-    if aggregate.payment.problem is not None:
+    if (problem := problem_words(aggregate.payment)) is not None:
         show()
-        show(Text(f"Problem: {plain(aggregate.payment.problem)}", "bold red"))
+        show(Text(f"Problem: {plain(problem)}", "bold red"))
     if is_split(aggregate):
         show()
         show(share_table(aggregate, names))

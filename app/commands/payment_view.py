@@ -9,6 +9,7 @@ from rich.text import Text
 
 from app.commands.terminal import moment, plain, table
 from app.db.aggregates import PaymentAggregate
+from app.payments.core.problems import problem_words
 from app.payments.staff.status import standing
 
 AnyName: TypeAlias = Annotated[
@@ -29,8 +30,8 @@ def listed(aggregates: Sequence[PaymentAggregate]) -> Table:
     for each in aggregates:
         payment = each.payment
         words = Text(standing(each))
-        if payment.problem is not None:
-            words.append(f"\nproblem: {plain(payment.problem)}", "red")
+        if (problem := problem_words(payment)) is not None:
+            words.append(f"\nproblem: {plain(problem)}", "red")
         order = f"\nSaleor order {plain(payment.order_number)}" if payment.order_number else ""
         shown.add_row(
             f"{payment.created_at:%Y-%m-%d}\n{payment.created_at:%H:%M:%S}",
@@ -54,7 +55,7 @@ def summary(aggregate: PaymentAggregate) -> dict[str, object]:
         "amount": payment.amount,
         "currency": payment.currency,
         "standing": standing(aggregate),
-        "problem": payment.problem,
+        "problem": problem_words(payment),
         "created_at": moment(payment.created_at),
         "updated_at": moment(payment.updated_at),
         "expires_at": moment(payment.expires_at),

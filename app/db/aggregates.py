@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import ColumnElement, or_
+from sqlalchemy import ColumnElement
 from sqlalchemy.orm import defer, joinedload
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.db.job_queue import JobQueue
-from app.db.tables import Kind, Operation, Payment, SaleorEvent, SplitShare
+from app.db.problems import load_problems
+from app.db.tables import Kind, Operation, Payment, Problem, SaleorEvent, SplitShare
 
 POLLS = JobQueue(
     Operation,
@@ -35,7 +36,7 @@ WITH_ACCOUNT = joinedload(Payment.account, innerjoin=True)  # type: ignore[arg-t
 
 @dataclass(slots=True)
 class PaymentAggregate:
-    """A payment with all that belongs to it; operations and events oldest first.
+    """A payment with all that belongs to it; operations and events oldest first. Its problems are in the payment.
 
     ``shares`` are those of sub-merchants in its operations; there are none when the payment is not split.
     ``assigned`` and ``tied`` name operations that may have no row yet (see ``assign`` and ``tie``).
@@ -46,7 +47,7 @@ class PaymentAggregate:
     events: list[SaleorEvent]
     shares: list[SplitShare] = field(default_factory=list)
     assigned: list[tuple[Operation, Mapping[str, Decimal]]] = field(default_factory=list)
-    tied: list[tuple[SaleorEvent, Operation]] = field(default_factory=list)
+    tied: list[tuple[SaleorEvent | Problem, Operation]] = field(default_factory=list)
 
     @property
     def create(self) -> Operation:
@@ -83,11 +84,11 @@ class PaymentAggregate:
         """Say what of an operation belongs to which sub-merchant, in place of what was said before."""
         self.assigned.append((operation, shares))
 
-    def tie(self, event: SaleorEvent, operation: Operation) -> None:
-        """Say of which operation of Saleor's asking an event tells."""
-        event.operation_id = operation.id
+    def tie(self, row: SaleorEvent | Problem, operation: Operation) -> None:
+        """Say of which operation of Saleor's asking an event tells, or which one a problem is about."""
+        row.operation_id = operation.id
         if operation.id is None:
-            self.tied.append((event, operation))
+            self.tied.append((row, operation))
 
     def by_id(self, operation_row_id: int | None) -> Operation:
         """Return the operation of that row."""
@@ -151,8 +152,8 @@ async def save(session: AsyncSession, aggregate: PaymentAggregate) -> None:
     if aggregate.assigned or aggregate.tied:
         await session.flush()  # what names an operation needs its row
     while aggregate.tied:
-        event, operation = aggregate.tied.pop(0)
-        event.operation_id = operation.id
+        tied, operation = aggregate.tied.pop(0)
+        tied.operation_id = operation.id
     while aggregate.assigned:
         operation, shares = aggregate.assigned.pop(0)
         added = dict(shares)
@@ -172,15 +173,10 @@ async def save(session: AsyncSession, aggregate: PaymentAggregate) -> None:
 
 
 async def payment_of(session: AsyncSession, payment_id: int) -> Payment:
-    """Return that payment, locked, without its operations and events."""
-    return (await session.exec(select(Payment).where(Payment.id == payment_id).with_for_update())).one()
-
-
-async def with_problem(session: AsyncSession, account_id: str, *words: str) -> Sequence[int]:
-    """Return the row ids of an account's payments that have a problem in one of these words."""
-    told = or_(*(col(Payment.problem).contains(each) for each in words))
-    query = select(Payment.id).where(Payment.account_id == account_id, told)
-    return [each for each in (await session.exec(query)).all() if each is not None]
+    """Return that payment, locked, with its problems and without its operations and events."""
+    payment = (await session.exec(select(Payment).where(Payment.id == payment_id).with_for_update())).one()
+    await load_problems(session, [payment])
+    return payment
 
 
 async def row_by_order(session: AsyncSession, order_id: str, *, installation_id: int) -> Payment | None:
@@ -203,7 +199,7 @@ async def find_by_order(
 
 
 async def aggregates_of(session: AsyncSession, payments: Sequence[Payment]) -> list[PaymentAggregate]:
-    """Return payments that were read, in the same order; two queries, however many they are."""
+    """Return payments that were read, in the same order; two queries, however many they are, and one for problems."""
     aggregates = {payment.id: PaymentAggregate(payment, [], [], []) for payment in payments}
     of_these = list(aggregates)
     operations = (
@@ -222,16 +218,21 @@ async def aggregates_of(session: AsyncSession, payments: Sequence[Payment]) -> l
     events = select(SaleorEvent).where(col(SaleorEvent.payment_id).in_(of_these)).order_by(col(SaleorEvent.id))
     for event in (await session.exec(events)).all():
         aggregates[event.payment_id].events.append(event)
+    await load_problems(session, payments)
     return list(aggregates.values())
 
 
 async def outlines_of(session: AsyncSession, payments: Sequence[Payment]) -> list[PaymentAggregate]:
-    """Return aggregates for lists, in the same order: without events, shares, and what operations asked; one query."""
+    """Return aggregates for lists, in the same order: without events, shares, and what operations asked.
+
+    One query, and one for problems.
+    """
     aggregates = {payment.id: PaymentAggregate(payment, [], []) for payment in payments}
     query = select(Operation).where(col(Operation.payment_id).in_(list(aggregates))).order_by(col(Operation.id))
     unread: Sequence[Any] = (Operation.request, Operation.personal_sealed)
     for operation in (await session.exec(query.options(*(defer(each, raiseload=True) for each in unread)))).all():
         aggregates[operation.payment_id].operations.append(operation)
+    await load_problems(session, payments)
     return list(aggregates.values())
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import func, or_, tuple_, update
+from sqlalchemy import func, or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -20,13 +20,13 @@ MOST_COUNTED = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
-    """So many rows of one name (kinds of problems, or a trouble) and account, the oldest from ``since``."""
+class CountedNotifications:
+    """So many notifications of one account are in one trouble, the oldest from ``since``."""
 
-    name: str
+    trouble: str
     account_id: str
     count: int
-    since: datetime | None
+    since: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,43 +45,9 @@ async def accounts_of(session: AsyncSession, installation_id: int) -> Sequence[M
     return (await session.exec(query)).all()
 
 
-async def problems_counted(session: AsyncSession, installation_id: int) -> list[Counted]:
-    """Return how many payments have problems of which kinds (joined with ``+``)."""
-    by = (col(Payment.problem_kinds), col(Payment.account_id))
-    query: Any = (
-        select(*by, func.count(), func.min(col(Payment.problem_since)))
-        .where(Payment.installation_id == installation_id, col(Payment.problem).is_not(None))
-        .group_by(*by)
-    )
-    return [Counted(kinds or "", *rest) for kinds, *rest in (await session.exec(query)).all()]
-
-
-async def payments_with_problem(
-    session: AsyncSession,
-    installation_id: int,
-    kinds: Collection[str],
-    *,
-    most: int,
-    after: tuple[datetime, int] | None = None,
-) -> Sequence[Payment]:
-    """Return payments whose ``problem_kinds`` is one of ``kinds``, the newest problems first.
-
-    ``after``: those that come after the payment with that ``problem_since`` and row id.
-    """
-    order = (col(Payment.problem_since), col(Payment.id))
-    query = select(Payment).where(
-        Payment.installation_id == installation_id,
-        col(Payment.problem).is_not(None),
-        col(Payment.problem_kinds).in_(kinds),
-    )
-    if after is not None:
-        query = query.where(tuple_(*order) < after)
-    return (await session.exec(query.order_by(*(each.desc() for each in order)).limit(most))).all()
-
-
 async def troubles_counted(
     session: AsyncSession, account_ids: Collection[str], *, failing_since: datetime
-) -> list[Counted]:
+) -> list[CountedNotifications]:
     """Return how many notifications are in which trouble; of those that merely fail, the ones from before that."""
     by = (col(Notification.trouble), col(Notification.account_id))
     query: Any = (
@@ -93,7 +59,7 @@ async def troubles_counted(
         )
         .group_by(*by)
     )
-    return [Counted(*row) for row in (await session.exec(query)).all()]
+    return [CountedNotifications(*row) for row in (await session.exec(query)).all()]
 
 
 async def notifications_in_trouble(
@@ -139,7 +105,8 @@ async def refused_events(
     session: AsyncSession, installation_id: int, *, order_id: str | None = None, most: int = 500
 ) -> list[int]:
     """Return the row ids of events that Saleor has refused, of a store or of one of its payments, the oldest first."""
-    payments = select(Payment.id).where(Payment.installation_id == installation_id, col(Payment.problem).is_not(None))
+    with_problem = (Payment.installation_id == installation_id, col(Payment.problem_since).is_not(None))
+    payments = select(Payment.id).where(*with_problem)
     if order_id is not None:
         payments = payments.where(Payment.order_id == order_id)
     query = (

@@ -1,4 +1,4 @@
-"""Column types: text that fits, money as integers, moments as aware UTC, closed vocabularies as words.
+"""Column types: text that fits, money as integers, moments as aware UTC, closed vocabularies as words; and indexes.
 
 Text comes from others: from the gateway, Saleor, shoppers, staff. What no column can hold (a NUL, half of a surrogate
 pair, more characters than there is room for) is made to fit here, for whatever is written and whatever is compared with
@@ -13,7 +13,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import BigInteger, DateTime, Dialect, Enum, MetaData, String, Table, Text
+from sqlalchemy import BigInteger, DateTime, Dialect, Enum, Index, MetaData, String, Table, Text, text
 from sqlalchemy.types import TypeDecorator, TypeEngine
 from sqlmodel import SQLModel
 from sqlmodel.sql.sqltypes import AutoString
@@ -152,6 +152,11 @@ def one_of(words: type[StrEnum]) -> Any:
         length=32,
         values_callable=lambda members: [member.value for member in members],
     )
+
+
+def partial_index(condition: str, name: str, *columns: str, unique: bool = False) -> Index:
+    """Return an index over those rows only of which a condition holds."""
+    return Index(name, *columns, unique=unique, sqlite_where=text(condition), postgresql_where=text(condition))
 
 
 def table_of(model: type[SQLModel]) -> Table:

@@ -22,11 +22,12 @@ from app.db.tables import (
     Operation,
     Payment,
     PendingToken,
+    Problem,
     ReportedProblem,
     SaleorEvent,
 )
 
-_FOLLOW = (MerchantAccount, ChannelRoute, Payment, SaleorEvent)
+_FOLLOW = (MerchantAccount, ChannelRoute, Payment, Problem, SaleorEvent)
 
 
 class MoveRefusedError(Exception):

@@ -8,6 +8,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.db.job_queue import JobQueue
+from app.db.problems import load_problems
 from app.db.tables import EventState, Payment, SaleorEvent
 
 _earlier = aliased(SaleorEvent)
@@ -35,6 +36,7 @@ async def event_with_payment(session: AsyncSession, event_id: int) -> tuple[Sale
     """Return that event and the payment of which it tells, both locked: the payment first, as everywhere."""
     owner = select(SaleorEvent.payment_id).where(SaleorEvent.id == event_id).scalar_subquery()
     payment = (await session.exec(select(Payment).where(col(Payment.id) == owner).with_for_update())).one()
+    await load_problems(session, [payment])
     event = (await session.exec(select(SaleorEvent).where(SaleorEvent.id == event_id).with_for_update())).one()
     return event, payment
 

@@ -21,6 +21,7 @@ from app.db.aggregates import WITH_ACCOUNT, PaymentAggregate, aggregates_of, loa
 from app.db.database import Database
 from app.db.errors import CommitUnknownError
 from app.db.group_commit import Write
+from app.db.problems import load_problems
 from app.db.tables import Operation, Payment, State
 
 log = structlog.get_logger(__name__)
@@ -238,6 +239,7 @@ async def _insert(
     in_order: list[Payment] = sorted(payments, key=_transaction)
     session.add_all(in_order)
     await session.flush()
+    await load_problems(session, payments)
     operations = [new.operation(payment) for new, payment in zip(many, payments, strict=True)]
     session.add_all(operations)
     await session.flush()  # all at once

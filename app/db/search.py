@@ -127,7 +127,7 @@ def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
     if wanted.installation_id is not None:
         found.append(col(Payment.installation_id) == wanted.installation_id)
     if wanted.problems:
-        found.append(col(Payment.problem).is_not(None))
+        found.append(col(Payment.problem_since).is_not(None))
     if wanted.state is not None:
         found.append(_in_state(wanted.state))
     if wanted.channel is not None:

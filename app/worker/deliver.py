@@ -42,7 +42,7 @@ async def deliver(services: Services, saleor: SaleorClient, event_id: int) -> No
             return
         needless = await _is_needless(session, event)
         if needless:
-            supersede(payment, event)
+            supersede(payment, event, services.now())
         held = event.operation_id is not None and not needless
     if held:
         if not await may_be_told(services, saleor, event_id):
@@ -58,7 +58,7 @@ async def deliver(services: Services, saleor: SaleorClient, event_id: int) -> No
             if event.state is EventState.WAITING:
                 _post(event, payment, outcome, services)
             if event.state is EventState.REFUSED and has_succeeded(event, await events_beside(session, event)):
-                supersede(payment, event)
+                supersede(payment, event, services.now())
 
 
 async def _is_needless(session: AsyncSession, event: SaleorEvent) -> bool:

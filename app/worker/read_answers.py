@@ -52,7 +52,7 @@ def note_delivered(event: SaleorEvent, payment: Payment, now: datetime, report: 
     event.delivered_at = now
     event.next_attempt_at = None
     event.last_error = None
-    clear(payment, of_event(event))
+    clear(payment, of_event(event), now)
     look_for_order(payment, EventType(event.type), now, report)
 
 

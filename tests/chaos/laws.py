@@ -10,10 +10,10 @@ from sqlalchemy import text
 from sqlmodel import col, select
 
 from app.db.aggregates import PaymentAggregate, load_by_transaction
-from app.db.tables import EventState, Kind, Notification, SaleorEvent, State
+from app.db.tables import EventState, Kind, Notification, ProblemKind, SaleorEvent, State
 from app.db.tables import Payment as OurPayment
 from app.payments.core.balance import balance
-from app.payments.core.problems import PAID_TWICE, open_problems
+from app.payments.core.problems import PAID_TWICE, has_problem, open_problems
 from app.saleor.testing.state import Transaction
 from app.saleor.testing.world import Delivery
 from app.sandbox.book.codes import CANCELLED, Status
@@ -107,7 +107,7 @@ def _ledgers_agree(stage: Stage, transaction: Transaction, aggregate: PaymentAgg
         offered = sorted(action.value for action in ours.actions)
         assert transaction.actions == offered, f"staff are offered {transaction.actions} instead of {offered}"
         # That another attempt has paid the same is no matter of this payment alone (laws of money, 12).
-        problems = {cause: words for cause, words in open_problems(aggregate.payment).items() if cause != PAID_TWICE}
+        problems = [each for each in open_problems(aggregate.payment) if each.kind is not ProblemKind.PAID_TWICE]
         if disputed:
             assert problems, "nobody is told of what the payer's bank has taken"
         elif not any(entry.method == "dispute" for entry in entries):  # one that was won is told of too
@@ -127,7 +127,7 @@ def _staff_know_what_is_paid_twice(stage: Stage, aggregates: Mapping[str, Paymen
     paid = {each.id for each in known if each.amounts.authorized + each.amounts.charged > ZERO}
     total = sum((each.amounts.authorized + each.amounts.charged for each in known), ZERO)
     twice = paid if len(paid) > 1 and total > TOTAL else set()
-    told = {each.id for each in known if PAID_TWICE in open_problems(aggregates[each.id].payment)}
+    told = {each.id for each in known if has_problem(aggregates[each.id].payment, PAID_TWICE)}
     assert told == twice, f"paid twice are {twice}, and staff are told of {told}"
 
 

@@ -14,17 +14,20 @@ from app.db.tables import (
     MerchantAccount,
     Operation,
     Payment,
+    ProblemKind,
     SaleorEvent,
     State,
 )
 from app.gateway.notification import digest, encode
 from app.i18n.messages import LazyMessage
+from app.payments.core.problems import Cause, raise_on
 from app.payments.core.references import order_id_of
 from app.payments.services import Services
 from tests.commands.conftest import POS_ID, SALEOR
 
 BEGUN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 TRANSACTION = "VHJhbnNhY3Rpb25JdGVtOjczZWY4MzM5LTk5YjktNDZiMy04NDYxLWE4OTc2ZjYzNTliYg=="
+DIFFERS = Cause(ProblemKind.MISMATCH, "differs", operation_id=1)
 ORDER = order_id_of(TRANSACTION, SALEOR)
 
 
@@ -133,13 +136,13 @@ async def a_payment(
     notifications: Sequence[StoredNotification] = (),
     *,
     problem: str | None = None,
-    cause: str = "words:1:1",
+    cause: Cause = DIFFERS,
     **different: Any,
 ) -> Payment:
     """Keep a payment with all that belongs to it."""
-    if problem is not None:
-        different |= {"problem": problem, "problems": {cause: LazyMessage(problem).kept()}}
     row = payment(installation_id=account.installation_id, account_id=account.id, **different)
+    if problem is not None:
+        raise_on(row, cause, LazyMessage(problem), BEGUN)
     async with services.database.transaction() as session:
         session.add(row)
         await session.flush()

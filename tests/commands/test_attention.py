@@ -1,6 +1,7 @@
 """``attention``: what needs a person, in a terminal; and what a person has looked at."""
 
-from app.db.tables import MerchantAccount, Payment
+from app.db.aggregates import payment_of, row_id_of
+from app.db.tables import MerchantAccount
 from app.i18n.messages import LazyMessage
 from app.payments.core.problems import of_words, raise_on
 from app.payments.services import Services
@@ -13,7 +14,7 @@ async def differs(services: Services, account: MerchantAccount) -> None:
     kept = await a_payment(services, account)
     async with services.database.transaction() as session:
         words = LazyMessage("The amount differs.")
-        raise_on(await session.get_one(Payment, kept.id), of_words(words, "@x"), words, after(hours=1))
+        raise_on(await payment_of(session, row_id_of(kept)), of_words(words, None, "x"), words, after(hours=1))
 
 
 async def test_the_exit_status_says_whether_there_is_something(

@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import expect
 
-from app.db.tables import Payment
+from app.db.aggregates import payment_of, row_id_of
 from app.i18n.messages import LazyMessage
 from app.payments.alerts.items import PATIENCE
 from app.payments.core.problems import of_words, raise_on
@@ -32,9 +32,9 @@ async def differ(staff_client: StaffClient, count: int) -> None:
     for number in range(1, count + 1):
         kept = await staff_client.payment(number)
         async with staff_client.services.database.transaction() as session:
-            row = await session.get_one(Payment, kept.id)
+            row = await payment_of(session, row_id_of(kept))
             words = LazyMessage(f"The amount of {number} differs.")
-            raise_on(row, of_words(words, "@x"), words, staff_client.shop.clock.forward(minutes=1))
+            raise_on(row, of_words(words, None, "x"), words, staff_client.shop.clock.forward(minutes=1))
 
 
 @one_database

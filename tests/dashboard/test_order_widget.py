@@ -8,9 +8,10 @@ from html import unescape
 import httpx2
 import pytest
 
+from app.db.aggregates import payment_of, row_id_of
 from app.db.tables import Kind, State
 from app.i18n.messages import LazyMessage
-from app.payments.core.problems import raise_on
+from app.payments.core.problems import UNREADABLE, raise_on
 from app.saleor import orders
 from app.saleor.testing import NewCheckout
 from tests.commands.conftest import one_database
@@ -285,8 +286,8 @@ async def test_problems_are_visible(stack: OrderPageStack) -> None:
     order = await stack.order()
     aggregate = await stack.link(order)
     async with stack.services.database.transaction() as session:
-        payment = await session.get_one(type(aggregate.payment), aggregate.payment.id)
-        raise_on(payment, "a cause", LazyMessage("Compare it with the <portal>."), stack.services.now())
+        payment = await payment_of(session, row_id_of(aggregate.payment))
+        raise_on(payment, UNREADABLE, LazyMessage("Compare it with the <portal>."), stack.services.now())
     shown = await stack.see(order.id)
     assert "Compare it with the <portal>." in text(shown)
     assert 'class="badge bad"' in shown.text

@@ -18,7 +18,7 @@ from app.db.aggregates import (
 from app.db.database import Database, create_engine
 from app.db.search import Wanted, payments_page
 from app.db.tables import Kind, MerchantAccount, Payment
-from tests.db.rows import a_payment, an_event, an_operation
+from tests.db.rows import NOON, a_payment, an_event, an_operation
 
 
 @pytest.fixture
@@ -153,7 +153,7 @@ async def test_the_newest_payments_and_those_that_somebody_must_look_at(
     for number in range(4):
         await a_payment(database, account, number)
     async with database.transaction() as session:
-        (await payment_of(session, 2)).problem = "Look at this."
+        (await payment_of(session, 2)).problem_since = NOON
     async with database.transaction() as session:
         newest = await payments_page(session, Wanted(), most=2, after=None)
         problems = await payments_page(session, Wanted(problems=True), most=10, after=None)

@@ -79,15 +79,13 @@ async def test_each_filter_alone_and_all_together(
 ) -> None:
     store = account.installation_id
     await keep(database, account, "plain", an_operation(0, Kind.CREATE, "create"))
-    await keep(
-        database, account, "problem", problem="Look at this.", channel="eur", created_at=NOON + timedelta(hours=1)
-    )
+    await keep(database, account, "problem", problem_since=NOON, channel="eur", created_at=NOON + timedelta(hours=1))
     await keep(database, account, "paid", an_operation(0, Kind.CREATE, "create", state=State.SUCCESS), channel="eur")
     await keep(
         database, account, "refunding", an_operation(0, Kind.CREATE, "create", state=State.SUCCESS),
         an_operation(0, Kind.REFUND, "refund", state=State.PENDING),
     )  # fmt: skip
-    await keep(database, next_door, "theirs", an_operation(0, Kind.CREATE, "create"), problem="Look.", channel="pln")
+    await keep(database, next_door, "theirs", an_operation(0, Kind.CREATE, "create"), problem_since=NOON, channel="pln")
 
     async def found(**wanted: Any) -> set[str]:
         return set(await orders(database, Wanted(**wanted)))

@@ -12,6 +12,7 @@ from app.db.aggregates import PaymentAggregate
 from app.db.tables import EventState, Kind, Notification, Operation, Payment, SaleorEvent, State
 from app.main import open_services
 from app.payments.core.balance import balance
+from app.payments.core.problems import problem_words
 from app.saleor.testing.views import TransactionView
 from app.sandbox.control.views import PaymentView
 from tests.journeys.stack import Stack, eventually
@@ -102,7 +103,7 @@ def _agree(aggregate: PaymentAggregate, theirs: Sequence[PaymentView], saleor: T
     assert reserved == ours.authorized
     assert told.authorized == (ZERO if captured or voided else reserved)
     assert told.charge_pending == told.refund_pending == told.cancel_pending == told.authorize_pending == ZERO
-    assert aggregate.payment.problem is None
+    assert problem_words(aggregate.payment) is None
 
 
 def _done(payments: Sequence[PaymentView], method: str) -> Decimal:

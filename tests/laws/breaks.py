@@ -154,8 +154,8 @@ BREAKS = [
         law=13,
         what="what somebody has looked at is shown no more, though it is open",
         where="payments/core/problems.py",
-        old="if cause in {KEYS, ADDRESS} or _is_open(cause, operations):",
-        new="if cause in {KEYS, ADDRESS}:",
+        old="if each.kind in OF_ACCOUNT or _is_open(each, operations):",
+        new="if each.kind in OF_ACCOUNT:",
     ),
     Break(
         law=11,

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from fastapi import FastAPI
 
-from app.db.tables import Payment
+from app.db.aggregates import payment_of, row_id_of
 from app.i18n.messages import LazyMessage
 from app.main import create_app, open_services, utc_now
 from app.payments.core.problems import of_words, raise_on
@@ -111,7 +111,7 @@ async def _sell(house: AppUnderTest, now: Callable[[], datetime]) -> None:
         odd = await a_payment(services, kept)
         words = LazyMessage("The gateway says that 100.00 UAH were paid; 90.00 UAH had been asked for.")
         async with services.database.transaction() as session:
-            raise_on(await session.get_one(Payment, odd.id), of_words(words, "@odd"), words, services.now())
+            raise_on(await payment_of(session, row_id_of(odd)), of_words(words, None, "odd"), words, services.now())
         trial = await begin_trial(services, kept, TRIAL)
     for each in (paid, reserved):
         await quiet(shop, each.paid_for.id)

@@ -21,6 +21,7 @@ from app.db.tables import Kind, State
 from app.db.vault import Vault
 from app.payments.core.balance import balance
 from app.payments.core.balance import in_flight as is_in_flight
+from app.payments.core.problems import problem_words
 from app.payments.sync.notifications import receive
 from app.saleor.errors import SaleorUnreachableError
 from app.saleor.testing.rules.booking import final_event
@@ -171,7 +172,7 @@ class Day:
         assert (ours.authorized, ours.charged, ours.refunded) == (reserved, charged, refunded)
         assert all(each.state.final for each in aggregate.operations)
         assert all(each.state.value != "waiting" for each in aggregate.events)
-        assert aggregate.payment.problem is None
+        assert problem_words(aggregate.payment) is None
         assert self.shop.transaction.actions == sorted(action.value for action in ours.actions)
         for kind, action in ((Kind.CAPTURE, "CHARGE"), (Kind.REFUND, "REFUND")):
             called = [

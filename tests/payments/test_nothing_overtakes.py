@@ -7,7 +7,7 @@ from app.db.aggregates import load_by_transaction
 from app.db.tables import EventState, Kind, SaleorEvent, State
 from app.i18n.messages import LazyMessage
 from app.payments.core.apply import Posting, conclude, raise_problem
-from app.payments.core.problems import KEYS
+from app.payments.core.problems import KEYS, problem_words
 from app.payments.staff.manual_resolution import tell_refused_again
 from app.payments.sync.on_demand import tell_again
 from app.payments.sync.process_session import process
@@ -110,7 +110,7 @@ async def test_a_failure_that_saleor_refused_is_not_told_after_the_success(shop:
     await shop.later(minutes=5)
     shop.clock.forward(minutes=1)
     assert shop.amounts == amounts(charged=TOTAL)
-    assert (await shop.aggregate()).payment.problem is None
+    assert problem_words((await shop.aggregate()).payment) is None
     assert await tell_refused_again(shop.services, shop.installation.id) == 0
     await shop.later(minutes=5)
     assert shop.amounts == amounts(charged=TOTAL), f"told {shop.saleor.told}"
@@ -125,7 +125,7 @@ async def test_a_failure_that_saleor_refuses_while_the_success_waits_is_no_probl
     await shop.later(hours=1)
     [failure] = await events(shop, "CHARGE_FAILURE")
     assert failure.state is EventState.SUPERSEDED
-    assert (await shop.aggregate()).payment.problem is None
+    assert problem_words((await shop.aggregate()).payment) is None
     assert await tell_again(shop.services, [failure.id or 0]) == []
     await shop.later(hours=1)
     assert shop.amounts == amounts(charged=TOTAL)

@@ -9,6 +9,7 @@ from app.db.accounts import AccountBook
 from app.db.tables import Kind, State
 from app.db.vault import KEY_BYTES, Vault
 from app.payments.alerts.items import AlertKind
+from app.payments.core.problems import problem_words
 from app.payments.core.refusal import RefusalError
 from app.payments.operations.trial_payment import SMALLEST, Trial, begin_trial
 from app.payments.services import Gateways
@@ -17,6 +18,7 @@ from app.worker.loop import Worker
 from tests.payments.attention_scenes import items, whats
 from tests.payments.fake_gateway import Mute, Reply, operation, payment, said
 from tests.payments.fake_saleor import amounts
+from tests.payments.problems import kinds_of
 from tests.payments.shop import Shop
 from tests.payments.unattended import unattended
 
@@ -75,11 +77,11 @@ class TestSeen:
         await paid.notify(operation("refund", paid.order_id, "7.00", "pending", named="portal"))
         await paid.work()
         await paid.later(hours=30)  # what the portal has begun is not known for a day either
-        kinds = (await paid.aggregate()).payment.problem_kinds
+        kinds = kinds_of((await paid.aggregate()).payment)
         assert kinds == "mismatch+waiting"
         ours = await paid.operation(Kind.REFUND)
         await settle(paid.services, paid.order_id, ours.id, Decision(State.FAILURE, "Ann", "not in the portal"))
-        assert (await paid.aggregate()).payment.problem_kinds == "waiting"
+        assert kinds_of((await paid.aggregate()).payment) == "waiting"
 
     async def test_what_others_did_wrongly_and_nothing_waits_for_is_seen_away(self, paid: Shop) -> None:
         await paid.notify(operation("refund", paid.order_id, "0.001", named="portal"))
@@ -101,7 +103,7 @@ class TestWhatHasEndedInAgreement:
         await shop.come_back()
         assert shop.amounts == amounts(charged="569.50")
         assert await whats(shop) == []
-        assert (await shop.aggregate()).payment.problem is None
+        assert problem_words((await shop.aggregate()).payment) is None
 
     async def test_a_contradiction_afterwards_is_one(self, shop: Shop) -> None:
         await shop.paid()

@@ -3,6 +3,7 @@
 import pytest
 
 from app.db.tables import Kind, State
+from app.payments.core.problems import problem_words
 from tests.payments.fake_gateway import BROKEN, Mute, operation, payment, said
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop
@@ -15,9 +16,9 @@ async def test_a_refund_that_hangs_at_the_bank(paid: Shop) -> None:
     paid.gateway.book[paid.order_id].append(pending)
     await paid.staff("REFUND", "30.00")
     await paid.later(hours=23)
-    assert (await paid.aggregate()).payment.problem is None
+    assert problem_words((await paid.aggregate()).payment) is None
     await paid.later(hours=2)
-    problem = (await paid.aggregate()).payment.problem
+    problem = problem_words((await paid.aggregate()).payment)
     assert problem is not None
     assert "what became of the refund of 30.00 UAH" in problem
     assert paid.saleor.told.count("INFO") == 1
@@ -30,7 +31,7 @@ async def test_a_refund_that_hangs_at_the_bank(paid: Shop) -> None:
     paid.gateway.book[paid.order_id].remove(pending)
     await paid.later(hours=2)
     assert paid.amounts == amounts(charged="539.50", refunded="30.00")
-    assert (await paid.aggregate()).payment.problem is None
+    assert problem_words((await paid.aggregate()).payment) is None
 
 
 @pytest.mark.law(13)
@@ -41,7 +42,7 @@ async def test_a_gateway_that_cannot_be_asked_for_a_day(shop: Shop) -> None:
     shop.gateway.will_look(*[BROKEN] * 100)
     await shop.later(hours=25)
     assert (await shop.operation(Kind.REFUND)).state is State.UNKNOWN
-    assert "what became of the refund of 569.50 UAH" in ((await shop.aggregate()).payment.problem or "")
+    assert "what became of the refund of 569.50 UAH" in (problem_words((await shop.aggregate()).payment) or "")
 
 
 async def test_a_shopper_who_takes_time_is_no_problem(shop: Shop) -> None:
@@ -51,7 +52,7 @@ async def test_a_shopper_who_takes_time_is_no_problem(shop: Shop) -> None:
     await shop.begin()
     shop.gateway.book[shop.order_id] = [payment(shop.order_id, "init")]
     await shop.later(hours=30)
-    assert (await shop.aggregate()).payment.problem is None
+    assert problem_words((await shop.aggregate()).payment) is None
     await shop.notify(payment(shop.order_id))
     await shop.work()
     assert shop.amounts == amounts(charged=TOTAL)

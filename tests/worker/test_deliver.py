@@ -8,6 +8,8 @@ import pytest
 from sqlmodel import col, select
 
 from app.db.tables import EventState, SaleorEvent
+from app.payments.core.problems import problem_words
+from app.payments.staff.manual_resolution import tell_refused_again
 from app.saleor.answers import EventType
 from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from app.worker.deliver import deliver
@@ -123,7 +125,7 @@ async def test_what_saleor_refuses_for_good_is_a_visible_problem_and_never_asked
     event = (await outbox(paid))[-1]
     assert (event.state, event.next_attempt_at, event.attempts) == (EventState.REFUSED, None, 1)
     assert code in (event.last_error or "")
-    problem = (await paid.aggregate()).payment.problem or ""
+    problem = problem_words((await paid.aggregate()).payment) or ""
     assert "REFUND_SUCCESS of 1.00 UAH" in problem
     assert code in problem
     assert paid.saleor.reports == []
@@ -133,12 +135,24 @@ async def test_the_problem_is_gone_when_saleor_has_taken_the_event_after_all(pai
     [event_id] = await put(paid, "REFUND_SUCCESS")
     paid.saleor.troubles.append(SaleorRefusedError("NOT_FOUND", "id", "no"))
     await paid.work()
-    assert (await paid.aggregate()).payment.problem
+    assert problem_words((await paid.aggregate()).payment)
     async with paid.services.database.transaction() as session:
         row = await session.get_one(SaleorEvent, event_id)
         row.state, row.next_attempt_at = EventState.WAITING, paid.clock.now
     await paid.work()
-    assert (await paid.aggregate()).payment.problem is None
+    assert problem_words((await paid.aggregate()).payment) is None
+
+
+async def test_the_problem_is_gone_when_saleor_has_taken_the_event_under_another_reference(paid: Shop) -> None:
+    [event_id] = await put(paid, "REFUND_SUCCESS")
+    paid.saleor.troubles.append(SaleorRefusedError("NOT_FOUND", "id", "no"))
+    await paid.work()
+    async with paid.services.database.transaction() as session:
+        row = await session.get_one(SaleorEvent, event_id)
+        row.psp_reference = "what Saleor's own request has"
+    assert await tell_refused_again(paid.services, paid.installation.id) == 1
+    await paid.work()
+    assert problem_words((await paid.aggregate()).payment) is None
 
 
 @pytest.mark.law(5)
@@ -148,7 +162,7 @@ async def test_what_cannot_be_said_is_a_visible_problem_and_blocks_nothing(paid:
     await paid.work()
     states = [each.state for each in await outbox(paid)][-2:]
     assert states == [EventState.REFUSED, EventState.DELIVERED]
-    assert (await paid.aggregate()).payment.problem
+    assert problem_words((await paid.aggregate()).payment)
 
 
 @pytest.mark.law(5)

@@ -13,6 +13,7 @@ from starlette.routing import Route
 from app.db.job_queue import Claim
 from app.db.tables import Kind, State
 from app.main import MANIFEST
+from app.payments.core.problems import problem_words
 from app.payments.services import Services
 from app.saleor.documents import Documents
 from app.saleor.graphql import SaleorClient
@@ -179,4 +180,4 @@ class TestTheRealClient:
         assert len(await self.deliver(shop, refusal)) == 1
         aggregate = await shop.aggregate()
         assert aggregate.events[-1].state == "refused"
-        assert "INCORRECT_DETAILS" in (aggregate.payment.problem or "")
+        assert "INCORRECT_DETAILS" in (problem_words(aggregate.payment) or "")

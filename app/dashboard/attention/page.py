@@ -5,12 +5,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from app.db.attention import notifications_in_trouble, payments_with_problem
+from app.db.attention import notifications_in_trouble
 from app.db.installations import OpenInstallation
+from app.db.problems import payments_with_problem
 from app.db.tables import Notification, Payment
 from app.payments.alerts.items import OF_ACCOUNTS, OF_NOTIFICATIONS, OF_PAYMENTS, AlertKind, Item, open_items
 from app.payments.alerts.words import WORDS, Words, command_for
-from app.payments.core.problems import open_problems
+from app.payments.core.problems import problem_messages
 from app.payments.services import Services
 
 A_FEW = 5
@@ -19,10 +20,11 @@ A_PAGE = 25
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A payment that needs somebody, and why, in words."""
+    """A payment that needs somebody, since when, and why, in words: all its problems, of this section or not."""
 
     payment: Payment
-    problems: tuple[str, ...]
+    since: datetime
+    problems: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,34 +87,31 @@ async def read_sections(services: Services, installation: OpenInstallation, want
 async def _section(services: Services, installation_id: int, items: list[Item], wanted: Wanted) -> Section:
     what = items[0].what
     most = A_FEW if wanted.what is None else A_PAGE
-    rows: Sequence[Payment] = ()
+    rows: Sequence[tuple[Payment, datetime]] = ()
     notifications: Sequence[Notification] = ()
     async with services.database.transaction() as session:
         if what in OF_PAYMENTS:
-            kinds = frozenset[str]().union(*(each.kinds for each in items))
             after = wanted.after if wanted.what is what else None
-            rows = await payments_with_problem(session, installation_id, kinds, most=most + 1, after=after)
+            rows = await payments_with_problem(session, installation_id, OF_PAYMENTS[what], most=most + 1, after=after)
         elif what in OF_NOTIFICATIONS:
             accounts = [each.account_id for each in items if each.account_id]
             notifications = await notifications_in_trouble(session, accounts, OF_NOTIFICATIONS[what], most=most)
     shown = rows[:most]
     rest = None
     if len(rows) > most:
-        rest = f"/attention?what={what.value}" + ("" if wanted.what is None else f"&after={_place(shown[-1])}")
+        rest = f"/attention?what={what.value}" + ("" if wanted.what is None else f"&after={_place(*shown[-1])}")
     return Section(
         what,
         WORDS[what],
         items,
         [command_for(each) for each in (items if what in OF_ACCOUNTS else items[:1])],
-        [Row(each, tuple(open_problems(each).values())) for each in shown],
+        [Row(payment, since, problem_messages(payment)) for payment, since in shown],
         notifications,
         rest,
     )
 
 
-def _place(payment: Payment) -> str:
-    since = payment.problem_since
-    assert since is not None  # noqa: S101 - a payment with a problem has had it since some moment
+def _place(payment: Payment, since: datetime) -> str:
     return f"{since:%Y%m%d%H%M%S%f}-{payment.id}"
 
 

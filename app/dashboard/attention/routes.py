@@ -11,7 +11,7 @@ from app.dashboard.attention.page import Wanted, read_sections
 from app.dashboard.navigation import ATTENTION
 from app.dashboard.renderer import Paper
 from app.dashboard.staff import AnyStaff, Staff, refused
-from app.db.aggregates import find_by_order, row_by_order
+from app.db.aggregates import find_by_order
 from app.i18n.messages import gettext_noop
 from app.payments.alerts.items import AlertKind
 from app.payments.core.problems import needs_decision, open_problems
@@ -100,8 +100,8 @@ class AttentionParts:
 
     async def _why_it_stays(self, staff: Staff, order_id: str) -> str:
         async with self._services.database.transaction() as session:
-            payment = await row_by_order(session, order_id, installation_id=staff.installation.id)
-        undecided = payment is not None and any(map(needs_decision, open_problems(payment)))
+            aggregate = await find_by_order(session, order_id, installation_id=staff.installation.id)
+        undecided = aggregate is not None and any(map(needs_decision, open_problems(aggregate.payment)))
         return _STILL_OPEN if undecided else _NOTHING_TO_LOOK_AT
 
     async def _tell_of_one(self, order_id: str, staff: AnyStaff) -> HTMLResponse:

@@ -10,7 +10,7 @@ from app.db.aggregates import PaymentAggregate
 from app.db.tables import Kind, Payment
 from app.i18n.messages import gettext_noop
 from app.payments.core.balance import balance
-from app.payments.core.problems import open_problems
+from app.payments.core.problems import problem_messages
 from app.payments.staff.order_payments import OrderPayments, attempt_of, can_be_paid
 from app.payments.staff.status import Standing, standings
 
@@ -69,7 +69,7 @@ def _row(aggregate: PaymentAggregate, known: OrderPayments, now: datetime) -> Ro
     return Row(
         payment=payment,
         standings=standings(aggregate),
-        problems=list(open_problems(payment).values()),
+        problems=problem_messages(payment),
         open=payable,
         closing=next((each.key for each in offered if each.kind is Kind.CANCEL), None),
         too_much=payable and known.order is not None and payment.amount > known.to_pay,

@@ -9,7 +9,7 @@ from app.db.search import Wanted, channels_of, payments_page
 from app.db.tables import State
 from app.i18n.messages import gettext_noop
 from app.payments.core.details import Details
-from app.payments.core.problems import open_problems
+from app.payments.core.problems import problem_messages
 from app.payments.services import Services
 from app.payments.staff.search_query import narrowed
 from app.payments.staff.status import Standing, standings
@@ -36,9 +36,9 @@ class Row:
     means: str | None
 
     @property
-    def problems(self) -> list[str]:
+    def problems(self) -> Sequence[str]:
         """What somebody must look at, in words."""
-        return list(open_problems(self.aggregate.payment).values())
+        return problem_messages(self.aggregate.payment)
 
 
 @dataclass(frozen=True)

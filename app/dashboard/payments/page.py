@@ -14,7 +14,7 @@ from app.db.inbox import StoredNotification
 from app.db.tables import Payment, SaleorEvent
 from app.payments.core.balance import Balance, balance
 from app.payments.core.details import Details
-from app.payments.core.problems import needs_decision, open_problems
+from app.payments.core.problems import needs_decision, open_problems, problem_messages
 from app.payments.services import Services
 from app.payments.split.choice import chosen_in
 from app.payments.split.overview import OneOfThem, overview
@@ -37,7 +37,7 @@ class PaymentPage:
     aggregate: PaymentAggregate
     notifications: Sequence[StoredNotification]
     standings: tuple[Standing, ...]
-    problems: list[str]
+    problems: Sequence[str]
     now: Balance
     offers: list[Offer]
     said: Details
@@ -70,7 +70,7 @@ async def page_of(services: Services, aggregate: PaymentAggregate) -> PaymentPag
         aggregate=aggregate,
         notifications=notifications,
         standings=standings(aggregate),
-        problems=list(open_problems(aggregate.payment).values()),
+        problems=problem_messages(aggregate.payment),
         now=now,
         offers=offers(now),
         said=Details.kept(aggregate.create.details),
@@ -82,7 +82,7 @@ async def page_of(services: Services, aggregate: PaymentAggregate) -> PaymentPag
         saleor_order=_path_of_order(aggregate.payment.source_id),
         untold=untold(aggregate),
         undigested=undigested(notifications),
-        needs_decision=any(needs_decision(cause) for cause in open_problems(aggregate.payment)),
+        needs_decision=any(map(needs_decision, open_problems(aggregate.payment))),
         entries=timeline(aggregate, notifications, names),
         expected=expectations(aggregate, notifications),
     )

@@ -28,18 +28,17 @@ from enum import StrEnum
 
 from app.db.attention import (
     MOST_COUNTED,
-    Counted,
+    CountedNotifications,
     Undelivered,
     accounts_of,
-    problems_counted,
     troubles_counted,
     undelivered,
 )
 from app.db.inbox import Trouble
 from app.db.installations import OpenInstallation
-from app.db.tables import MerchantAccount
+from app.db.problems import CountedProblems, problems_counted
+from app.db.tables import MerchantAccount, ProblemKind
 from app.db.vault import VaultError
-from app.payments.core.problems import ProblemKind
 from app.payments.services import Services
 
 PATIENCE = timedelta(minutes=15)
@@ -85,7 +84,7 @@ class Item:
     """Something that needs a person, for ``account_id`` of the store, or for the store as a whole (None).
 
     ``count``: payments, events or notifications that it is about; ``more``: there are more than that. ``since``: the
-    oldest of them. ``kinds``: as ``Payment.problem_kinds`` names them. ``detail``: what was last said, for staff.
+    oldest of them. ``detail``: what was last said, for staff.
     """
 
     what: AlertKind
@@ -94,7 +93,6 @@ class Item:
     count: int = 1
     more: bool = False
     since: datetime | None = None
-    kinds: frozenset[str] = frozenset()
     detail: str | None = None
 
     @property
@@ -143,24 +141,17 @@ def _unopened(services: Services, accounts: Iterable[MerchantAccount]) -> Iterab
                 yield Item(AlertKind.UNOPENED, each.id, each.name)
 
 
-def _of_payments(problems: Sequence[Counted], accounts: dict[str, str]) -> Iterable[Item]:
-    for what in (*OF_ACCOUNTS, *OF_PAYMENTS):
-        for account_id, name in accounts.items():
-            theirs = [each for each in problems if each.account_id == account_id and what in each.name.split("+")]
-            if theirs:
-                yield Item(
-                    what,
-                    account_id,
-                    name,
-                    count=sum(each.count for each in theirs),
-                    since=min((each.since for each in theirs if each.since), default=None),
-                    kinds=frozenset(each.name for each in theirs),
-                )
+def _of_payments(problems: Sequence[CountedProblems], accounts: dict[str, str]) -> Iterable[Item]:
+    for each in problems:
+        what = AlertKind(each.kind)
+        if what in OF_ACCOUNTS or what in OF_PAYMENTS:  # a notification that no key opens is counted as such
+            yield Item(what, each.account_id, accounts[each.account_id], count=each.count, since=each.since)
 
 
-def _of_notifications(troubles: Sequence[Counted], accounts: dict[str, str]) -> Iterable[Item]:
+def _of_notifications(troubles: Sequence[CountedNotifications], accounts: dict[str, str]) -> Iterable[Item]:
     for each in troubles:
-        yield Item(AlertKind(each.name), each.account_id, accounts[each.account_id], count=each.count, since=each.since)
+        what = AlertKind(each.trouble)
+        yield Item(what, each.account_id, accounts[each.account_id], count=each.count, since=each.since)
 
 
 def _of_saleor(events: Undelivered) -> Item:

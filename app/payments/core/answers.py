@@ -13,7 +13,7 @@ from app.i18n.translation import translation_for
 from app.payments.core.balance import balance
 from app.payments.core.details import Details, from_kept
 from app.payments.core.event_queue import success_must_wait
-from app.payments.core.problems import disagrees
+from app.payments.core.problems import disagrees, problem_words
 from app.payments.core.refusal import DECLINED, RefusalError, shopper_words
 from app.saleor.answers import (
     ActionAnswer,
@@ -65,7 +65,7 @@ def session_answer(aggregate: PaymentAggregate, page: str | None) -> SessionAnsw
         # Neither paid nor failed: Saleor must not count it, and the shopper must not pay again (laws of money, 8).
         case state if not state.final and disagrees(payment):
             errors = [error_data(UNDER_REVIEW, translation_for(payment.language).gettext(_REVIEW))]
-            said |= {"message": payment.problem, "data": {"errors": errors}}
+            said |= {"message": problem_words(payment), "data": {"errors": errors}}
             return SessionAnswer.action_required(flow, psp_reference=_kept(create), amount=payment.amount, **said)
         # The failure that was concluded before may be on its way to Saleor: it must not come after the success.
         case State.SUCCESS if success_must_wait(create, aggregate.events):

@@ -11,7 +11,7 @@ from typing import Any
 
 from app.amounts import is_amount
 from app.db.aggregates import PaymentAggregate, row_id_of
-from app.db.tables import Kind, Mode, Operation, Payment, State
+from app.db.tables import Kind, Mode, Operation, Payment, Problem, State
 from app.i18n.messages import LazyMessage, gettext_noop
 from app.payments.core.balance import ZERO, balance
 from app.payments.core.details import Details, as_kept
@@ -27,6 +27,7 @@ from app.payments.core.mapper import (
 from app.payments.core.observation import OTHERS, is_ours, owner_of, reference_of_others
 from app.payments.core.page_cancellation import PAGE_CLOSED, is_pursued, reason_of_closing
 from app.payments.core.problems import (
+    Cause,
     clear,
     clear_about,
     disagrees,
@@ -35,7 +36,6 @@ from app.payments.core.problems import (
     of_waiting,
     of_words,
     raise_on,
-    subject_of,
 )
 from app.payments.core.references import (
     keep_reference,
@@ -149,11 +149,12 @@ def note(
     )
 
 
-def raise_problem(aggregate: PaymentAggregate, words: LazyMessage, now: datetime, *, cause: str) -> None:
+def raise_problem(aggregate: PaymentAggregate, words: LazyMessage, now: datetime, *, cause: Cause) -> Problem:
     """Make a problem visible to staff: on the payment (``problems``), and in Saleor's history of the transaction."""
-    raise_on(aggregate.payment, cause, words, now)
+    problem = raise_on(aggregate.payment, cause, words, now)
     reference = reference_of_problem(aggregate.payment.order_id, words)
     enqueue(aggregate, EventType.INFO, reference=reference, amount=ZERO, message=words, actions=None, now=now)
+    return problem
 
 
 def _as_paid(payment: Payment, seen: Observation) -> Observation:
@@ -204,7 +205,7 @@ def _post(
     payment = aggregate.payment
     _keep_particulars(operation, transition, seen)
     if transition.problem is not None:
-        cause = of_words(transition.problem, subject_of(operation, seen.gateway_id))
+        cause = of_words(transition.problem, operation.id, seen.gateway_id)
         raise_problem(aggregate, transition.problem, posting.now, cause=cause)
         # Nothing that the gateway repeats will mend it. A person must look, and is told until it has ended (13).
         operation.next_poll_at = None
@@ -218,8 +219,7 @@ def _post(
                 payment.attempts_due_at = posting.now
         return
     if transition.state.final:
-        for subject in {subject_of(operation, seen.gateway_id), f"@{seen.gateway_id}"}:
-            clear_about(payment, subject)
+        clear_about(payment, operation.id, seen.gateway_id, posting.now)
     left_the_page = operation.kind is Kind.CREATE and operation.state is State.INIT
     # The shopper was told already why it has failed, and is told nothing else when the gateway agrees (4).
     told_already = operation.state is transition.state and operation.status_code is not None
@@ -262,7 +262,8 @@ def _tell_of_dispute(aggregate: PaymentAggregate, operation: Operation, posting:
         note(aggregate, words, posting, reference=reference_of_note(operation.operation_id or "", operation.state))
     else:
         lost = operation.state is State.SUCCESS
-        raise_problem(aggregate, words, posting.now, cause=of_dispute(operation, lost=lost))
+        problem = raise_problem(aggregate, words, posting.now, cause=of_dispute(operation, lost=lost))
+        aggregate.tie(problem, operation)
 
 
 def _keep_particulars(operation: Operation, transition: Transition, seen: Observation) -> None:
@@ -329,9 +330,9 @@ def _go_on(aggregate: PaymentAggregate, now: datetime) -> None:
     """Forget that somebody waited for what has ended. Let the worker send what waits, if nothing is in flight (3)."""
     for each in aggregate.operations:
         if each.state.final:
-            clear(aggregate.payment, of_waiting(each))
+            clear(aggregate.payment, of_waiting(each), now)
         if each.state.final and each.kind is Kind.DISPUTE:
-            clear(aggregate.payment, of_dispute(each, lost=False))
+            clear(aggregate.payment, of_dispute(each, lost=False), now)
     if balance(aggregate.payment.flow, aggregate.operations).in_flight:
         return
     waiting = next(

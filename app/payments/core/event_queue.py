@@ -42,7 +42,7 @@ def enqueue(
         return
     make_way(aggregate.events, now, possible=actions is not None)
     if event.value.endswith("_SUCCESS"):
-        supersede_failures(aggregate.payment, aggregate.events, event, reference)
+        supersede_failures(aggregate, event, reference, now)
     answered = now if of is None or of.answer_awaited_until is None else of.answer_awaited_until
     told = SaleorEvent(
         payment_id=row_id_of(aggregate.payment),
@@ -105,22 +105,22 @@ def has_succeeded(event: SaleorEvent, others: Iterable[SaleorEvent]) -> bool:
     )
 
 
-def supersede_failures(payment: Payment, events: Iterable[SaleorEvent], success: EventType, reference: str) -> None:
+def supersede_failures(aggregate: PaymentAggregate, success: EventType, reference: str, now: datetime) -> None:
     """Let the failures of an operation that Saleor has not heard of make way for its success.
 
     One that somebody has begun to tell can be on its way to Saleor: it stays where it is, before the success.
     """
     failure = success.value.replace(_SUCCESS, _FAILURE)
-    for each in events:
+    for each in aggregate.events:
         untold = each.state is EventState.REFUSED or (each.state is EventState.WAITING and each.attempts == 0)
         if untold and each.type == failure and each.psp_reference == reference:
-            supersede(payment, each)
+            supersede(aggregate.payment, each, now)
 
 
-def supersede(payment: Payment, event: SaleorEvent) -> None:
+def supersede(payment: Payment, event: SaleorEvent, now: datetime) -> None:
     """Take an event out of the queue: what Saleor is told instead says more. Nor is it a problem any longer."""
     event.state, event.next_attempt_at = EventState.SUPERSEDED, None
-    clear(payment, of_event(event))
+    clear(payment, of_event(event), now)
 
 
 def success_must_wait(operation: Operation, events: Iterable[SaleorEvent]) -> bool:

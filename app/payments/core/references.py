@@ -6,6 +6,7 @@ import hashlib
 import re
 import uuid
 
+from app.db.columns import fitting
 from app.db.tables import Kind, Mode, Operation, Payment, State
 
 _RECOGNISED = 12  # characters of the transaction's name; a UUID's next one is the same in all
@@ -76,7 +77,7 @@ def reference_of_note(order_id: str, state: State) -> str:
 
 def reference_of_problem(order_id: str, words: str) -> str:
     """Return a reference for telling staff of a problem: the same problem of a payment is told once."""
-    return f"{order_id}-problem-{hashlib.sha256(words.encode()).hexdigest()[:8]}"
+    return f"{order_id}-problem-{hashlib.sha256(fitting(words).encode()).hexdigest()[:8]}"
 
 
 def named_in(reference: str) -> str:

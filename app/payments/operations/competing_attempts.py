@@ -189,7 +189,7 @@ def mind_what_is_paid_twice(
     twice = len(paid) > 1 and total > to_pay
     for aggregate, amount in attempts:
         if not twice or amount <= ZERO:
-            clear(aggregate.payment, PAID_TWICE)
+            clear(aggregate.payment, PAID_TWICE, now)
             continue
         currency = aggregate.payment.currency
         words = LazyMessage(

@@ -81,7 +81,7 @@ async def execute(
         attempts = await services.payments.update_attempts(which, among, step)
     payment = next(each for each in attempts if each.payment.id == payment_id)
     if not failed:
-        await keys_accepted(services, payment.payment.account_id, payment)
+        await keys_accepted(services, payment)
     services.wake_for(attempts)
     return payment
 

@@ -3,23 +3,18 @@
 That it has answered ends what was wrong with the keys, or with the address.
 """
 
+from datetime import datetime
+
 import structlog
 
-from app.db.aggregates import PaymentAggregate, payment_of, with_problem
+from app.db.aggregates import PaymentAggregate, payment_of
+from app.db.problems import payments_of_account_with
 from app.db.tables import MerchantAccount, Payment
 from app.db.vault import VaultError
 from app.gateway.client import GatewayClient
 from app.gateway.errors import GatewayError, KeysNotOpenedError
 from app.payments.core.observation import Shown
-from app.payments.core.problems import (
-    ADDRESS,
-    ADDRESS_DOUBTED,
-    KEYS,
-    KEYS_REFUSED,
-    NOT_THE_GATEWAY,
-    clear,
-    open_problems,
-)
+from app.payments.core.problems import ADDRESS, KEYS, OF_ACCOUNT, clear, open_problems
 from app.payments.services import Services
 from app.saleor.deadline import Deadline
 
@@ -53,22 +48,24 @@ async def shown_at_gateway(
     return Shown.of(found, payment.language)
 
 
-async def keys_accepted(services: Services, account_id: str, aggregate: PaymentAggregate) -> None:
+async def keys_accepted(services: Services, aggregate: PaymentAggregate) -> None:
     """End the problems of an account's keys and address: the gateway has just answered with them, for ``aggregate``.
 
     It, too, has them no more when this returns. The others are looked for now and then only, because this happens at
     every call.
     """
-    theirs = {KEYS, ADDRESS}
-    here = not theirs.isdisjoint(open_problems(aggregate.payment))
-    if not here and not services.gateways.time_to_compare(account_id, services.now()):
+    account_id, store, now = aggregate.payment.account_id, aggregate.payment.installation_id, services.now()
+    here = any(each.kind in OF_ACCOUNT for each in open_problems(aggregate.payment))
+    if not here and not services.gateways.time_to_compare(account_id, now):
         return
     async with services.database.transaction() as session:
-        found = await with_problem(session, account_id, KEYS_REFUSED, ADDRESS_DOUBTED, NOT_THE_GATEWAY)
+        found = await payments_of_account_with(session, store, account_id, OF_ACCOUNT)
     for payment_id in found:  # each under its own lock and for itself: two locks at once can wait for each other
         async with services.database.transaction() as session:
-            payment = await payment_of(session, payment_id)
-            for cause in theirs:
-                clear(payment, cause)
-    for cause in theirs:
-        clear(aggregate.payment, cause)
+            _clear(await payment_of(session, payment_id), now)
+    _clear(aggregate.payment, now)
+
+
+def _clear(payment: Payment, now: datetime) -> None:
+    for cause in (KEYS, ADDRESS):
+        clear(payment, cause, now)

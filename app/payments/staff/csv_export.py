@@ -12,6 +12,7 @@ from app.db.aggregates import PaymentAggregate, outlines_of
 from app.db.search import Wanted, payments_page
 from app.payments.core.balance import balance
 from app.payments.core.details import Details
+from app.payments.core.problems import problem_words
 from app.payments.services import Services
 from app.payments.staff.status import standing
 
@@ -62,7 +63,7 @@ def _row(aggregate: PaymentAggregate, accounts: Mapping[str, str]) -> Sequence[s
         harmless(said.card_mask or said.payway or ""),
         harmless(payment.channel),
         harmless(accounts[payment.account_id]),
-        harmless(payment.problem or ""),
+        harmless(problem_words(payment) or ""),
     )
 
 

@@ -83,7 +83,7 @@ def settle_by_hand(
             operation.amount = amount
         conclude(aggregate, operation, decision.state, posting, message=f"Settled by {decision.by}: {decision.reason}")
     operation.inferred = False
-    acknowledge(aggregate.payment, aggregate.operations)
+    acknowledge(aggregate.payment, posting.now, aggregate.operations)
     apply(aggregate, pos_id, [], posting)  # what follows from it: the rest of a reservation, a page to close, who waits
 
 
@@ -165,7 +165,7 @@ async def mark_looked_at(services: Services, installation_id: int, order_id: str
     """
     async with services.database.transaction() as session:
         aggregate = await load_by_order(session, order_id, installation_id=installation_id)
-        return None if aggregate is None else acknowledge(aggregate.payment, aggregate.operations)
+        return None if aggregate is None else acknowledge(aggregate.payment, services.now(), aggregate.operations)
 
 
 async def mark_notifications_looked_at(services: Services, installation_id: int, what: AlertKind) -> int:

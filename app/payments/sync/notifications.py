@@ -16,7 +16,7 @@ from app.gateway.notification import SignedButUnreadableError, read_data, read_n
 from app.i18n.messages import LazyMessage
 from app.payments.core.apply import Posting, apply, raise_problem
 from app.payments.core.observation import Shown, seen_in
-from app.payments.core.problems import ADDRESS, SEALED, UNREADABLE, clear, open_problems
+from app.payments.core.problems import ADDRESS, SEALED, UNREADABLE, clear, has_problem
 from app.payments.services import Services
 
 log = structlog.get_logger(__name__)
@@ -131,9 +131,9 @@ async def _post(services: Services, notification: StoredNotification) -> str:
         seen = seen_in(record, aggregate.payment.language)
         if seen is None:
             return f"nothing to do for {record.method}"
-        clear(aggregate.payment, SEALED)
+        clear(aggregate.payment, SEALED, now)
         apply(aggregate, account.pos_id, [seen], Posting(now=now, schedule=services.schedule, alone=True))
-        if ADDRESS in open_problems(aggregate.payment) and aggregate.create.next_poll_at is None:
+        if has_problem(aggregate.payment, ADDRESS) and aggregate.create.next_poll_at is None:
             # Something else answered our call, and yet the gateway has told the outcome: one look tells whether it
             # answers there again, so that the problem ends by itself (laws of money, 13).
             aggregate.create.next_poll_at = services.schedule.after_end(now)
@@ -156,6 +156,6 @@ async def _tell_staff(services: Services, notification: StoredNotification) -> N
 def mind_unreadable(aggregate: PaymentAggregate, shown: Shown, now: datetime) -> None:
     """Raise a problem while a look-up shows records that cannot be read, and clear it when all of them can be."""
     if not shown.unreadable:
-        clear(aggregate.payment, UNREADABLE)
+        clear(aggregate.payment, UNREADABLE, now)
     else:
         raise_problem(aggregate, _UNREADABLE_WORDS, now, cause=UNREADABLE)

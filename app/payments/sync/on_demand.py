@@ -129,7 +129,7 @@ async def tell_again(services: Services, event_ids: Sequence[int]) -> list[int]:
                 continue
             beside = await events_beside(session, event)
             if is_overtaken(event, beside) or (event.state is EventState.REFUSED and has_succeeded(event, beside)):
-                supersede(payment, event)
+                supersede(payment, event, services.now())
                 continue
             later = await later_events(session, event)
             if event.state is EventState.REFUSED and any(says_what_is_possible(each) for each in later):

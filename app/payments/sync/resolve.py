@@ -83,7 +83,7 @@ async def look(
         due.payment, lambda locked: _post(locked, due, records, posting, scheduled=scheduled)
     )
     if not isinstance(records, GatewayError):
-        await keys_accepted(services, due.account.id, due.aggregate)
+        await keys_accepted(services, due.aggregate)
     if unpaid is not None:
         aggregate, closing = unpaid
         await send(services, aggregate, closing, deadline, answering=False)
@@ -152,7 +152,7 @@ def _post(
     else:
         apply(aggregate, due.account.pos_id, records, posting)
         mind_unreadable(aggregate, records, posting.now)
-        clear(aggregate.payment, ADDRESS)
+        clear(aggregate.payment, ADDRESS, posting.now)
     if operation.kind is Kind.CREATE and posting.now >= posting.schedule.after_intent(operation.created_at):
         give_up(aggregate, posting)
     if is_pursued(operation):
@@ -249,7 +249,7 @@ def _mind_what_is_overdue(aggregate: PaymentAggregate, operation: Operation, pos
     """Make an outcome that is open for too long a problem for staff: nothing waits for ever in silence."""
     if is_pursued(operation):
         if operation.state.final:
-            clear(aggregate.payment, of_waiting(operation))
+            clear(aggregate.payment, of_waiting(operation), posting.now)
         if not operation.state.final and posting.schedule.settled_by_silence(operation.created_at, posting.now):
             words = LazyMessage(
                 "The gateway has not closed the payment page since %(since)s, though nobody should pay on it any more. "

@@ -2,7 +2,8 @@
 
 from sqlmodel import select
 
-from app.db.tables import EventState, Notification, SaleorEvent
+from app.db.tables import EventState, Notification, ProblemKind, SaleorEvent
+from app.payments.core.problems import Cause
 from tests.commands.books import after, event, notification, operation
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
@@ -95,5 +96,5 @@ async def test_where_only_a_person_can_tell_the_command_is_named(staff_client: S
     kept = await staff_client.payment(1, problem=words)
     page = text(await staff_client.see(f"/payments/{kept.order_id}"))
     assert f"saleor-gateway payments settle {kept.order_id} --as success" in page
-    other = await staff_client.payment(2, problem="x", cause="event:CHARGE_SUCCESS:1")
+    other = await staff_client.payment(2, problem="x", cause=Cause(ProblemKind.REFUSED, "1"))
     assert "payments settle" not in text(await staff_client.see(f"/payments/{other.order_id}"))

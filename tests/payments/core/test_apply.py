@@ -17,6 +17,7 @@ from app.i18n.messages import LazyMessage
 from app.payments.core.apply import apply, conclude, note, raise_problem
 from app.payments.core.balance import balance
 from app.payments.core.mapper import Observation
+from app.payments.core.problems import of_words, problem_words
 from app.payments.core.refusal import RefusalError
 from app.payments.operations.actions import step_for
 from app.saleor.answers import AvailableAction
@@ -95,7 +96,7 @@ def story(aggregate: PaymentAggregate) -> tuple[object, ...]:
     operations = {(each.kind, each.operation_id, each.state, each.amount) for each in aggregate.operations}
     # Notes tell of the way, which may be heard of in another order, and not of the end.
     events = {(each.type, each.psp_reference, each.amount) for each in aggregate.events if each.type != "INFO"}
-    return operations, events, balance(aggregate.payment.flow, aggregate.operations), aggregate.payment.problem
+    return operations, events, balance(aggregate.payment.flow, aggregate.operations), problem_words(aggregate.payment)
 
 
 def told_to_saleor(aggregate: PaymentAggregate, saleor: FakeSaleor, transaction: Transaction, already: int) -> None:
@@ -148,7 +149,7 @@ def test_the_order_in_which_the_gateway_speaks_does_not_matter(data: st.DataObje
         references = [operation.psp_reference for operation in aggregate.operations if operation.psp_reference]
         assert len(references) == len(set(references))  # law 9
     assert story(aggregate) == story(in_order)
-    assert aggregate.payment.problem is None
+    assert problem_words(aggregate.payment) is None
     if any(event.available_actions is not None for event in aggregate.events):
         both_ledgers_agree(aggregate, transaction)
 
@@ -343,10 +344,10 @@ class TestEvents:
     def test_the_same_problem_is_told_once_and_a_second_one_too(self) -> None:
         aggregate = an_aggregate(Flow.CHARGE, State.INIT)
         for words in ("first", "first", "second"):
-            raise_problem(aggregate, LazyMessage(words), NOON, cause=words)
+            raise_problem(aggregate, LazyMessage(words), NOON, cause=of_words(words, None, "x"))
         assert [event.message for event in aggregate.events] == ["first", "second"]
         assert len({event.psp_reference for event in aggregate.events}) == 2
-        assert aggregate.payment.problem == "first\nsecond"
+        assert problem_words(aggregate.payment) == "first\nsecond"
 
     def test_a_note_says_what_is_possible_and_changes_nothing(self) -> None:
         aggregate = an_aggregate(Flow.CHARGE, State.INIT)

@@ -11,6 +11,7 @@ from sqlalchemy import update
 
 from app.db.aggregates import PaymentAggregate
 from app.db.tables import Kind, Operation, SaleorEvent
+from app.payments.core.problems import problem_words
 from app.payments.core.schedule import Schedule
 from app.saleor.answers import ActionAnswer, SessionAnswer
 from tests.payments.fake_gateway import Mute, operation, payment, said
@@ -143,7 +144,7 @@ class Teller:
 
 
 def _problem(aggregate: PaymentAggregate) -> str | None:
-    return aggregate.payment.problem
+    return problem_words(aggregate.payment)
 
 
 def _join(*parts: object) -> str:

@@ -6,6 +6,7 @@ import pytest
 from sqlmodel import select
 
 from app.db.tables import Kind, Operation, ProductsForm, State
+from app.payments.core.problems import problem_words
 from app.payments.operations.actions import requested
 from tests.payments.baskets import line, taxed
 from tests.payments.fake_gateway import Heard, operation, payment, refused, said
@@ -245,10 +246,10 @@ class TestTrustThenCompare:
         answer = await paid.staff("REFUND", "100.00")
         assert answer.result is None
         aggregate = await paid.aggregate()
-        assert aggregate.payment.problem
+        assert problem_words(aggregate.payment)
         await paid.later(hours=1)
         assert paid.saleor.told == ["INFO"]
-        assert paid.saleor.reports[0].message == aggregate.payment.problem
+        assert paid.saleor.reports[0].message == problem_words(aggregate.payment)
         assert paid.amounts == amounts(charged="469.50", refund_pending="100.00")
 
     async def test_an_answer_of_another_order_is_no_answer(self, paid: Shop) -> None:

@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 
 from app.db.tables import Kind, State
+from app.payments.core.problems import problem_words
 from app.payments.operations.actions import requested
 from app.saleor.answers import ActionAnswer, AvailableAction
 from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
@@ -200,7 +201,7 @@ class TestALostAnswer:
         await paid.later(minutes=1)
         assert paid.saleor.reports == []
         assert (await paid.operation(Kind.REFUND)).psp_reference == theirs
-        assert (await paid.aggregate()).payment.problem is None
+        assert problem_words((await paid.aggregate()).payment) is None
 
     async def test_a_broken_connection_is_told_under_our_own_reference(self, paid: Shop) -> None:
         refunds(paid)

@@ -12,6 +12,7 @@ from sqlmodel import SQLModel
 
 from app.db.tables import Kind, Mode, State
 from app.payments.cards.keys import offered_key, rotate
+from app.payments.core.problems import problem_words
 from app.payments.core.schedule import Schedule
 from app.payments.operations.initialize import offer
 from app.saleor.answers import SessionAnswer
@@ -325,7 +326,7 @@ async def test_another_amount_than_asked_is_never_booked_and_never_given_up(shop
     assert error_of(answer)["code"] == "UNDER_REVIEW"  # and the shopper, whose money may have moved, must not pay again
     await shop.later(hours=3)
     assert shop.saleor.told == ["INFO"]
-    assert "was asked" in ((await shop.aggregate()).payment.problem or "")
+    assert "was asked" in (problem_words((await shop.aggregate()).payment) or "")
     assert not (await shop.operation(Kind.CREATE)).state.final
 
 

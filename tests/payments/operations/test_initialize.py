@@ -10,6 +10,7 @@ from sqlmodel import select
 
 from app.db.tables import EventState, Flow, Kind, Operation, Payment, State
 from app.gateway.errors import GatewayError
+from app.payments.core.problems import problem_words
 from app.payments.core.schedule import Schedule
 from app.saleor.answers import SessionAnswer
 from tests.payments.fake_gateway import BROKEN, POS_ID, Heard, Mute, Reply, payment, refused, said
@@ -167,7 +168,7 @@ async def test_wrong_keys_are_a_problem_for_staff(shop: Shop) -> None:
     answer = await shop.begin()
     assert answer.result == "CHARGE_FAILURE"
     aggregate = await shop.aggregate()
-    assert "refuses the keys" in (aggregate.payment.problem or "")
+    assert "refuses the keys" in (problem_words(aggregate.payment) or "")
     assert error_of(answer)["code"] == "STORE_UNAVAILABLE"
     assert "Зверніться до магазину" in error_of(answer)["message"]
     assert "S-404" in (answer.message or "")
@@ -258,7 +259,7 @@ async def test_a_payment_paid_in_full_by_another_amount_is_never_a_success(shop:
     answer = await shop.begin()
     assert answer.result == "CHARGE_ACTION_REQUIRED"
     aggregate = await shop.aggregate()
-    assert "5.69 UAH, but 569.50 UAH was asked" in (aggregate.payment.problem or "")
+    assert "5.69 UAH, but 569.50 UAH was asked" in (problem_words(aggregate.payment) or "")
     await shop.work()
     assert shop.saleor.told == ["INFO"]
     assert shop.amounts == amounts()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from app.db.tables import Kind, State
+from app.payments.core.problems import problem_words
 from app.saleor.answers import SessionAnswer
 from tests.payments.fake_gateway import BROKEN, NO_SUCH_ORDER, Heard, Mute, Reply, payment, refused, said
 from tests.payments.fake_saleor import amounts
@@ -171,7 +172,7 @@ class TestThePage:
         closing = await shop.operation(Kind.CANCEL)
         assert (closing.state, closing.next_poll_at) == (State.FAILURE, None)
         assert [each for each in shop.saleor.told if each != "INFO"] == ["CHARGE_FAILURE"]
-        assert (await shop.aggregate()).payment.problem is None  # it was an alert until then
+        assert problem_words((await shop.aggregate()).payment) is None  # it was an alert until then
 
     @pytest.mark.law(1)
     async def test_when_the_call_arrives_the_intent_is_in_the_database(self, shop: Shop) -> None:
@@ -292,7 +293,7 @@ class TestWhatDoesNotAgree:
         for each in (*meanwhile, answer):
             assert (code(each), each.psp_reference) == ("UNDER_REVIEW", shop.order_id)
         assert shop.gateway.calls == ["payment"]
-        assert "5.69 UAH, but 569.50 UAH was asked" in ((await shop.aggregate()).payment.problem or "")
+        assert "5.69 UAH, but 569.50 UAH was asked" in (problem_words((await shop.aggregate()).payment) or "")
 
 
 class TestTheProcessDies:

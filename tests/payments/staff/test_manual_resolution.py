@@ -5,6 +5,7 @@ from decimal import Decimal
 import pytest
 
 from app.db.tables import Kind, State
+from app.payments.core.problems import problem_words
 from app.payments.core.refusal import RefusalError
 from app.payments.staff.manual_resolution import Decision, settle
 from app.payments.sync.on_demand import ask_now
@@ -27,7 +28,7 @@ async def stuck(paid: Shop) -> Shop:
     await paid.staff("REFUND", "1.00", "second")
     await paid.notify(operation("refund", paid.order_id, "35.00", named="refund-1"))
     await paid.later(minutes=1)
-    assert "35.00 UAH, but 30.00 UAH was asked" in ((await paid.aggregate()).payment.problem or "")
+    assert "35.00 UAH, but 30.00 UAH was asked" in (problem_words((await paid.aggregate()).payment) or "")
     assert paid.saleor.told == ["INFO"]
     return paid
 
@@ -38,7 +39,7 @@ async def test_what_was_found_out_is_told_and_what_waited_goes_on(stuck: Shop) -
     await stuck.work()
     assert stuck.amounts == amounts(charged="538.50", refunded="31.00")
     assert stuck.saleor.reports[1].message == "Settled by olena: seen in the portal"
-    assert (await stuck.aggregate()).payment.problem is None
+    assert problem_words((await stuck.aggregate()).payment) is None
     decision = (await stuck.operation(Kind.REFUND)).decision
     assert decision is not None
     assert decision | {"at": None} == {
@@ -51,7 +52,7 @@ async def test_the_record_that_staff_have_judged_is_no_problem_again(stuck: Shop
     await by_hand(stuck, State.SUCCESS)
     await stuck.work()
     assert await ask_now(stuck.services, stuck.order_id) is None
-    assert (await stuck.aggregate()).payment.problem is None
+    assert problem_words((await stuck.aggregate()).payment) is None
 
 
 async def test_less_than_asked_can_have_been_refunded_and_never_more(stuck: Shop) -> None:
@@ -60,7 +61,7 @@ async def test_less_than_asked_can_have_been_refunded_and_never_more(stuck: Shop
     for wrong in ("0.00", "-1.00", "1.001"):
         with pytest.raises(RefusalError, match="no amount of money"):
             await by_hand(stuck, State.SUCCESS, wrong)
-    assert (await stuck.aggregate()).payment.problem
+    assert problem_words((await stuck.aggregate()).payment)
     stuck.gateway.will(said(operation("refund", stuck.order_id, "1.00", named="refund-2")))
     await by_hand(stuck, State.SUCCESS, "20.00")
     await stuck.work()
@@ -154,4 +155,4 @@ class TestAskingNow:
     async def test_a_gateway_that_does_not_answer(self, paid: Shop) -> None:
         paid.gateway.will_look(refused("wait", "L-1", 429))
         assert await ask_now(paid.services, paid.order_id) is not None
-        assert (await paid.aggregate()).payment.problem is None
+        assert problem_words((await paid.aggregate()).payment) is None

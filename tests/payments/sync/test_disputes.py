@@ -5,8 +5,13 @@ from typing import Any
 
 import pytest
 
-from app.db.tables import Kind, Payment, State
+from app.db.aggregates import PaymentAggregate, row_id_of
+from app.db.repository import ById
+from app.db.tables import Kind, ProblemKind, State
+from app.i18n.messages import LazyMessage
 from app.payments.alerts.items import AlertKind
+from app.payments.core.apply import raise_problem
+from app.payments.core.problems import Cause, problem_words
 from app.payments.staff.manual_resolution import Decision, mark_looked_at, settle
 from app.payments.staff.status import standing
 from app.payments.staff.timeline import timeline
@@ -14,6 +19,7 @@ from app.payments.sync.on_demand import ask_now
 from tests.payments.attention_scenes import whats
 from tests.payments.fake_gateway import operation, payment, said
 from tests.payments.fake_saleor import amounts
+from tests.payments.problems import kinds_of
 from tests.payments.shop import Shop
 from tests.payments.unattended import unattended
 
@@ -35,7 +41,7 @@ async def test_the_bank_has_taken_the_money_back(paid: Shop) -> None:
     [event] = [each for each in paid.saleor.reports if each.type == "CHARGE_BACK"]
     assert (event.psp_reference, event.amount, event.available_actions) == ("dispute-1", Decimal("569.50"), ())
     aggregate = await paid.aggregate()
-    assert aggregate.payment.problem == (
+    assert problem_words(aggregate.payment) == (
         "The payer's bank has taken 569.50 UAH of this payment back after a dispute, and Saleor is told. Do not refund "
         "it too."
     )
@@ -142,7 +148,11 @@ async def test_staff_can_say_how_it_ended(paid: Shop, end: State, charged: str) 
 
 async def test_many_problems_at_once_have_room(paid: Shop) -> None:
     """On PostgreSQL a column that is too short is an error, and the dispute would be retried for ever."""
-    async with paid.services.database.transaction() as session:
-        row = await session.get_one(Payment, (await paid.aggregate()).payment.id)
-        row.problem_kinds = "+".join(sorted(each.value for each in AlertKind))
-    assert (await paid.aggregate()).payment.problem_kinds is not None
+    words = LazyMessage("Look at this.")
+
+    def raise_all(aggregate: PaymentAggregate) -> None:
+        for kind in ProblemKind:
+            raise_problem(aggregate, words, paid.clock.now, cause=Cause(kind, "x" * 100, gateway_id="x" * 100))
+
+    await paid.services.payments.update(ById(row_id_of((await paid.aggregate()).payment)), raise_all)
+    assert kinds_of((await paid.aggregate()).payment) == "+".join(sorted(ProblemKind))

@@ -10,6 +10,7 @@ from sqlmodel import col, select
 
 from app.db.accounts import AccountKeys, NewAccount
 from app.db.tables import Kind, Notification, State
+from app.payments.core.problems import problem_words
 from app.payments.sync import notifications
 from app.payments.sync.notifications import Receipt, receive
 from tests.payments.fake_gateway import Mute, operation, payment
@@ -208,7 +209,7 @@ class TestForwardOnly:
         await waiting.notify(payment(waiting.order_id, then))
         await waiting.work()
         assert waiting.saleor.told == [f"CHARGE_{first.upper()}", "INFO"]
-        assert f"said {first} first and now says {then}" in ((await waiting.aggregate()).payment.problem or "")
+        assert f"said {first} first and now says {then}" in (problem_words((await waiting.aggregate()).payment) or "")
         assert waiting.amounts == before
 
     @pytest.mark.law(10)
@@ -244,7 +245,7 @@ class TestTrustThenCompare:
         [report] = waiting.saleor.reports
         assert report.type == "INFO"
         assert words in (report.message or "")
-        assert (await waiting.aggregate()).payment.problem == report.message
+        assert problem_words((await waiting.aggregate()).payment) == report.message
         assert waiting.amounts == amounts()
         await waiting.notify(payment(waiting.order_id) | wrong | {"payload": "again"})
         await waiting.work()
@@ -306,5 +307,5 @@ async def test_the_amount_that_was_asked_is_compared_also_where_the_shopper_may_
     await shop.work()
     aggregate = await shop.aggregate()
     assert aggregate.create.state is State.INIT
-    assert aggregate.payment.problem == "The gateway reports 1.00 UAH, but 569.50 UAH was asked."
+    assert problem_words(aggregate.payment) == "The gateway reports 1.00 UAH, but 569.50 UAH was asked."
     assert shop.amounts == amounts()

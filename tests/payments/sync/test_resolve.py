@@ -8,6 +8,7 @@ import pytest
 from app.db.aggregates import load_by_transaction
 from app.db.tables import Kind, Operation, State
 from app.gateway.models import Records
+from app.payments.core.problems import problem_words
 from app.payments.staff.raw import raw_records
 from app.payments.sync.on_demand import ask_now, records_now
 from app.payments.sync.resolve import look
@@ -225,7 +226,7 @@ class TestPolling:
     async def test_wrong_keys_met_while_looking_are_a_visible_problem(self, waiting: Shop) -> None:
         waiting.gateway.will_look(refused("Invalid pos_id field or credentials", "S-404", 401))
         await waiting.later(minutes=2)
-        assert "refuses the keys" in ((await waiting.aggregate()).payment.problem or "")
+        assert "refuses the keys" in (problem_words((await waiting.aggregate()).payment) or "")
         assert waiting.saleor.told == ["INFO", "INFO"]
 
 
@@ -305,7 +306,7 @@ class TestOthersActToo:
         await shop.notify(operation("refund", shop.order_id, "30.00", named="portal-1") | wrong)
         await shop.work()
         assert shop.saleor.told == ["INFO"]
-        assert (await shop.aggregate()).payment.problem
+        assert problem_words((await shop.aggregate()).payment)
         shop.gateway.will(said(operation("refund", shop.order_id, "100.00")))
         assert (await shop.staff("REFUND", "100.00")).result == "REFUND_SUCCESS"
         assert shop.amounts == amounts(charged="469.50", refunded="100.00")
@@ -367,7 +368,7 @@ class TestRecordsThatCannotBeRead:
         assert hidden.gateway.polls > 3
         assert (await hidden.operation(Kind.REFUND)).state is State.UNKNOWN
         assert "REFUND_FAILURE" not in hidden.saleor.told
-        assert "that the app cannot read" in ((await hidden.aggregate()).payment.problem or "")
+        assert "that the app cannot read" in (problem_words((await hidden.aggregate()).payment) or "")
 
     async def test_it_is_booked_and_the_problem_gone_when_it_can_be_read(self, hidden: Shop) -> None:
         await hidden.later(hours=3)
@@ -377,7 +378,7 @@ class TestRecordsThatCannotBeRead:
         ]
         await hidden.later(hours=3)
         assert (await hidden.operation(Kind.REFUND)).state is State.SUCCESS
-        assert (await hidden.aggregate()).payment.problem is None
+        assert problem_words((await hidden.aggregate()).payment) is None
 
     async def test_staff_are_told_of_it_when_they_ask(self, hidden: Shop) -> None:
         text = raw_records(await records(hidden))
@@ -387,7 +388,7 @@ class TestRecordsThatCannotBeRead:
     async def test_a_payment_with_nothing_open_is_compared_too(self, paid: Shop) -> None:
         paid.gateway.book[paid.order_id] = [payment(paid.order_id), UNREADABLE]
         assert await ask_now(paid.services, paid.order_id) is None
-        assert "that the app cannot read" in ((await paid.aggregate()).payment.problem or "")
+        assert "that the app cannot read" in (problem_words((await paid.aggregate()).payment) or "")
 
 
 async def records(shop: Shop) -> Records:

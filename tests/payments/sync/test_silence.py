@@ -3,6 +3,7 @@
 import pytest
 
 from app.db.tables import Kind, State
+from app.payments.core.problems import problem_words
 from app.payments.sync.on_demand import ask_now
 from tests.payments.fake_gateway import Mute, Reply, operation, payment, said
 from tests.payments.fake_saleor import amounts
@@ -110,4 +111,6 @@ async def test_a_payment_that_does_not_agree_is_never_given_up_for_silence(shop:
     await shop.later(hours=5)
     assert (await shop.operation(Kind.CREATE)).state is State.INIT
     assert shop.amounts == amounts()
-    assert (await shop.aggregate()).payment.problem == f"The gateway reports 1.00 UAH, but {TOTAL} UAH was asked."
+    assert (
+        problem_words((await shop.aggregate()).payment) == f"The gateway reports 1.00 UAH, but {TOTAL} UAH was asked."
+    )

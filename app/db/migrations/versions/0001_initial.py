@@ -9,9 +9,10 @@ branch_labels = None
 depends_on = None
 
 
-def _index_where(condition: str, name: str, table: str, columns: list[str]) -> None:
+def _index_where(condition: str, name: str, table: str, columns: list[str], *, unique: bool = False) -> None:
     """Make an index over those rows only of which a condition holds."""
-    op.create_index(name, table, columns, sqlite_where=sa.text(condition), postgresql_where=sa.text(condition))
+    holds = sa.text(condition)
+    op.create_index(name, table, columns, unique=unique, sqlite_where=holds, postgresql_where=holds)
 
 
 def _installation() -> None:
@@ -182,15 +183,13 @@ def _payment() -> None:
         sa.Column("checkout_url", sa.Text(), nullable=True),
         sa.Column("qr_url", sa.Text(), nullable=True),
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("problem", sa.Text(), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("mode", sa.String(length=32), nullable=False, server_default="hosted"),
         sa.Column("redirect_url", sa.Text(), nullable=True),
         sa.Column("next_refund_split", sa.JSON(), nullable=True),
-        sa.Column("problems", sa.JSON(), nullable=False, server_default="{}"),
+        sa.Column("has_problems", sa.Boolean(), nullable=False, server_default=sa.false()),
         sa.Column("email_digest", sa.String(length=32), nullable=True),
-        sa.Column("problem_kinds", sa.String(length=200), nullable=True),
         sa.Column("problem_since", sa.DateTime(timezone=True), nullable=True),
         sa.Column("trial", sa.Boolean(), nullable=False, server_default=sa.false()),
         sa.Column("next_order_poll_at", sa.DateTime(timezone=True), nullable=True),
@@ -214,15 +213,35 @@ def _payment() -> None:
     op.create_index("ix_payment_of_source", "payment", ["installation_id", "source_id"])
     op.create_index("ix_payment_of_store", "payment", ["installation_id", "created_at", "id"])
     _index_where("order_number IS NOT NULL", "ix_payment_order_number", "payment", ["order_number"])
-    _index_where("problem IS NOT NULL", "ix_payment_problem", "payment", ["account_id"])
     _index_where(
-        "problem IS NOT NULL",
-        "ix_payment_problem_kinds",
-        "payment",
-        ["installation_id", "problem_kinds", "account_id", "problem_since", "id"],
+        "problem_since IS NOT NULL", "ix_payment_with_problem", "payment", ["installation_id", "created_at", "id"]
     )
+
+
+def _problem() -> None:
+    op.create_table(
+        "problem",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("payment_id", sa.Integer(), nullable=False),
+        sa.Column("installation_id", sa.Integer(), nullable=False),
+        sa.Column("account_id", sa.String(length=32), nullable=False),
+        sa.Column("operation_id", sa.Integer(), nullable=True),
+        sa.Column("gateway_id", sa.String(length=100), nullable=True),
+        sa.Column("kind", sa.String(length=32), nullable=False),
+        sa.Column("key", sa.String(length=100), nullable=False),
+        sa.Column("message", sa.JSON(), nullable=False),
+        sa.Column("raised_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("acknowledged_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("ended_at", sa.DateTime(timezone=True), nullable=True),
+        sa.ForeignKeyConstraint(["payment_id"], ["payment.id"]),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    _index_where("ended_at IS NULL", "ix_problem_of_payment", "problem", ["payment_id", "kind", "key"], unique=True)
     _index_where(
-        "problem IS NOT NULL", "ix_payment_problem_of_store", "payment", ["installation_id", "created_at", "id"]
+        "acknowledged_at IS NULL AND ended_at IS NULL",
+        "ix_problem_open",
+        "problem",
+        ["installation_id", "kind", "raised_at", "payment_id", "account_id"],
     )
 
 
@@ -322,6 +341,7 @@ def upgrade() -> None:
     _channel_route()
     _notification()
     _payment()
+    _problem()
     _operation()
     _saleor_event()
     _split_share()

@@ -1,0 +1,96 @@
+"""Problems in the database: read with their payments, found by what they are, and counted.
+
+Each query reads an index of open problems only (``tables.Problem``). So a store of a million payments is asked as
+quickly as one of a thousand; what costs is only how much is open.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import exists, func, tuple_
+from sqlalchemy.orm import aliased
+from sqlalchemy.orm.attributes import set_committed_value
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.db.tables import Payment, Problem, ProblemKind
+
+_OPEN = (col(Problem.acknowledged_at).is_(None), col(Problem.ended_at).is_(None))
+_earlier = aliased(Problem)
+# Of several open problems of one kind a payment is listed by the first.
+_FIRST_OF_ITS_KIND = ~exists().where(
+    col(_earlier.payment_id) == col(Problem.payment_id),
+    col(_earlier.kind) == col(Problem.kind),
+    col(_earlier.id) < col(Problem.id),
+    col(_earlier.acknowledged_at).is_(None),
+    col(_earlier.ended_at).is_(None),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CountedProblems:
+    """So many payments of one account have an open problem of one kind, the oldest from ``since``."""
+
+    kind: ProblemKind
+    account_id: str
+    count: int
+    since: datetime
+
+
+async def load_problems(session: AsyncSession, payments: Sequence[Payment]) -> None:
+    """Read the problems of payments that have not ended: one query, and none when no payment has any."""
+    found: dict[int | None, list[Problem]] = {payment.id: [] for payment in payments}
+    having = [payment.id for payment in payments if payment.has_problems]
+    if having:
+        theirs = (col(Problem.payment_id).in_(having), col(Problem.ended_at).is_(None))
+        for problem in (await session.exec(select(Problem).where(*theirs).order_by(col(Problem.id)))).all():
+            found[problem.payment_id].append(problem)
+    for payment in payments:
+        set_committed_value(payment, "problems", found[payment.id])
+
+
+async def payments_of_account_with(
+    session: AsyncSession, installation_id: int, account_id: str, kinds: Collection[ProblemKind]
+) -> Sequence[int]:
+    """Return the row ids of an account's payments that have an open problem of one of these kinds."""
+    theirs = (Problem.installation_id == installation_id, Problem.account_id == account_id)
+    query = select(Problem.payment_id).where(*theirs, col(Problem.kind).in_(kinds), *_OPEN).distinct()
+    return [each for each in (await session.exec(query)).all() if each is not None]
+
+
+async def problems_counted(session: AsyncSession, installation_id: int) -> list[CountedProblems]:
+    """Return how many payments of a store have open problems, by kind and account."""
+    by = (col(Problem.kind), col(Problem.account_id))
+    query: Any = (
+        select(*by, func.count(func.distinct(Problem.payment_id)), func.min(col(Problem.raised_at)))
+        .where(Problem.installation_id == installation_id, *_OPEN)
+        .group_by(*by)
+    )
+    return [CountedProblems(*row) for row in (await session.exec(query)).all()]
+
+
+async def payments_with_problem(
+    session: AsyncSession,
+    installation_id: int,
+    kind: ProblemKind,
+    *,
+    most: int,
+    after: tuple[datetime, int] | None = None,
+) -> Sequence[tuple[Payment, datetime]]:
+    """Return payments that have an open problem of that kind, and since when; the newest problems first.
+
+    ``after``: those that come after the payment with that moment and row id.
+    """
+    order = (col(Problem.raised_at), col(Problem.payment_id))
+    query: Any = (
+        select(Payment, Problem.raised_at)
+        .join(Problem, col(Problem.payment_id) == col(Payment.id))
+        .where(Problem.installation_id == installation_id, Problem.kind == kind, *_OPEN, _FIRST_OF_ITS_KIND)
+    )
+    if after is not None:
+        query = query.where(tuple_(*order) < after)
+    rows = (await session.exec(query.order_by(*(each.desc() for each in order)).limit(most))).all()
+    await load_problems(session, [payment for payment, _ in rows])
+    return [(payment, since) for payment, since in rows]

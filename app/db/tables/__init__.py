@@ -1,0 +1,45 @@
+"""The tables. Amounts are Decimals with two decimals (``columns.Amount``), moments are aware and in UTC.
+
+What each row is, and what makes it unique, stands in its class. Secrets are kept sealed (``vault``) in columns named
+``*_sealed``; nothing else in these tables is secret, and no column ever holds a card number.
+"""
+
+from sqlmodel import SQLModel
+
+from app.db.columns import take_any_text
+from app.db.tables.payments import Flow, Kind, Mode, Operation, Payment, SplitShare, State
+from app.db.tables.problems import Problem, ProblemKind
+from app.db.tables.queues import EventState, Notification, SaleorEvent
+from app.db.tables.stores import (
+    CardKey,
+    ChannelRoute,
+    Installation,
+    MerchantAccount,
+    PendingToken,
+    ProductsForm,
+    ReportedProblem,
+)
+
+__all__ = [
+    "CardKey",
+    "ChannelRoute",
+    "EventState",
+    "Flow",
+    "Installation",
+    "Kind",
+    "MerchantAccount",
+    "Mode",
+    "Notification",
+    "Operation",
+    "Payment",
+    "PendingToken",
+    "Problem",
+    "ProblemKind",
+    "ProductsForm",
+    "ReportedProblem",
+    "SaleorEvent",
+    "SplitShare",
+    "State",
+]
+
+take_any_text(SQLModel.metadata)

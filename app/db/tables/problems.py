@@ -1,0 +1,55 @@
+"""What a person must look at."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from sqlalchemy import JSON
+from sqlmodel import Field, SQLModel
+
+from app.db.columns import Moment, one_of, partial_index
+
+NOT_ENDED = "ended_at IS NULL"
+OPEN = "acknowledged_at IS NULL AND ended_at IS NULL"
+
+
+class ProblemKind(StrEnum):
+    """What kind of cause a problem has (``payments.core.problems``)."""
+
+    ADDRESS = "address"
+    DISPUTE = "dispute"
+    KEYS = "keys"
+    MISMATCH = "mismatch"
+    PAID_TWICE = "paid twice"
+    REFUSED = "refused"
+    SEALED = "sealed"
+    WAITING = "waiting"
+
+
+class Problem(SQLModel, table=True):
+    """What a person must look at about a payment; open until it is over, or until somebody has looked at it.
+
+    ``key`` tells the problems of one kind of a payment apart; there is one row of each that has not ended.
+    ``operation_id`` is the row of the operation that it is about, ``gateway_id`` what the gateway calls that where we
+    have made no operation of it. Once ``acknowledged_at`` it is not raised again when the gateway repeats itself; once
+    ``ended_at`` it is history, and its cause raises a new one.
+    """
+
+    __tablename__: ClassVar[Any] = "problem"
+    __table_args__ = (
+        partial_index(NOT_ENDED, "ix_problem_of_payment", "payment_id", "kind", "key", unique=True),
+        partial_index(OPEN, "ix_problem_open", "installation_id", "kind", "raised_at", "payment_id", "account_id"),
+    )
+
+    id: int | None = Field(default=None, primary_key=True)
+    payment_id: int | None = Field(default=None, foreign_key="payment.id", nullable=False)  # set when it is saved
+    installation_id: int  # the payment's
+    account_id: str = Field(max_length=32)  # the payment's
+    operation_id: int | None = Field(default=None)
+    gateway_id: str | None = Field(default=None, max_length=100)
+    kind: ProblemKind = Field(sa_type=one_of(ProblemKind))
+    key: str = Field(default="", max_length=100)
+    message: dict[str, Any] = Field(sa_type=JSON)  # words for staff (``LazyMessage.kept``)
+    raised_at: datetime = Field(sa_type=Moment)
+    acknowledged_at: datetime | None = Field(default=None, sa_type=Moment)
+    ended_at: datetime | None = Field(default=None, sa_type=Moment)

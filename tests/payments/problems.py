@@ -1,0 +1,18 @@
+"""What staff must look at about a payment, as tests want to read it."""
+
+from app.db.tables import Payment
+from app.i18n.messages import LazyMessage
+from app.payments.core.problems import Cause, message_of, open_problems
+
+
+def by_cause(payment: Payment) -> dict[Cause, LazyMessage]:
+    """Return the words of the open problems by where they come from, the oldest first."""
+    return {
+        Cause(each.kind, each.key, each.operation_id, each.gateway_id): message_of(each)
+        for each in open_problems(payment)
+    }
+
+
+def kinds_of(payment: Payment) -> str | None:
+    """Return of which kinds the open problems are, joined with ``+``; None when there are none."""
+    return "+".join(sorted({each.kind for each in open_problems(payment)})) or None
