@@ -19,11 +19,10 @@ async def check_presence(services: Services, saleor: SaleorClient, installation_
             await saleor.who_am_i(installation.saleor_api_url, installation.token)
             authorised = True
         except SaleorNotAuthorisedError:
+            log.warning("saleor does not take the app's token", saleor=installation.saleor_api_url)
             authorised = False
         except SaleorError as error:
             log.info("saleor did not say", saleor=installation.saleor_api_url, error=str(error))
-    if authorised is False:
-        log.warning("saleor does not take the app's token", saleor=installation.saleor_api_url)
     async with services.database.transaction() as session:
         await note_check(session, installation_id, services.now(), authorised=authorised)
     services.installations.forget()

@@ -15,7 +15,7 @@ from app.db.aggregates import (
     load_by_transaction,
     payment_of,
 )
-from app.db.database import Database, create_engine
+from app.db.database import Database, create_engine, is_sqlite
 from app.db.search import Wanted, payments_page
 from app.db.tables import Kind, MerchantAccount, Payment
 from tests.db.rows import NOON, a_payment, an_event, an_operation
@@ -67,6 +67,17 @@ async def test_operations_and_events_come_oldest_first(database: Database, payme
     assert aggregate.by_key("key-1") is aggregate.operations[2]
     assert aggregate.by_key("nobody asked that") is None
     assert aggregate.by_id(aggregate.operations[3].id) is aggregate.operations[3]
+
+
+async def test_whoever_only_reads_a_payment_waits_for_nobody(
+    database: Database, other: Database, payment: Payment, database_url: str
+) -> None:
+    if is_sqlite(database_url):
+        pytest.skip("SQLite has one connection")
+    async with database.transaction() as session:
+        assert await load_by_order(session, payment.order_id) is not None
+        async with asyncio.timeout(10), other.transaction() as reading:
+            assert await find_by_order(reading, payment.order_id) is not None
 
 
 @pytest.mark.law(3)

@@ -21,6 +21,7 @@ _OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
 _ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {ast.Add: ast.Sub, ast.Sub: ast.Add}
 _NAMES = {"min": "max", "max": "min", "any": "all", "all": "any"}
 _LOCKS = {"with_for_update"}
+_ABOUT_A_LOCK = {"with_for_update", "lock=", "skip_locked"}
 _LOGGERS = {"log", "logger"}
 
 
@@ -40,6 +41,11 @@ class Mutant:
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line} {self.function}: {self.what}"
+
+    @property
+    def is_about_a_lock(self) -> bool:
+        """Whether only a database with locks on rows can tell it from the original."""
+        return any(each in self.what for each in _ABOUT_A_LOCK)
 
     @property
     def place(self) -> str:
@@ -192,5 +198,6 @@ def _name(name: str) -> ast.Name:
 
 
 def _short(node: ast.AST) -> str:
-    text = " ".join(ast.unparse(node).split()) if isinstance(node, ast.expr | ast.stmt) else type(node).__name__
+    named = isinstance(node, ast.expr | ast.stmt | ast.keyword)
+    text = " ".join(ast.unparse(node).split()) if named else type(node).__name__
     return text if len(text) <= 70 else f"{text[:67]}..."

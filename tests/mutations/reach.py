@@ -14,11 +14,11 @@ import sys
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -69,32 +69,51 @@ def pytest_sessionfinish() -> None:
     if _seconds:
         lines = {place: {text: sorted(tests) for text, tests in of.items()} for place, of in _reached.items()}
         written = json.dumps({"tests": list(_seconds.items()), "reached": lines})
-        (Path(os.environ["MUTATION_REACH"]) / f"{time.time_ns()}-{os.getpid()}.json").write_text(written)
+        run = os.environ.get("PYTEST_XDIST_TESTRUNUID", f"{time.time_ns()}")
+        (Path(os.environ["MUTATION_REACH"]) / f"{run}-{os.getpid()}.json").write_text(written)
+
+
+_Reached: TypeAlias = dict[str, dict[str, set[str]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What was written down: the tests that run each line of each place, and how many seconds each test takes."""
+    """What was written down: in each run the tests that run each line of each place; how many seconds each test takes.
 
-    reached: Mapping[str, Mapping[str, Collection[str]]]
+    A line that a run does not know was written after it: whatever test calls the function may run it now.
+    """
+
+    runs: Sequence[_Reached]
     seconds: Mapping[str, float]
 
     @classmethod
     def read(cls, folder: Path) -> "Reach":
-        """Read what all runs have written into ``folder``, the oldest first."""
-        reached: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+        """Read what all runs have written into ``folder``."""
+        runs: dict[str, _Reached] = {}
         seconds: dict[str, float] = {}
         for file in sorted(folder.glob("*.json")):
             written = json.loads(file.read_text())
             names = [name for name, _ in written["tests"]]
             seconds |= dict(written["tests"])
+            reached = runs.setdefault(file.stem.partition("-")[0], defaultdict(lambda: defaultdict(set)))
             for place, lines in written["reached"].items():
                 for text, tests in lines.items():
                     reached[place][text].update(names[each] for each in tests)
-        return cls(reached, seconds)
+        return cls(list(runs.values()), seconds)
 
     def tests_of(self, mutant: Mutant) -> Sequence[str]:
-        """Return the tests that run the line of a mutant, or else all that call its function; the quickest first."""
-        lines = self.reached.get(mutant.place, {})
-        found = lines.get(mutant.text) or lines.get(_ENTERED, ())
-        return sorted(found, key=lambda each: self.seconds[each])
+        """Return the tests that may run the line of a mutant: those of its own room first, and the quickest of them.
+
+        They were seen on SQLite. What is about the database is asked of the other one, too, and what is about locks of
+        that one only.
+        """
+        found: set[str] = set()
+        for reached in self.runs:
+            lines = reached.get(mutant.place, {})
+            found |= lines.get(mutant.text) or lines.get(_ENTERED, set())
+        own = f"tests/{'/'.join(mutant.path.parts[1:-1])}/"
+        in_order = sorted(found, key=lambda each: (not each.startswith(own), self.seconds[each]))
+        others = [each.replace("[sqlite", "[postgresql") for each in in_order if "[sqlite" in each]
+        if mutant.is_about_a_lock:
+            return others
+        return [*in_order, *others] if mutant.path.is_relative_to("app/db") else in_order

@@ -36,7 +36,7 @@ from tests.payments.attention_scenes import (
     somebody_settles_it,
     whats,
 )
-from tests.payments.fake_gateway import Mute, payment
+from tests.payments.fake_gateway import Mute, operation, payment
 from tests.payments.shop import SALEOR, Shop
 
 
@@ -109,6 +109,21 @@ async def test_saleor_may_be_away_for_a_while(shop: Shop) -> None:
     await shop.work()
     assert await items(shop) == []
     assert await tell_waiting_now(shop.services, shop.installation.id) == 0
+
+
+@pytest.mark.parametrize(("most", "more"), [(1, True), (2, False)])
+async def test_of_very_many_events_it_is_said_that_there_are_more(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, *, most: int, more: bool
+) -> None:
+    monkeypatch.setattr("app.db.attention.MOST_COUNTED", most)
+    monkeypatch.setattr("app.payments.alerts.items.MOST_COUNTED", most)
+    await saleor_is_away(shop)
+    began = shop.clock.now
+    await shop.notify(operation("refund", shop.order_id, "1.00", named="portal-1"))
+    await shop.work()
+    shop.clock.now = began + PATIENCE
+    [item] = await items(shop)
+    assert (item.count, item.more) == (most, more)
 
 
 async def test_an_installation_that_is_not_complete(paid: Shop) -> None:

@@ -145,6 +145,28 @@ async def test_another_delivery_of_the_same_webhook_is_not_taken_for_this_one(
     assert shop.gateway.calls == ["payment"]
 
 
+@pytest.mark.law(1, 2)
+async def test_an_intent_that_was_concluded_before_anybody_knew_of_its_commit_is_not_sent(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It took so long to find out that the page was given up meanwhile, as if the process had died."""
+    group_commit = shop.services.database.group_commit
+    broken: list[object] = []
+
+    async def breaks(write: Any, job: Any) -> Any:
+        done = await group_commit(write, job)
+        if not broken:
+            broken.append(done)
+            await shop.later(seconds=16)
+            raise CommitUnknownError("COMMIT")
+        return done
+
+    monkeypatch.setattr(shop.services.database, "group_commit", breaks)
+    answer = await shop.begin()
+    assert answer.data["errors"][0]["code"] == "TRY_AGAIN"
+    assert shop.gateway.calls == []
+
+
 async def test_one_locked_payment_does_not_hold_up_others(shop: Shop, database_url: str) -> None:
     """Outcomes are committed together, and one of them waits for a lock that another process has."""
     if is_sqlite(database_url):

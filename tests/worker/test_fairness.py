@@ -56,6 +56,18 @@ async def another_store(shop: Shop, payments: int) -> None:
             )  # fmt: skip
 
 
+async def test_a_lane_that_is_full_goes_on_as_soon_as_one_of_its_jobs_has_ended(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of one store's events it does ten at once. Nobody waits for the next tick, which is an hour away."""
+    monkeypatch.setattr("app.worker.loop._TICK_SECONDS", 3600)
+    await another_store(shop, payments=25)
+    async with working(shop), asyncio.timeout(10):
+        while len(shop.saleor.reports) < 25:
+            shop.saleor.news.clear()
+            await shop.saleor.news.wait()
+
+
 async def test_a_saleor_that_does_not_answer_holds_up_no_other(shop: Shop) -> None:
     """It has fifty events to be told, all due before the other store's; it is told a few at a time, and hangs."""
     await another_store(shop, payments=50)

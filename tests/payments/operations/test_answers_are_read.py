@@ -153,6 +153,15 @@ class TestTheAnswerGoesFirst:
         assert reserved.transaction.actions == ["REFUND"]
         assert reserved.amounts == amounts(charged=TOTAL)
 
+    async def test_so_is_what_is_left_when_a_further_refund_has_to_wait(self, paid: Shop) -> None:
+        refunds(paid, status="pending")
+        await paid.staff("REFUND", "100.00", "first")
+        await paid.later(seconds=2)
+        assert paid.transaction.actions == ["REFUND"]
+        assert (await paid.staff("REFUND", "469.50", "second")).result is None
+        await paid.later(seconds=2)
+        assert paid.transaction.actions == []
+
 
 @pytest.mark.law(9)
 class TestALostAnswer:
@@ -249,6 +258,8 @@ class TestAGrantIsPaidOutOnce:
         await paid.later(seconds=2)
         assert paid.saleor.reports == []
         assert granted.status is PENDING  # asked for anew, by the app
+        asked = ["transaction_history", "request_granted_refund"]
+        assert [name for name, _ in paid.saleor.queried] == asked  # and now the webhook is awaited
         [answer] = await book_app_requests(paid)
         assert answer.result == "REFUND_SUCCESS"
         await paid.later(minutes=20)

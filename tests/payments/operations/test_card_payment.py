@@ -11,6 +11,8 @@ from sqlalchemy import text
 from sqlmodel import SQLModel
 
 from app.db.tables import Kind, Mode, State
+from app.gateway.models import Status
+from app.gateway.statuses import explain
 from app.payments.cards.keys import offered_key, rotate
 from app.payments.core.problems import problem_words
 from app.payments.core.schedule import Schedule
@@ -225,7 +227,9 @@ async def test_what_waits_for_the_shopper_does_not_count_as_paid(shop: Shop, cod
     shop.gateway.will(said(direct(shop, "pending", status_code=code)))
     answer = await shop.begin(data=await typed(shop))
     assert answer.result == "CHARGE_ACTION_REQUIRED"
-    assert error_of(answer)["code"] == code  # nowhere to go: the shopper is told what to do
+    words = explain(Status.PENDING, code).shopper("uk")
+    # Nowhere to go: the shopper is told what to do.
+    assert (error_of(answer)["code"], error_of(answer)["message"]) == (code, words)
     assert shop.amounts == amounts()
 
 
@@ -304,6 +308,19 @@ async def test_an_unknown_payment_of_which_nothing_is_found_has_failed(shop: Sho
     assert shop.saleor.told == ["CHARGE_FAILURE"]
     assert shop.amounts == amounts()
     assert shop.gateway.calls == ["payment"]
+
+
+@pytest.mark.law(2)
+async def test_an_unknown_payment_is_looked_up_every_few_seconds_at_first(shop: Shop) -> None:
+    """The shopper waits. There is no page whose link could still be on its way."""
+    data = await typed(shop)
+    shop.gateway.will(BROKEN)
+    await shop.begin(data=data)
+    await shop.later(seconds=4)
+    assert shop.gateway.polls == 1
+    direct(shop)
+    await shop.later(seconds=8)
+    assert shop.amounts == amounts(charged=TOTAL)
 
 
 async def test_an_unknown_payment_that_waits_for_nobody_ends_as_the_gateway_says(shop: Shop) -> None:

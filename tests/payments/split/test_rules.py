@@ -81,5 +81,11 @@ def test_the_example_speaks_of_the_people_who_are_named() -> None:
     assert NAMES[SMITH] in bought
 
 
+def test_where_only_the_market_is_known_the_example_makes_two_sellers_up() -> None:
+    shares = worked_example(rules(names={})).steps[0].shares
+    assert MARKET in shares
+    assert len(shares) == 3
+
+
 def test_without_splitting_there_is_no_example() -> None:
     assert worked_example(read_rules(None)).steps == ()

@@ -225,6 +225,17 @@ class TestAMarketplace:
         assert await recorded(shop, Kind.REFUND) == {POTTER: Decimal("40.00"), SMITH: Decimal("10.50")}
         assert shop.gateway.heard[-1].body["refund_amount"] == Decimal("50.50")
 
+    async def test_the_same_form_again_is_the_same_refund_and_another_choice_is_another(self, shop: Shop) -> None:
+        await becomes_a_market(shop)
+        await shop.paid(sourceObject=bought())
+        shop.gateway.will(said(operation("refund", shop.order_id, "50.50")))
+        taken = {POTTER: Decimal(40), SMITH: Decimal("10.50")}
+        first, second = [await ask(shop, Kind.REFUND, taken_from=taken) for _ in range(2)]
+        assert first.id == second.id
+        with pytest.raises(RefusalError, match="asked for something else"):
+            await ask(shop, Kind.REFUND, taken_from={POTTER: Decimal("50.50")})
+        assert shop.gateway.calls == ["refund"]
+
     async def test_a_choice_that_was_made_before_serves_one_refund_however_often_its_form_is_sent(
         self, shop: Shop
     ) -> None:

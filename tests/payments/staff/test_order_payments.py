@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import pytest
 
+from app.db.aggregates import PaymentAggregate
 from app.db.tables import Flow, Kind, Mode, Operation, State
 from app.payments.staff.order_payments import OrderPayments, can_be_paid, once_covered
 from app.saleor.orders import OrderToPay
@@ -60,6 +61,17 @@ def test_whether_somebody_can_pay(state: State, url: str | None, ends: datetime 
 def test_a_page_that_is_being_closed_cannot_be_paid() -> None:
     closing = aggregate([operation(state=State.INIT), secondary(Kind.CANCEL, "0.00", State.WAITING)], checkout_url=PAGE)
     assert not can_be_paid(closing, BEGUN)
+
+
+def test_the_link_over_an_amount_is_that_of_the_newest_open_page_over_just_that_amount() -> None:
+    def page(amount: str, state: State = State.INIT) -> PaymentAggregate:
+        return aggregate([operation(state=state)], amount=Decimal(amount), checkout_url=PAGE)
+
+    older, newer, failed, other = page("100.00"), page("100.00"), page("100.00", State.FAILURE), page("60.00")
+    found = OrderPayments(order(), [older, newer, failed, other])
+    assert found.link_over(ALL, BEGUN) is newer
+    assert found.link_over(Decimal("60.00"), BEGUN) is other
+    assert found.link_over(Decimal("40.00"), BEGUN) is None
 
 
 def order(status: str = "UNFULFILLED", charged: str = "0.00") -> OrderToPay:
