@@ -99,10 +99,8 @@ def is_overtaken(event: SaleorEvent, others: Iterable[SaleorEvent]) -> bool:
 
 def has_succeeded(event: SaleorEvent, others: Iterable[SaleorEvent]) -> bool:
     """Return True for a failure of an operation of whose success one of the other events tells."""
-    success = event.type.replace(_FAILURE, _SUCCESS)
-    return is_failure(event) and any(
-        each.type == success and each.psp_reference == event.psp_reference for each in others
-    )
+    success = event.type.removesuffix(_FAILURE) + _SUCCESS
+    return any(each.type == success and each.psp_reference == event.psp_reference for each in others)
 
 
 def supersede_failures(aggregate: PaymentAggregate, success: EventType, reference: str, now: datetime) -> None:

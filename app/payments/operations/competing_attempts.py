@@ -122,7 +122,7 @@ def compare(aggregates: Sequence[PaymentAggregate], newest: Payment, posting: Po
     closing = replaced(known, newest.to_pay) if replacing else covered
     for aggregate in of_currency:
         if row_id_of(aggregate.payment) in closing:
-            _close(aggregate, newest, posting, why=COVERED if row_id_of(aggregate.payment) in covered else REPLACED)
+            _close(aggregate, newest, posting.now, why=COVERED if row_id_of(aggregate.payment) in covered else REPLACED)
     paid = {each.number: each.paid for each in known}
     mind_what_is_paid_twice(
         [(aggregate, paid[row_id_of(aggregate.payment)]) for aggregate in of_currency], newest.to_pay, posting.now
@@ -163,17 +163,13 @@ def _is_at_the_bank(aggregate: PaymentAggregate) -> bool:
     return aggregate.payment.mode is Mode.DIRECT and create.state in {State.INTENT, State.UNKNOWN}
 
 
-def _close(aggregate: PaymentAggregate, newest: Payment, posting: Posting, *, why: str) -> None:
-    now, create = posting.now, aggregate.create
+def _close(aggregate: PaymentAggregate, newest: Payment, now: datetime, *, why: str) -> None:
+    """Have a page closed. Should somebody be paying at this very moment, the closing finds out how that ends."""
     key = f"{REPLACED_BY}{newest.order_id}"
-    if aggregate.by_key(key) is not None:
-        return
-    aggregate.operations.append(
-        cancellation(aggregate.payment, key=key, why=why, state=State.WAITING, next_poll_at=now, now=now)
-    )
-    # Should the gateway refuse, because somebody is paying at this very moment: find out soon how that ends.
-    soon = posting.schedule.after_intent(now)
-    create.next_poll_at = soon if create.next_poll_at is None else min(create.next_poll_at, soon)
+    if aggregate.by_key(key) is None:
+        aggregate.operations.append(
+            cancellation(aggregate.payment, key=key, why=why, state=State.WAITING, next_poll_at=now, now=now)
+        )
 
 
 def mind_what_is_paid_twice(

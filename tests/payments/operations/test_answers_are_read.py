@@ -3,7 +3,9 @@
 Laws of money, 5 and 9; Saleor contract, A.10.
 """
 
+from collections.abc import Mapping
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ from app.payments.operations.actions import requested
 from app.saleor.answers import ActionAnswer, AvailableAction
 from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
 from app.saleor.events import TransactionRefundRequested
+from app.saleor.installation import Installed
 from app.saleor.testing.rules.booking import NOT_DELIVERED, write_failure
 from app.saleor.testing.state import Event, GrantedRefund
 from app.saleor.testing.vocabulary import GrantedRefundStatus
@@ -313,6 +316,27 @@ class TestAGrantIsPaidOutOnce:
             ("REFUND_REVERSE", first.psp_reference),
             ("REFUND_SUCCESS", again.psp_reference),
         ]
+
+    async def test_saleor_asks_again_while_the_worker_looks_whether_it_has_read(
+        self, paid: Shop, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Nothing was told yet, so nothing is taken back."""
+        granted = paid.saleor.grant(paid.transaction, Decimal(100))
+        refunds(paid)
+        request, _ = await pay_out(paid, granted, booked=False)
+        dropped(paid, request)
+        ask, answers = paid.saleor.ask, list[ActionAnswer]()
+
+        async def meanwhile(installed: Installed, document: str, said: Mapping[str, Any]) -> dict[str, Any]:
+            if document == "transaction_history" and not answers:
+                answers.append((await pay_out(paid, granted))[1])
+            return await ask(installed, document, said)
+
+        monkeypatch.setattr(paid.saleor, "ask", meanwhile)
+        await paid.later(minutes=20)
+        told = [(each.type.value, each.psp_reference) for each in paid.saleor.reports]
+        assert told == [("REFUND_SUCCESS", answers[0].psp_reference)]
+        assert (granted.status, paid.amounts) == (SUCCESS, amounts(charged="469.50", refunded="100.00"))
 
     async def test_one_that_failed_may_be_tried_again(self, paid: Shop) -> None:
         granted = paid.saleor.grant(paid.transaction, Decimal(100))
