@@ -9,11 +9,11 @@ from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 
 from app.sandbox.api import balances, lookups, operations, payments, registers, subscriptions
-from app.sandbox.api.answers import say_no_like_the_gateway
-from app.sandbox.calls import Overhear
+from app.sandbox.api.answers import add_error_handlers
+from app.sandbox.calls import CallRecorder
 from app.sandbox.connections import Connections
 from app.sandbox.control import routes as control
-from app.sandbox.deliveries import Postman
+from app.sandbox.deliveries import WebhookSender
 from app.sandbox.faults import Faults
 from app.sandbox.pages import checkout, overview, receipts
 from app.sandbox.pages.rendering import STATIC, template_environment
@@ -42,21 +42,21 @@ def create_sandbox(settings: SandboxSettings, connections: Connections | None = 
         async with httpx2.AsyncClient(
             timeout=settings.webhook_timeout, trust_env=False, follow_redirects=False
         ) as http:
-            postman = Postman(
+            webhook_sender = WebhookSender(
                 http,
                 sandbox.now,
                 retries=settings.webhook_retries,
                 allow_remote=settings.allow_remote_webhooks,
                 on_change=sandbox.save,
             )
-            sandbox.open_post(postman)
-            clockwork = asyncio.create_task(_clockwork(sandbox))
+            sandbox.start_sending(webhook_sender)
+            timers = asyncio.create_task(_run_timers(sandbox))
             yield
-            clockwork.cancel()
+            timers.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await clockwork
-            await postman.stop()
-            sandbox.postman = None
+                await timers
+            await webhook_sender.stop()
+            sandbox.webhook_sender = None
             sandbox.save()
 
     app = FastAPI(title="Sandbox gateway", lifespan=lifespan, openapi_url=None, redirect_slashes=False)
@@ -65,13 +65,13 @@ def create_sandbox(settings: SandboxSettings, connections: Connections | None = 
     app.mount("/sandbox-static", StaticFiles(directory=STATIC))
     for router in (*ROUTERS, *OWN_ROUTERS):
         app.include_router(router)
-    say_no_like_the_gateway(app)
+    add_error_handlers(app)
     app.add_middleware(Faults, sandbox=sandbox, connections=connections or Connections())
-    app.add_middleware(Overhear, book=sandbox.calls, clock=settings.clock)
+    app.add_middleware(CallRecorder, log=sandbox.calls, clock=settings.clock)
     return app
 
 
-async def _clockwork(sandbox: Sandbox) -> None:
+async def _run_timers(sandbox: Sandbox) -> None:
     while True:
         await asyncio.sleep(sandbox.settings.tick)
         sandbox.catch_up()

@@ -35,7 +35,7 @@ class Call(BaseModel):
     seconds: float | None = None
 
 
-class CallBook:
+class CallLog:
     """The newest calls, oldest first."""
 
     def __init__(self) -> None:
@@ -50,12 +50,12 @@ class CallBook:
         return call
 
 
-class Overhear:
+class CallRecorder:
     """ASGI middleware that writes calls down. It stands before the faults: what a caller sees is what is kept."""
 
-    def __init__(self, app: ASGIApp, book: CallBook, clock: Callable[[], datetime]) -> None:
+    def __init__(self, app: ASGIApp, log: CallLog, clock: Callable[[], datetime]) -> None:
         self._app = app
-        self._book = book
+        self._log = log
         self._clock = clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -63,10 +63,10 @@ class Overhear:
         if scope["type"] != "http" or not scope["path"].startswith("/api/"):
             await self._app(scope, receive, send)
             return
-        call = self._book.begin(self._clock(), scope["method"], scope["path"])
+        call = self._log.begin(self._clock(), scope["method"], scope["path"])
         body = bytearray()
 
-        async def overhear() -> Message:
+        async def record_body() -> Message:
             message = await receive()
             if message["type"] == "http.request" and len(body) < _LONGEST_BODY:
                 body.extend(message.get("body", b""))
@@ -81,7 +81,7 @@ class Overhear:
 
         began = time.monotonic()
         try:
-            await self._app(scope, overhear, note)
+            await self._app(scope, record_body, note)
         finally:
             call.seconds = time.monotonic() - began
 

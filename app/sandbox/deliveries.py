@@ -14,7 +14,7 @@ import httpx2
 import structlog
 from pydantic import BaseModel, Field
 
-from app.sandbox.book.fields import is_loopback
+from app.sandbox.core.fields import is_loopback
 
 DeliveryState = Literal["waiting", "held", "delivered", "failed", "refused", "dropped"]
 
@@ -49,7 +49,7 @@ class Delivery(BaseModel):
     tries: list[Try] = Field(default_factory=list)
 
 
-class Postman:
+class WebhookSender:
     """Posts deliveries. Knows which are under way, and can be waited for."""
 
     def __init__(

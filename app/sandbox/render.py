@@ -9,9 +9,9 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from app.exact_json import dumps
-from app.sandbox.book.book import Book
-from app.sandbox.book.codes import Status
-from app.sandbox.book.records import CardOnFile, Entry, Operation, Payment
+from app.sandbox.core.codes import Status
+from app.sandbox.core.gateway_state import GatewayState
+from app.sandbox.core.records import CardOnFile, Entry, Operation, Payment
 
 TimeName = Literal["processed_at", "processing_time"]
 Place = Literal["records", "lists", "registers"]
@@ -45,7 +45,7 @@ def checkout_url(payment: Payment, page: Literal["form", "qr", "3ds"]) -> str:
     return f"{payment.base_url}/api/v1/checkout/{payment.checkout_id}/{page}"
 
 
-def payment_record(book: Book, payment: Payment, time_name: TimeName = "processed_at") -> dict[str, Any]:
+def payment_record(state: GatewayState, payment: Payment, time_name: TimeName = "processed_at") -> dict[str, Any]:
     """A payment record. The name of the time of the last update differs from response to response."""
     waits = payment.waits_for_payer
     record: dict[str, Any] = {
@@ -57,7 +57,7 @@ def payment_record(book: Book, payment: Payment, time_name: TimeName = "processe
         "pos_id": str(payment.pos_id),
         "mode": payment.mode,
         "method": payment.method,
-        "amount": _amount(book, payment, "records"),
+        "amount": _amount(state, payment, "records"),
         "currency": payment.currency,
         "description": payment.description,
         **_status_fields(payment),
@@ -85,7 +85,7 @@ def payment_record(book: Book, payment: Payment, time_name: TimeName = "processe
     if payment.limit_info is not None:
         record["limit_info"] = _limit(payment)
     if payment.recurring_id is not None:
-        status = book.subscriptions[payment.recurring_id].status
+        status = state.subscriptions[payment.recurring_id].status
         record["recurring"] = {"id": str(payment.recurring_id), "status": status}
     if payment.method == "credit":
         record["properties"] = payment.properties
@@ -124,27 +124,29 @@ def operation_record(operation: Operation, time_name: TimeName | None = None) ->
     return record
 
 
-def any_record(book: Book, entry: Payment | Operation) -> dict[str, Any]:
+def any_record(state: GatewayState, entry: Payment | Operation) -> dict[str, Any]:
     """A record as look-ups give it."""
     if isinstance(entry, Payment):
-        return payment_record(book, entry)
+        return payment_record(state, entry)
     return operation_record(entry)
 
 
-def webhook_fields(book: Book, entry: Payment | Operation) -> dict[str, Any]:
+def webhook_fields(state: GatewayState, entry: Payment | Operation) -> dict[str, Any]:
     """What a webhook's `data` holds: the fields that the interface lists for it, absent ones left out."""
     record = (
-        payment_record(book, entry) if isinstance(entry, Payment) else operation_record(entry, time_name="processed_at")
+        payment_record(state, entry)
+        if isinstance(entry, Payment)
+        else operation_record(entry, time_name="processed_at")
     )
-    if book.behaviour(entry.pos_id).webhook_nulls:
+    if state.behaviour(entry.pos_id).webhook_nulls:
         left_out = _OF_PAYMENTS if isinstance(entry, Operation) else {"operation_id"}
         return {name: record.get(name) for name in _WEBHOOK_FIELDS if name not in left_out}
     return {name: record[name] for name in _WEBHOOK_FIELDS if record.get(name) is not None}
 
 
-def _amount(book: Book, entry: Payment | Operation, place: Place) -> Decimal:
+def _amount(state: GatewayState, entry: Payment | Operation, place: Place) -> Decimal:
     """`amount` as it is written in one place: with what the payer paid on top, or without."""
-    with_fee = place in book.behaviour(entry.pos_id).customer_fee_in
+    with_fee = place in state.behaviour(entry.pos_id).customer_fee_in
     return entry.amount + _customer_fee(entry) if with_fee else entry.amount
 
 
@@ -158,15 +160,15 @@ def encode_data(fields: dict[str, Any], *, padded: bool) -> str:
     return data if padded else data.rstrip("=")
 
 
-def period_row(book: Book, entry: Payment | Operation, place: Place = "lists") -> dict[str, Any]:
+def period_row(state: GatewayState, entry: Payment | Operation, place: Place = "lists") -> dict[str, Any]:
     """One line of the by-period look-up."""
-    payment = book.payments[entry.payment_id]
+    payment = state.payments[entry.payment_id]
     fee = entry.fee
     return {
         "projectId": str(entry.pos_id),
         "orderId": entry.order_id,
         "paymentId": str(entry.payment_id),
-        "amount": f"{_amount(book, entry, place):.2f}",
+        "amount": f"{_amount(state, entry, place):.2f}",
         "currency": entry.currency,
         "method": entry.method,
         "status": entry.status.value,

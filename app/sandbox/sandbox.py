@@ -1,4 +1,4 @@
-"""One running sandbox: the book, the rules about what shall go wrong, the webhooks, the clock, and the state file."""
+"""One running sandbox: what the gateway knows, the rules about what goes wrong, webhooks, clock and state file."""
 
 import contextlib
 import os
@@ -13,12 +13,12 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from app.gateway.signature import sign
-from app.sandbox.book.book import Book
-from app.sandbox.book.passing_time import tick
-from app.sandbox.book.records import Operation, Payment
-from app.sandbox.book.refusals import TooManyCallsError, UnknownRecordError
-from app.sandbox.calls import CallBook
-from app.sandbox.deliveries import Delivery, Postman
+from app.sandbox.calls import CallLog
+from app.sandbox.core.gateway_state import GatewayState
+from app.sandbox.core.passing_time import tick
+from app.sandbox.core.records import Operation, Payment
+from app.sandbox.core.refusals import TooManyCallsError, UnknownRecordError
+from app.sandbox.deliveries import Delivery, WebhookSender
 from app.sandbox.render import encode_data, webhook_fields
 from app.sandbox.scripting import Rules
 from app.sandbox.settings import PointOfSale, SandboxSettings
@@ -27,10 +27,10 @@ _MINUTE = timedelta(minutes=1)
 _FORGER = "not the secret of this point of sale"
 
 
-class State(BaseModel):
+class StateFile(BaseModel):
     """What the state file holds."""
 
-    book: Book
+    gateway: GatewayState
     deliveries: list[Delivery] = Field(default_factory=list)
 
 
@@ -41,31 +41,31 @@ class Sandbox:
         self.settings = settings
         self.points_of_sale = {pos.pos_id: pos for pos in settings.points_of_sale}
         self.rules = Rules()
-        self.calls = CallBook()
+        self.calls = CallLog()
         self._called_at: dict[UUID, deque[datetime]] = {}
-        self.postman: Postman | None = None
-        state = _load(settings.state) or self._fresh()
-        self.book = state.book
-        self.deliveries = state.deliveries
+        self.webhook_sender: WebhookSender | None = None
+        kept = _load(settings.state) or self._fresh()
+        self.state = kept.gateway
+        self.deliveries = kept.deliveries
         for pos in settings.points_of_sale:  # one that the state file does not know yet
-            self.book.behaviours.setdefault(pos.pos_id, pos.behaviour.model_copy())
+            self.state.behaviours.setdefault(pos.pos_id, pos.behaviour.model_copy())
 
-    def _fresh(self) -> State:
-        book = Book(seed=self.settings.seed if self.settings.seed is not None else secrets.token_hex(16))
+    def _fresh(self) -> StateFile:
+        state = GatewayState(seed=self.settings.seed if self.settings.seed is not None else secrets.token_hex(16))
         for pos in self.settings.points_of_sale:
-            book.behaviours[pos.pos_id] = pos.behaviour.model_copy()
-        return State(book=book)
+            state.behaviours[pos.pos_id] = pos.behaviour.model_copy()
+        return StateFile(gateway=state)
 
     def reset(self) -> None:
         """Forget everything but the settings."""
-        state = self._fresh()
-        self.book, self.deliveries, self.rules = state.book, state.deliveries, Rules()
+        fresh = self._fresh()
+        self.state, self.deliveries, self.rules = fresh.gateway, fresh.deliveries, Rules()
         self.calls.calls.clear()
         self._called_at.clear()
 
     def now(self) -> datetime:
         """The sandbox's time: the clock's, and what it was moved forward by."""
-        return self.settings.clock() + self.book.clock_offset
+        return self.settings.clock() + self.state.clock_offset
 
     def point_of_sale(self, pos_id: UUID) -> PointOfSale:
         """The point of sale. Raises UnknownRecordError."""
@@ -76,7 +76,7 @@ class Sandbox:
 
     def count_call(self, pos_id: UUID) -> None:
         """Count a call of a point of sale. Raises TooManyCallsError when it has called too often in the last minute."""
-        most = self.book.behaviour(pos_id).calls_per_minute
+        most = self.state.behaviour(pos_id).calls_per_minute
         if most is None:
             return
         now, called = self.now(), self._called_at.setdefault(pos_id, deque())
@@ -90,34 +90,34 @@ class Sandbox:
 
     def catch_up(self) -> None:
         """Let everything happen that is due by now."""
-        if tick(self.book, self.now()):
-            self.settle_up()
+        if tick(self.state, self.now()):
+            self.publish_changes()
 
-    def settle_up(self) -> None:
+    def publish_changes(self) -> None:
         """Tell the merchants what happened and keep the state. Called after every change."""
-        for entry in self.book.take_news():
+        for entry in self.state.take_changes():
             self._tell(entry)
         self.save()
 
-    def hush(self) -> None:
+    def save_silently(self) -> None:
         """Keep the state, and tell nobody what has just happened."""
-        self.book.take_news()
+        self.state.take_changes()
         self.save()
 
     def save(self) -> None:
         """Write the state file, whole or not at all."""
         if self.settings.state is not None:
-            text = State(book=self.book, deliveries=self.deliveries).model_dump_json()
+            text = StateFile(gateway=self.state, deliveries=self.deliveries).model_dump_json()
             _write(self.settings.state, text)
 
     # Webhooks ------------------------------------------------------------------------------------------------
 
-    def open_post(self, postman: Postman) -> None:
+    def start_sending(self, webhook_sender: WebhookSender) -> None:
         """Begin to deliver; what a former run left waiting goes first."""
-        self.postman = postman
+        self.webhook_sender = webhook_sender
         for delivery in self.deliveries:
             if delivery.state == "waiting":
-                postman.take(delivery)
+                webhook_sender.take(delivery)
 
     def _tell(self, entry: Payment | Operation) -> None:
         if entry.server_url is None or entry.pos_id not in self.points_of_sale:
@@ -145,11 +145,11 @@ class Sandbox:
         secret: str | None = None,
     ) -> Delivery:
         """A signed webhook about an entry as it is, not sent yet. `changes` overwrite fields, `secret` the signer."""
-        fields = webhook_fields(self.book, entry) | (changes or {})
-        data = encode_data(fields, padded=self.book.behaviour(entry.pos_id).pad_webhook_data)
+        fields = webhook_fields(self.state, entry) | (changes or {})
+        data = encode_data(fields, padded=self.state.behaviour(entry.pos_id).pad_webhook_data)
         own_secret = self.point_of_sale(entry.pos_id).api_secret.get_secret_value()
         delivery = Delivery(
-            delivery_id=self.book.new_id(),
+            delivery_id=self.state.new_id(),
             pos_id=entry.pos_id,
             order_id=entry.order_id,
             payment_id=entry.payment_id,
@@ -168,23 +168,23 @@ class Sandbox:
     def repeat(self, delivery: Delivery) -> Delivery:
         """Send the very same webhook once more."""
         copy = delivery.model_copy(
-            update={"delivery_id": self.book.new_id(), "tries": [], "delay": 0.0, "created_at": self.now()}
+            update={"delivery_id": self.state.new_id(), "tries": [], "delay": 0.0, "created_at": self.now()}
         )
         self.deliveries.append(copy)
         self.send(copy)
         return copy
 
     def send(self, delivery: Delivery) -> None:
-        """Hand a webhook to the postman. Without one (nothing runs yet) it waits."""
+        """Hand a webhook to the sender. Without one (nothing runs yet) it waits."""
         delivery.state = "waiting"
-        if self.postman is not None:
-            self.postman.take(delivery)
+        if self.webhook_sender is not None:
+            self.webhook_sender.take(delivery)
 
 
-def _load(path: Path | None) -> State | None:
+def _load(path: Path | None) -> StateFile | None:
     if path is None or not path.exists():
         return None
-    return State.model_validate_json(path.read_bytes())
+    return StateFile.model_validate_json(path.read_bytes())
 
 
 def _write(path: Path, text: str) -> None:

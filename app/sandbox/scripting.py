@@ -1,6 +1,6 @@
 """Orders given beforehand about what shall go wrong: with HTTP answers, and with webhooks.
 
-A rule is used up after `times` matches. Outcomes of payments are ordered in the book itself (`book.Script`).
+A rule is used up after `times` matches. Outcomes of payments are ordered in the state itself (`state.Script`).
 """
 
 from fnmatch import fnmatchcase
@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from app.sandbox.book.records import Operation, Payment
+from app.sandbox.core.records import Operation, Payment
 
 Wording = Literal["gateway", "html", "empty", "other", "record"]
 """Who words an answer: the gateway itself (its shape of a refusal), a proxy before it (`html`, `empty`), some other API
@@ -40,7 +40,7 @@ class FaultRule(BaseModel):
     times: int = Field(default=1, ge=1)
 
     @model_validator(mode="after")
-    def _somebody_did_it(self) -> "FaultRule":
+    def _record_only_after_work(self) -> "FaultRule":
         if self.wording == "record" and self.moment == "before":
             raise ValueError("there is no record before the work is done")
         return self

@@ -192,7 +192,7 @@ def _app_reports(report: ReportView) -> Exchange:
     said = report.arguments
     words = " ".join(filter(None, ["reports", said.get("type"), _money(said), said.get("message")]))
     errors = ", ".join(f"{error.code}: {error.message}" for error in report.errors)
-    answer = errors or ("known already" if report.already_processed else "booked")
+    answer = errors or ("known already" if report.already_processed else "recorded")
     return Exchange(report.at, "app", "Saleor", words, answer, bool(errors))
 
 

@@ -121,9 +121,9 @@ class FaultGate:
 
     async def _done(self, request: httpx2.Request) -> httpx2.Response:
         self._sandbox.catch_up()
-        before = set(self._sandbox.book.operations)
+        before = set(self._sandbox.state.operations)
         response = await serve(self._application, request)
-        self.ours |= self._sandbox.book.operations.keys() - before
+        self.ours |= self._sandbox.state.operations.keys() - before
         if request.method == "POST":
             self._tell(f"the gateway has answered {response.status_code}")
         return response

@@ -13,7 +13,7 @@ def granted_refunds_are_settled(stage: Stage, aggregates: Mapping[str, PaymentAg
 
     ``aggregates`` are what is recorded of transactions, by their ids.
     """
-    for order in stage.saleor.world.orders.values():
+    for order in stage.saleor.state.orders.values():
         for granted in order.granted_refunds:
             aggregate = aggregates.get(granted.transaction.id) if granted.transaction else None
             ours = [each for each in aggregate.operations if each.granted_refund_id == granted.id] if aggregate else []

@@ -14,11 +14,11 @@ from app.db.tables import EventState, Kind, Notification, ProblemKind, SaleorEve
 from app.db.tables import Payment as OurPayment
 from app.payments.core.balance import balance
 from app.payments.core.problems import PAID_TWICE, has_problem, open_problems
-from app.saleor.testing.state import Transaction
-from app.saleor.testing.world import Delivery
-from app.sandbox.book.codes import CANCELLED, Status
-from app.sandbox.book.records import Operation as Entry
-from app.sandbox.book.records import Payment
+from app.saleor.testing.records import Transaction
+from app.saleor.testing.saleor_state import Delivery
+from app.sandbox.core.codes import CANCELLED, Status
+from app.sandbox.core.records import Operation as Entry
+from app.sandbox.core.records import Payment
 from tests.chaos.grants import granted_refunds_are_settled
 from tests.chaos.shares import everybody_has_their_share
 from tests.chaos.stage import Stage
@@ -40,15 +40,15 @@ async def after_each_step(stage: Stage, memory: Memory) -> None:
     """What is true at every moment, as far as it is cheap to see."""
     if stage.gate.wrong:
         raise stage.gate.wrong[0]
-    for transaction in stage.saleor.world.transactions.values():
+    for transaction in stage.saleor.state.transactions.values():
         amounts = transaction.amounts
         assert min(amounts.charged, amounts.refunded, amounts.canceled) >= ZERO, amounts
-        assert not transaction.poisoned, "an asynchronous answer named actions"
+        assert not transaction.unreadable, "an asynchronous answer named actions"
     async with stage.house.services.database.engine.connect() as connection:
         rows = (await connection.execute(_REFERENCES)).all()
     given = {
         event.psp_reference
-        for transaction in stage.saleor.world.transactions.values()
+        for transaction in stage.saleor.state.transactions.values()
         for event in transaction.events
         if event.type.outcome == "REQUEST"
     }
@@ -71,7 +71,7 @@ async def at_the_end(stage: Stage) -> None:
     assert not unsaid, f"Saleor has not heard of {unsaid[0].type}: {unsaid[0].last_error}"
     granted_refunds_are_settled(stage, aggregates)
     _staff_know_what_is_paid_twice(stage, {name: each for name, each in aggregates.items() if each is not None})
-    for transaction in stage.saleor.world.transactions.values():
+    for transaction in stage.saleor.state.transactions.values():
         _ledgers_agree(stage, transaction, aggregates.pop(transaction.id, None))
     assert not aggregates, "a payment of no transaction"
 
@@ -83,7 +83,7 @@ def _ledgers_agree(stage: Stage, transaction: Transaction, aggregate: PaymentAgg
         assert not payments, "a payment at the gateway that we know nothing of"
         assert transaction.amounts.charged == transaction.amounts.authorized == ZERO
         return
-    entries = [entry for payment in payments for entry in stage.sandbox.book.operations_of(payment)]
+    entries = [entry for payment in payments for entry in stage.sandbox.state.operations_of(payment)]
     paid = [payment for payment in payments if payment.status is Status.SUCCESS]
     assert len(paid) <= 1, "paid twice"
     reserved = sum((each.amount for each in paid if each.method == "auth"), ZERO)
@@ -122,7 +122,7 @@ def _staff_know_what_is_paid_twice(stage: Stage, aggregates: Mapping[str, Paymen
     """Law 12: if two attempts to pay the same are paid, staff are told on both; and on none if not."""
     if any(not each.state.final for aggregate in aggregates.values() for each in aggregate.operations):
         return
-    known = [each for each in stage.saleor.world.transactions.values() if each.id in aggregates]
+    known = [each for each in stage.saleor.state.transactions.values() if each.id in aggregates]
     # A story has one checkout or order: all its attempts are to pay the same.
     paid = {each.id for each in known if each.amounts.authorized + each.amounts.charged > ZERO}
     total = sum((each.amounts.authorized + each.amounts.charged for each in known), ZERO)
@@ -133,7 +133,7 @@ def _staff_know_what_is_paid_twice(stage: Stage, aggregates: Mapping[str, Paymen
 
 def _one_reference_is_told(stage: Stage, transaction: Transaction) -> None:
     """Law 9: whatever Saleor asked of a session, and however often, it was told of one payment."""
-    sessions = [each for each in stage.saleor.world.deliveries if each.event.endswith("_session") and said_before(each)]
+    sessions = [each for each in stage.saleor.state.deliveries if each.event.endswith("_session") and said_before(each)]
     ours = (each for each in sessions if json.loads(each.body)["transaction"]["id"] == transaction.id)
     told = {reference_in(each.answer or "") for each in ours}
     assert len(told) <= 1, f"Saleor was told several references: {told}"
@@ -171,15 +171,15 @@ def at_the_gateway(stage: Stage, transaction: Transaction) -> list[Payment]:
     """Return the payments that the gateway has for a transaction, oldest first."""
     return [
         payment
-        for payment in stage.sandbox.book.payments.values()
+        for payment in stage.sandbox.state.payments.values()
         if any(attribute["value"] == transaction.id for attribute in payment.attributes)
     ]
 
 
 def gateway_moves_at(stage: Stage) -> datetime | None:
     """Return when the gateway will do something by itself, if it will."""
-    book = stage.sandbox.book
-    moments = [entry.settles_at for entry in book.restless()]
+    book = stage.sandbox.state
+    moments = [entry.settles_at for entry in book.open_entries()]
     for payment in book.payments.values():
         if payment.status is Status.INIT or payment.waits_for_payer:
             moments.append(payment.expires_at)

@@ -8,17 +8,17 @@ from uuid import UUID
 
 import httpx2
 
-from app.saleor.testing.settings import Nuisances
-from app.saleor.testing.state import Transaction
+from app.saleor.testing.records import Transaction
+from app.saleor.testing.saleor_state import Delivery as Webhook
+from app.saleor.testing.settings import SaleorFaults
 from app.saleor.testing.vocabulary import Flow
-from app.saleor.testing.world import Delivery as Webhook
-from app.sandbox.book import attempts, secondary
-from app.sandbox.book.book import Script
-from app.sandbox.book.cards import coded_card
-from app.sandbox.book.codes import Status
-from app.sandbox.book.creation import card_on_file
-from app.sandbox.book.records import Operation, Payment
-from app.sandbox.book.refusals import RefusalError
+from app.sandbox.core import attempts, secondary
+from app.sandbox.core.cards import coded_card
+from app.sandbox.core.codes import Status
+from app.sandbox.core.creation import card_on_file
+from app.sandbox.core.gateway_state import Script
+from app.sandbox.core.records import Operation, Payment
+from app.sandbox.core.refusals import RefusalError
 from app.sandbox.deliveries import Delivery
 from tests.chaos import laws
 from tests.chaos.shares import BASKET, in_the_portal
@@ -132,7 +132,7 @@ class _Run:
             case Disputes():
                 return self._dispute(step)
             case WillEnd():
-                stage.sandbox.book.scripts.append(Script(status_code=step.code, method=step.method))
+                stage.sandbox.state.scripts.append(Script(status_code=step.code, method=step.method))
             case Decides():
                 return self._decide(success=step.success, entries=self._pending())
             case Post():
@@ -150,7 +150,7 @@ class _Run:
                 return await self._catch_up()
             case SaleorIs():
                 trouble = {**_TROUBLES[step.what], "graphql_times": step.times}
-                stage.saleor.world.nuisances = Nuisances.model_validate(trouble)
+                stage.saleor.state.faults = SaleorFaults.model_validate(trouble)
             case NextWebhook():
                 stage.house.fates.append(step)
             case Restarts():
@@ -168,7 +168,7 @@ class _Run:
         return f"{await self.stage.house.work(5)} jobs"
 
     async def _make_of_the_app(self, what: str) -> str | None:
-        apps, there = self.stage.saleor.apps, bool(self.stage.saleor.world.apps)
+        apps, there = self.stage.saleor.apps, bool(self.stage.saleor.state.apps)
         if what == "installed":
             return "it is there" if there else (await apps.install(MANIFEST)).status
         if not there:
@@ -183,7 +183,7 @@ class _Run:
         key = f"key-{len(self.keys)}"
         if step.again and self.keys:
             source, key, flow = self.keys[-1]
-        if source not in self.stage.saleor.world.checkouts and source not in self.stage.saleor.world.orders:
+        if source not in self.stage.saleor.state.checkouts and source not in self.stage.saleor.state.orders:
             return "the checkout has become an order"
         self.keys.append((source, key, flow))
         session = await storefront.initialize(source, action=flow, idempotency_key=key)
@@ -192,8 +192,8 @@ class _Run:
         return f"{session.event.type}: {session.event.message}" if session.event else str(session.errors)
 
     def _source(self) -> str:
-        world = self.stage.saleor.world
-        sources = [*world.checkouts, *world.orders]
+        state = self.stage.saleor.state
+        sources = [*state.checkouts, *state.orders]
         return sources[0] if sources else self.stage.saleor.storefront.new_checkout(BASKET).id
 
     def _pay(self, step: Pays | Confirms) -> str:
@@ -205,13 +205,13 @@ class _Run:
         if isinstance(step, Confirms):
             if not payment.waits_for_payer:
                 return "nobody asked"
-            attempts.answer_challenge(sandbox.book, payment, now, passed=step.passed)
+            attempts.answer_challenge(sandbox.state, payment, now, passed=step.passed)
         else:
             if payment.status is not Status.INIT:
                 return f"the page says {payment.status}"
             number = "4242424242424242" if step.code == "1000" else coded_card(step.code)
-            attempts.attempt(sandbox.book, payment, card_on_file(sandbox.book, payment.pos_id, number, now), now)
-        sandbox.settle_up()
+            attempts.attempt(sandbox.state, payment, card_on_file(sandbox.state, payment.pos_id, number, now), now)
+        sandbox.publish_changes()
         return f"{payment.status} {payment.status_code}"
 
     async def _come_back(self, step: ComesBack) -> str:
@@ -227,7 +227,7 @@ class _Run:
     # What comes again --------------------------------------------------------------------------------------------
 
     async def _play_back(self, number: int) -> str:
-        sent = [d for d in self.stage.saleor.world.deliveries if d.event.startswith("transaction_")]
+        sent = [d for d in self.stage.saleor.state.deliveries if d.event.startswith("transaction_")]
         if not sent:
             return "there is none"
         webhook = sent[number % len(sent)]
@@ -253,20 +253,20 @@ class _Run:
         sandbox.catch_up()
         if payment is None:
             return "there is no payment"
-        split = in_the_portal(sandbox.book, payment, step.method, step.amount)
+        split = in_the_portal(sandbox.state, payment, step.method, step.amount)
         order = secondary.Order(
             amount=step.amount, split=split, through_split=bool(split), server_url=payment.server_url
         )
-        sandbox.settle_up()  # what was done before is told
+        sandbox.publish_changes()  # what was done before is told
         try:
-            operation = secondary.operate(sandbox.book, payment, step.method, order, sandbox.now())
+            operation = secondary.operate(sandbox.state, payment, step.method, order, sandbox.now())
         except RefusalError as refusal:
             return refusal.message
         finally:
             if step.silent:
                 self.in_silence.add(payment.order_id)
-                sandbox.hush()
-            sandbox.settle_up()
+                sandbox.save_silently()
+            sandbox.publish_changes()
         return f"{operation.status} {operation.status_code}"
 
     def _dispute(self, step: Disputes) -> str:
@@ -275,17 +275,17 @@ class _Run:
         if payment is None:
             return "there is no payment"
         order = secondary.Order(amount=step.amount, server_url=payment.server_url)
-        sandbox.book.scripts.insert(0, Script(status_code=step.code, method="dispute"))
+        sandbox.state.scripts.insert(0, Script(status_code=step.code, method="dispute"))
         try:
-            operation = secondary.operate(sandbox.book, payment, "dispute", order, sandbox.now())
+            operation = secondary.operate(sandbox.state, payment, "dispute", order, sandbox.now())
         except RefusalError as refusal:
-            sandbox.book.scripts.pop(0)
+            sandbox.state.scripts.pop(0)
             return refusal.message
-        sandbox.settle_up()
+        sandbox.publish_changes()
         return f"{operation.status} {operation.status_code}"
 
     def _pending(self) -> list[Payment | Operation]:
-        book = self.stage.sandbox.book
+        book = self.stage.sandbox.state
         entries: list[Payment | Operation] = [*book.payments.values(), *book.operations.values()]
         return [entry for entry in entries if entry.status is Status.PENDING]
 
@@ -294,10 +294,10 @@ class _Run:
         code, now = ("1000" if success else "4009"), sandbox.now()
         for entry in entries:
             if isinstance(entry, Payment):
-                attempts.settle(sandbox.book, entry, code, now)
+                attempts.settle(sandbox.state, entry, code, now)
             else:
-                secondary.settle(sandbox.book, entry, code, now)
-        sandbox.settle_up()
+                secondary.settle(sandbox.state, entry, code, now)
+        sandbox.publish_changes()
         return f"{len(entries)} decided"
 
     async def _deliver(self, which: Callable[[Delivery], bool], *, newest_first: bool = False) -> None:
@@ -323,7 +323,7 @@ class _Run:
     # Who is meant ------------------------------------------------------------------------------------------------
 
     def _transaction(self, on: int) -> Transaction | None:
-        known = list(self.stage.saleor.world.transactions.values())
+        known = list(self.stage.saleor.state.transactions.values())
         return known[on % len(known)] if known else None
 
     def _payment(self, on: int) -> Payment | None:
@@ -343,8 +343,8 @@ class _Run:
         stage.house.fates.clear()
         await stage.app_is_back()
         await stage.operator_moves_it()
-        stage.saleor.world.nuisances = Nuisances()
-        stage.sandbox.book.scripts.clear()
+        stage.saleor.state.faults = SaleorFaults()
+        stage.sandbox.state.scripts.clear()
         self._settle(ending)
         if ending.letters != "lost":
             await self._deliver(lambda letter: letter.state == "waiting", newest_first=ending.letters == "newest first")

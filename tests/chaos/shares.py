@@ -10,10 +10,10 @@ from app.payments.split.allocation import total_of
 from app.payments.split.rules import METADATA_KEY, read_rules
 from app.payments.split.standing import is_split, standing_of
 from app.saleor.testing.views import NewCheckout, NewLine
-from app.sandbox.book import secondary, shares
-from app.sandbox.book.book import Book
-from app.sandbox.book.codes import Status
-from app.sandbox.book.records import Operation, Payment, Share
+from app.sandbox.core import secondary, shares
+from app.sandbox.core.codes import Status
+from app.sandbox.core.gateway_state import GatewayState
+from app.sandbox.core.records import Operation, Payment, Share
 from tests.chaos.stage import Stage
 from tests.payments.split.people import MARKET as OURS
 from tests.payments.split.people import NAMES, POTTER, SMITH, WEAVER
@@ -46,7 +46,7 @@ BASKET = NewCheckout(
 )
 
 
-def in_the_portal(book: Book, payment: Payment, method: str, amount: Decimal) -> list[Share]:
+def in_the_portal(book: GatewayState, payment: Payment, method: str, amount: Decimal) -> list[Share]:
     """Return whose money is moved in the portal: of one after the other, which is nothing that the app assumes."""
     if method == "void" or not payment.shares:
         return []
@@ -66,7 +66,7 @@ def everybody_has_their_share(
     if not is_split(aggregate):
         assert not any(payment.shares for payment in payments)
         return
-    book = stage.sandbox.book
+    book = stage.sandbox.state
     paid = [payment for payment in payments if payment.status is Status.SUCCESS]
     for payment in payments:
         assert _told(payment.shares) == aggregate.shares_of(aggregate.create), "the shares of the payment"

@@ -9,7 +9,7 @@ from app.payments.core.refusal import RefusalError
 from app.payments.staff.actions import StaffRequest
 from app.payments.sync.on_demand import ask_now
 from app.saleor.testing.ids import global_id
-from app.saleor.testing.state import Checkout, Transaction
+from app.saleor.testing.records import Checkout, Transaction
 from app.saleor.testing.views import ActionView, AskedAction, GrantedLine
 from app.saleor.testing.vocabulary import Action
 from tests.chaos.stage import MOVED, SALEOR, Stage
@@ -86,7 +86,7 @@ class Staff:
 
         Saleor may be between two retries then.
         """
-        background = self.stage.saleor.world._background
+        background = self.stage.saleor.state._background
         before = set(background)
         act()
         await self.stage.retries.settle(background - before)
@@ -124,7 +124,7 @@ class Staff:
     def _order_id(self, transaction: Transaction) -> str:
         """Return what the gateway calls it: that depends on where Saleor was when it began."""
         names = [order_id_of(transaction.id, f"{each}/graphql/") for each in (SALEOR, MOVED)]
-        known = {each.order_id for each in self.stage.sandbox.book.payments.values()}
+        known = {each.order_id for each in self.stage.sandbox.state.payments.values()}
         return next((each for each in names if each in known), names[0])
 
     def _law_4_is_broken(self, how: str) -> None:

@@ -16,7 +16,7 @@ from app.db.columns import Moment
 from app.db.moves import move
 from app.saleor.testing.engine import Saleor
 from app.saleor.testing.http import create_saleor
-from app.saleor.testing.settings import Nuisances, SaleorSettings
+from app.saleor.testing.settings import SaleorFaults, SaleorSettings
 from app.sandbox.application import create_sandbox
 from app.sandbox.sandbox import Sandbox
 from app.sandbox.settings import Behaviour, PointOfSale, SandboxSettings
@@ -54,7 +54,7 @@ class Stage:
 
     async def clear(self, gateway: Mapping[str, Any]) -> None:
         """Forget the last story. ``gateway`` are options of the point of sale for the next one."""
-        await self.saleor.world.stop()
+        await self.saleor.state.stop()
         await self.app_is_back()
         if self.saleor_is_at != SALEOR:
             await self.saleor_moves()
@@ -64,14 +64,14 @@ class Stage:
             for table in reversed(SQLModel.metadata.sorted_tables):
                 if table.name not in _STAY:
                     await connection.execute(text(f"DELETE FROM {table.name}"))  # noqa: S608 - our own tables' names
-        world = self.saleor.world
-        for kept in (world.checkouts, world.orders, world.transactions, world.deliveries, world.reports):
+        state = self.saleor.state
+        for kept in (state.checkouts, state.orders, state.transactions, state.deliveries, state.reports):
             kept.clear()
-        world.nuisances = Nuisances()
+        state.faults = SaleorFaults()
         self.sandbox.reset()
         # The cents of an amount choose nothing here: what the bank says is a step of the story.
         behaviour = Behaviour.model_validate({"amount_endings": False, **gateway})
-        self.sandbox.book.behaviours[self.point.pos_id] = behaviour
+        self.sandbox.state.behaviours[self.point.pos_id] = behaviour
         self.house.fates.clear()
         self.gate.forget()
         self.told.clear()
@@ -94,15 +94,15 @@ class Stage:
     @property
     def saleor_is_at(self) -> str:
         """The address of Saleor; it answers at no other."""
-        return self.saleor.world.settings.public_url
+        return self.saleor.state.settings.public_url
 
     async def saleor_moves(self) -> str | None:
         """Saleor has another address from now on, where staff install the app anew."""
         if self.saleor_is_at != self.known_at:
             return "it has just moved"
         here = MOVED if self.saleor_is_at == SALEOR else SALEOR
-        self.saleor.world.settings = self.saleor.world.settings.model_copy(update={"public_url": here})
-        if self.saleor.world.apps:
+        self.saleor.state.settings = self.saleor.state.settings.model_copy(update={"public_url": here})
+        if self.saleor.state.apps:
             self.saleor.apps.uninstall()
         await self.app_is_back()
         return None
@@ -124,10 +124,10 @@ class Stage:
     async def app_is_back(self) -> None:
         """Whatever has become of it: the app runs, is installed and active."""
         await self.keys(opening=True)
-        self.saleor.world.nuisances = Nuisances()
+        self.saleor.state.faults = SaleorFaults()
         self.house.fates.clear()
         await self.house.start() if self.house.dead else None
-        if not self.saleor.world.apps:
+        if not self.saleor.state.apps:
             installed = await self.saleor.apps.install(MANIFEST)
             assert installed.status == "INSTALLED", installed.message
         self.saleor.apps.activate()
@@ -161,7 +161,7 @@ async def open_stage(database_url: str, folder: Path, account: Mapping[str, Any]
         gate = FaultGate(sandbox_application, sandbox, house, told.append)
 
         async def to_saleor(request: httpx2.Request) -> httpx2.Response:
-            if request.url.port != httpx2.URL(saleor.world.settings.public_url).port:
+            if request.url.port != httpx2.URL(saleor.state.settings.public_url).port:
                 raise httpx2.ConnectError("nobody is at this address any more")
             return await serve(saleor_application, request)
 

@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.saleor.testing import SaleorSettings
 from app.saleor.testing import serving as saleor_serving
-from app.saleor.testing.state import App
+from app.saleor.testing.records import App
 from tests.browsing import chromium, serving
 from tests.payments.shop import SALEOR
 from tests.saleor.dashboard_tokens import APP_ID
@@ -50,7 +50,7 @@ async def dashboard_of(
     """Give the Dashboard's page, and the frame in it that shows the app. Nobody is signed in yet: see ``sign_in``."""
     settings = SaleorSettings(public_url=SALEOR.removesuffix("/graphql/"))
     async with serving(app) as here, saleor_serving(settings) as saleor, chromium() as browser:
-        world = saleor.engine.world
+        world = saleor.engine.state
         world.signed_in = None
         world.apps["app"] = _installed(here)
         page = await browser.new_page(viewport={"width": width, "height": 900}, timezone_id=timezone)

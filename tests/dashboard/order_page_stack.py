@@ -46,12 +46,12 @@ class OrderPageStack:
     @property
     def said(self) -> dict[str, Any]:
         """What this Saleor says of a member of staff now."""
-        (app,) = self.running.engine.world.apps.values()
+        (app,) = self.running.engine.state.apps.values()
         return claims(self.clock, iss=self.saleor.api_url, app=app.id)
 
     def token(self, **changed: Any) -> str:
         """Return what the Dashboard hands to the widget now."""
-        return self.running.engine.world.key.token(self.said | changed)
+        return self.running.engine.state.key.token(self.said | changed)
 
     def form(self, order_id: str, **fields: str) -> dict[str, str]:
         """Return what the Dashboard posts into the widget's frame, with more fields."""

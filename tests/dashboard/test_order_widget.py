@@ -131,9 +131,9 @@ async def test_a_link_over_more_than_is_left_is_told(stack: OrderPageStack) -> N
     await stack.link(order)
     words = "It asks for more than is left to pay of this order. Close it."
     assert words not in text(await stack.see(order.id))
-    stack.running.engine.world.order(order.id).basket.gift_cards = Decimal("100.00")
+    stack.running.engine.state.order(order.id).basket.gift_cards = Decimal("100.00")
     assert words in text(await stack.see(order.id))
-    await stack.saleor.go_wrong(graphql_status=503)
+    await stack.saleor.set_faults(graphql_status=503)
     assert words not in text(await stack.see(order.id))  # nobody knows
 
 
@@ -145,7 +145,7 @@ async def test_a_link_that_saleor_was_too_slow_with_is_the_same_when_asked_again
     form = {name: field(await stack.see(order.id), name) for name in ("amount", "attempt")}
     stack.gateway.will(stack.gateway.page())
     monkeypatch.setattr(orders, "_WITH_THE_APP", timedelta(seconds=0.2))
-    await stack.saleor.go_wrong(graphql_delay=0.5, graphql_times=2)
+    await stack.saleor.set_faults(graphql_delay=0.5, graphql_times=2)
 
     slow = await stack.see(order.id, "/link", **form)
     assert "The link may have been made all the same" in text(slow, 422)
@@ -263,7 +263,7 @@ async def test_why_there_is_no_link_is_said_in_words(stack: OrderPageStack) -> N
 async def test_saleor_is_away(stack: OrderPageStack) -> None:
     order = await stack.order()
     aggregate = await stack.link(order)
-    await stack.saleor.go_wrong(graphql_status=503)
+    await stack.saleor.set_faults(graphql_status=503)
     shown = await stack.see(order.id)
     assert "Saleor could not be asked about this order." in text(shown)
     assert f"/pay/{aggregate.payment.order_id}.svg" in shown.text

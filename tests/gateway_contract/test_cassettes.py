@@ -13,7 +13,7 @@ from vcr.request import Request  # type: ignore[import-untyped]  # the same
 
 from app import exact_json
 from app.gateway.client import GatewayClient
-from app.sandbox.book.cards import luhn_digit
+from app.sandbox.core.cards import luhn_digit
 from tests.gateway.counterpart import counterpart
 from tests.gateway_contract.account import ON_CASSETTES
 from tests.gateway_contract.endpoints import ENDPOINTS, GROUPS, Endpoint, calls_of_the_client

@@ -4,7 +4,7 @@ import pytest
 
 from app.gateway.declined import Declined
 from app.gateway.models import Method, PaymentRecord, Status
-from app.sandbox.book.cards import coded_card
+from app.sandbox.core.cards import coded_card
 from tests.gateway_contract.requests import AMOUNT, a_card
 from tests.gateway_contract.stage import Stage
 

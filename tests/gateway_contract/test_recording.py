@@ -197,7 +197,7 @@ async def test_stories_are_recorded_from_any_sandbox_that_is_named_and_told_agai
             "GATEWAY_ENDPOINTS_KEY": pos.endpoints_key.get_secret_value(),
         }
         await tell_stories("--record-mode=rewrite", "tests/gateway_contract", environment=folder | keys)
-        assert app.state.sandbox.book.behaviour(pos.pos_id) == Behaviour()
+        assert app.state.sandbox.state.behaviour(pos.pos_id) == Behaviour()
     for place in (
         "hosted/a_purchase_on_the_page.yaml",
         "hosted/the_page_told_in_json.yaml",

@@ -11,7 +11,7 @@ from app.db.database import is_sqlite
 from app.main import open_services
 from app.saleor.testing.views import SessionView
 from app.saleor.testing.vocabulary import Flow
-from app.sandbox.book.cards import coded_card
+from app.sandbox.core.cards import coded_card
 from tests.journeys.stack import Stack
 from tests.journeys.stories import BACK
 from tests.payments.cards.seals import BROWSER, seal

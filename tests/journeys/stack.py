@@ -134,7 +134,7 @@ async def a_stack(
     async with FakeSaleor(saleor_url) as saleor, SandboxControl(gateway_url) as gateway:
         await gateway.reset()
         await gateway.options(hosted_answer="redirect")
-        await saleor.put_right()
+        await saleor.clear_faults()
         for installed in await saleor.apps():
             await saleor.uninstall(installed.identifier)
         try:

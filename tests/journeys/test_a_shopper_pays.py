@@ -107,14 +107,14 @@ async def test_no_notification_ever_comes_and_the_shopper_never_returns(shop: St
 async def test_saleor_is_down_when_the_money_comes(shop: Stack) -> None:
     checkout_id, session = await begin(shop)
     await told(shop, session.paid_for.id, "INFO")
-    await shop.saleor.go_wrong(graphql_status=503)
+    await shop.saleor.set_faults(graphql_status=503)
     await shop.gateway.pay(order_id_of(session))
 
     async def tried() -> bool:
         return await shop.attempts("CHARGE_SUCCESS") >= 2
 
     await eventually(tried)
-    await shop.saleor.put_right()
+    await shop.saleor.clear_faults()
     await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
     transaction = await quiet(shop, session.paid_for.id)
     assert transaction.types().count("CHARGE_SUCCESS") == 1
@@ -125,7 +125,7 @@ async def test_saleor_is_down_when_the_money_comes(shop: Stack) -> None:
 async def test_saleor_hears_the_event_but_its_answer_is_lost(shop: Stack) -> None:
     checkout_id, session = await begin(shop)
     await told(shop, session.paid_for.id, "INFO")
-    await shop.saleor.go_wrong(graphql_answer_lost=True, graphql_times=2)
+    await shop.saleor.set_faults(graphql_answer_lost=True, graphql_times=2)
     await shop.gateway.pay(order_id_of(session))
     await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
     transaction = await quiet(shop, session.paid_for.id)
@@ -174,11 +174,11 @@ async def test_the_app_is_killed_between_the_gateways_answer_and_its_own_commit(
 async def test_the_app_is_killed_after_it_took_the_notification(shop: Stack) -> None:
     checkout_id, session = await begin(shop)
     await told(shop, session.paid_for.id, "INFO")
-    await shop.saleor.go_wrong(graphql_status=503)
+    await shop.saleor.set_faults(graphql_status=503)
     await shop.gateway.pay(order_id_of(session))
     await shop.gateway.webhooks_idle()
     shop.app.kill()
-    await shop.saleor.put_right()
+    await shop.saleor.clear_faults()
     await shop.app.start()
     await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
     await paid_order(shop, checkout_id)
@@ -186,7 +186,7 @@ async def test_the_app_is_killed_after_it_took_the_notification(shop: Stack) -> 
 
 
 async def test_saleor_sends_every_webhook_twice(shop: Stack) -> None:
-    await shop.saleor.go_wrong(webhooks_twice=True)
+    await shop.saleor.set_faults(webhooks_twice=True)
     checkout_id, session = await begin(shop)
     assert len(await shop.gateway.payments()) == 1
     await shop.gateway.pay(order_id_of(session))

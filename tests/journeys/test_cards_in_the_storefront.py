@@ -160,7 +160,7 @@ async def test_a_reservation_with_a_card_is_captured_in_part(shop: Stack) -> Non
 
 
 async def test_saleor_sends_every_webhook_twice_and_the_card_pays_once(shop: Stack) -> None:
-    await shop.saleor.go_wrong(webhooks_twice=True)
+    await shop.saleor.set_faults(webhooks_twice=True)
     _, session = await pay(shop, typed())
     assert len(await shop.gateway.payments()) == 1
     transaction = await quiet(shop, session.paid_for.id)

@@ -34,7 +34,7 @@ async def done(shop: Stack, order_id: str, how_many: int = 1) -> None:
 async def test_an_answer_that_is_lost(shop: Stack, lost: Literal["bad_gateway", "dropped"]) -> None:
     transaction = await paid(shop)
     order_id, granted = await grant(shop, transaction, "100.00")
-    await shop.saleor.go_wrong(webhook_answer_lost=lost, webhook_times=1)
+    await shop.saleor.set_faults(webhook_answer_lost=lost, webhook_times=1)
     await shop.saleor.refund_granted(granted)
     await done(shop, order_id)
     transaction = await shop.saleor.transaction(transaction.id)

@@ -268,7 +268,7 @@ async def saleor_goes_wrong(run: Run) -> None:
     """It is down, refuses its own token, signs with nobody's key, and sends the same twice."""
     shop = run.stack
     for trouble in ({"graphql_status": 503}, {"refuse_token": True}, {"graphql_internal_error": True}):
-        await shop.saleor.go_wrong(**trouble)
+        await shop.saleor.set_faults(**trouble)
         _, session = await begin(shop)
         await shop.gateway.pay(order_id_of(session))
 
@@ -276,9 +276,9 @@ async def saleor_goes_wrong(run: Run) -> None:
             return await shop.attempts("CHARGE_SUCCESS") > 0
 
         await eventually(tried)
-    await shop.saleor.go_wrong(unsigned=True)
+    await shop.saleor.set_faults(unsigned=True)
     await shop.saleor.initialize((await shop.saleor.new_checkout()).id, data=BACK)
-    await shop.saleor.put_right()
+    await shop.saleor.clear_faults()
 
 
 async def the_database_goes_wrong(run: Run) -> None:

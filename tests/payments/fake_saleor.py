@@ -25,19 +25,19 @@ from app.saleor.testing import payload
 from app.saleor.testing.api import Api
 from app.saleor.testing.defaults import basket
 from app.saleor.testing.ids import global_id
-from app.saleor.testing.rules.booking import book_action_answer, book_session_answer, open_request
+from app.saleor.testing.records import Amounts, App, Checkout, Event, GrantedRefund, Order, Transaction
+from app.saleor.testing.rendering import show_granted
 from app.saleor.testing.rules.grants import GrantRefusedError, settle_granted_refund
 from app.saleor.testing.rules.problems import Problem, add_problem, dismiss_problems
-from app.saleor.testing.rules.reports import Report, ReportRefusedError, book_report
+from app.saleor.testing.rules.recording import open_request, record_action_answer, record_session_answer
+from app.saleor.testing.rules.reports import Report, ReportRefusedError, record_report
 from app.saleor.testing.rules.requests import request_granted_refund
-from app.saleor.testing.settings import Nuisances, SaleorSettings
-from app.saleor.testing.show import show_granted
+from app.saleor.testing.saleor_state import SaleorState
+from app.saleor.testing.settings import SaleorFaults, SaleorSettings
 from app.saleor.testing.staff import Staff
-from app.saleor.testing.state import Amounts, App, Checkout, Event, GrantedRefund, Order, Transaction
 from app.saleor.testing.storefront import Storefront
 from app.saleor.testing.views import ActionView, ErrorView
 from app.saleor.testing.vocabulary import HANDLE_PAYMENTS, Action, EventType
-from app.saleor.testing.world import World
 from app.saleor.versions import read_version
 
 
@@ -49,15 +49,15 @@ class FakeSaleor(SaleorClient):
     """
 
     def __init__(self, now: Callable[[], datetime]) -> None:
-        self.world = World(SaleorSettings(), now)
-        self.scribe = self.world.scribe
-        self.transactions = self.world.transactions
+        self.state = SaleorState(SaleorSettings(), now)
+        self.event_clock = self.state.event_clock
+        self.transactions = self.state.transactions
         self.requested: list[Event] = []
         self.queried: list[tuple[str, dict[str, Any]]] = []
         self.deaf: deque[SaleorError | None] = deque()
         self._documents = Documents(MANIFEST / "operations")
         # Nobody is asked over HTTP here, so there is no storefront that could.
-        self._api = Api(self.world, cast("Storefront", None), cast("Staff", self))
+        self._api = Api(self.state, cast("Storefront", None), cast("Staff", self))
         self.app = App(
             id="QXBwOjE=",
             identifier="gateway.payments.app",
@@ -69,7 +69,7 @@ class FakeSaleor(SaleorClient):
             webhooks=(),
             manifest={},
         )
-        self.world.apps[self.app.identifier] = self.app
+        self.state.apps[self.app.identifier] = self.app
         self.reports: list[EventReport] = []
         self.problems: list[Problem] = []
         self.asked: list[str] = []
@@ -79,7 +79,7 @@ class FakeSaleor(SaleorClient):
 
     def new_transaction(self, token: UUID | None = None) -> Transaction:
         """Return a transaction on a new checkout over 569.50 UAH."""
-        now = self.scribe.now()
+        now = self.event_clock.now()
         checkout = Checkout(token=str(uuid4()), basket=basket())
         transaction = Transaction(
             token=str(token or uuid4()),
@@ -91,23 +91,23 @@ class FakeSaleor(SaleorClient):
             checkout=checkout,
         )
         checkout.transactions.append(transaction)
-        self.world.checkouts[checkout.id] = checkout
+        self.state.checkouts[checkout.id] = checkout
         self.transactions[transaction.id] = transaction
         return transaction
 
     def open(self, transaction: Transaction, kind: str, amount: Decimal, key: str) -> Event:
         """Write down that something is requested, as Saleor does before it sends the webhook."""
-        return open_request(transaction, EventType(f"{kind}_REQUEST"), amount, self.scribe, idempotency_key=key)
+        return open_request(transaction, EventType(f"{kind}_REQUEST"), amount, self.event_clock, idempotency_key=key)
 
     def order(self, transaction: Transaction) -> Order:
         """Return the order of a transaction; its checkout is completed if there is none yet."""
         if transaction.checkout is not None:
-            checkout = self.world.checkouts.pop(transaction.checkout.id)
-            number = str(next(self.world.order_numbers))
+            checkout = self.state.checkouts.pop(transaction.checkout.id)
+            number = str(next(self.state.order_numbers))
             order = Order(str(uuid4()), number, checkout.basket, checkout.transactions)
             for each in order.transactions:
                 each.checkout, each.order = None, order
-            self.world.orders[order.id] = order
+            self.state.orders[order.id] = order
         assert transaction.order is not None
         return transaction.order
 
@@ -115,7 +115,7 @@ class FakeSaleor(SaleorClient):
         """Staff grant a refund on the order. Nobody is asked yet: see ``open_granted``."""
         order = self.order(transaction)
         granted = GrantedRefund(
-            id=global_id("OrderGrantedRefund", next(self.world.refund_numbers)),
+            id=global_id("OrderGrantedRefund", next(self.state.refund_numbers)),
             order=order,
             amount=amount,
             reason="",
@@ -129,13 +129,15 @@ class FakeSaleor(SaleorClient):
     def open_granted(self, granted: GrantedRefund, key: str | None = None) -> Event:
         """Write down that a granted refund is requested. Raises GrantRefusedError (REFUND_IS_PENDING and so on)."""
         assert granted.transaction is not None
-        event = request_granted_refund(granted, granted.transaction, self.scribe, idempotency_key=key or str(uuid4()))
+        event = request_granted_refund(
+            granted, granted.transaction, self.event_clock, idempotency_key=key or str(uuid4())
+        )
         settle_granted_refund(granted)
         return event
 
     def refund_granted(self, granted_refund_id: str, transaction_id: str | None = None) -> ActionView:
         """The app asks for a granted refund itself; the webhook is the test's (``requested``)."""
-        granted = self.world.granted_refund(granted_refund_id)
+        granted = self.state.granted_refund(granted_refund_id)
         assert granted.transaction is None or transaction_id in {None, granted.transaction.id}
         try:
             self.requested.append(self.open_granted(granted))
@@ -152,16 +154,16 @@ class FakeSaleor(SaleorClient):
 
     def book_session(self, transaction: Transaction, request: Event, answer: Answer) -> None:
         """Book the answer to a session webhook."""
-        book_session_answer(transaction, request, loads(dumps(answer.dump())), self.scribe)
+        record_session_answer(transaction, request, loads(dumps(answer.dump())), self.event_clock)
 
     def book_action(self, transaction: Transaction, request: Event, action: str, answer: Answer | None) -> None:
         """Book the answer to what staff asked. None: it was lost on its way (a dropped connection, a time-out)."""
         said: Any = None if answer is None else loads(dumps(answer.dump()))
-        book_action_answer(transaction, request, Action(action), said, self.scribe)
+        record_action_answer(transaction, request, Action(action), said, self.event_clock)
 
     async def who_am_i(self, *_: object, **__: object) -> AppIdentity:
         """Say whose token it is; as long as the app is there and active, Saleor takes any that it gave out."""
-        if not self.app.active or self.app.identifier not in self.world.apps:
+        if not self.app.active or self.app.identifier not in self.state.apps:
             raise SaleorNotAuthorisedError("the app is not there")
         return AppIdentity(self.app.id, self.app.identifier)
 
@@ -183,7 +185,7 @@ class FakeSaleor(SaleorClient):
             external_url=event.external_url,
         )
         try:
-            _, repeated = book_report(transaction, report, self.transactions.values(), self.scribe)
+            _, repeated = record_report(transaction, report, self.transactions.values(), self.event_clock)
         except ReportRefusedError as refusal:
             raise SaleorRefusedError(refusal.code, refusal.field, str(refusal)) from refusal
         return ReportOutcome.of({"alreadyProcessed": repeated, **self._shown(transaction)})
@@ -214,7 +216,7 @@ class FakeSaleor(SaleorClient):
             message=said["message"],
             threshold=said.get("criticalThreshold"),
             aggregation_minutes=said["aggregationPeriod"],
-            now=self.scribe.now(),
+            now=self.event_clock.now(),
         )
         return {"appProblemCreate": {"errors": []}}
 
@@ -229,7 +231,7 @@ class FakeSaleor(SaleorClient):
             raise SaleorUnreachableError("down")
         text = self._documents.text(operation, read_version(installed.schema_version))
         asked = loads(dumps({"query": text, "variables": dict(variables)}))
-        _, body = await self._api.answer(asked, installed.token, Nuisances())
+        _, body = await self._api.answer(asked, installed.token, SaleorFaults())
         if errors := body.get("errors"):
             message = "; ".join(each["message"] for each in errors)
             if errors[0]["extensions"]["exception"]["code"] == "PermissionDenied":

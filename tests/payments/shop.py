@@ -42,7 +42,7 @@ from app.saleor.events import (
     TransactionProcessSession,
     TransactionRefundRequested,
 )
-from app.saleor.testing.state import Amounts, Transaction
+from app.saleor.testing.records import Amounts, Transaction
 from app.worker.loop import Worker
 from tests.conftest import Clock
 from tests.payments.fake_gateway import POS_ID, FakeGateway, operation, payment

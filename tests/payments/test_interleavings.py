@@ -24,7 +24,7 @@ from app.payments.core.balance import in_flight as is_in_flight
 from app.payments.core.problems import problem_words
 from app.payments.sync.notifications import receive
 from app.saleor.errors import SaleorUnreachableError
-from app.saleor.testing.rules.booking import final_event
+from app.saleor.testing.rules.recording import final_event
 from tests.conftest import Clock
 from tests.payments.fake_gateway import Heard, open_fake_gateway
 from tests.payments.fake_saleor import amounts

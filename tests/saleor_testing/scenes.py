@@ -8,17 +8,17 @@ from typing import Any
 from uuid import UUID
 
 from app.saleor.testing.defaults import basket
-from app.saleor.testing.rules.booking import book_session_answer, open_request
-from app.saleor.testing.state import Checkout, Order, Scribe, Transaction
+from app.saleor.testing.records import Checkout, EventClock, Order, Transaction
+from app.saleor.testing.rules.recording import open_request, record_session_answer
 from app.saleor.testing.vocabulary import EventType
 
 TOTAL = Decimal("569.50")
 _tokens = count(1)
 
 
-def the_scribe() -> Scribe:
-    """Return a scribe whose clock stands still at the time of the recordings."""
-    return Scribe(lambda: datetime(2026, 11, 21, 2, 30, tzinfo=UTC))
+def the_event_clock() -> EventClock:
+    """Return a event_clock whose clock stands still at the time of the recordings."""
+    return EventClock(lambda: datetime(2026, 11, 21, 2, 30, tzinfo=UTC))
 
 
 def a_checkout() -> Checkout:
@@ -31,9 +31,9 @@ def an_order() -> Order:
     return Order(token=str(UUID(int=next(_tokens))), number="24", basket=basket())
 
 
-def a_transaction(source: Checkout | Order, scribe: Scribe) -> Transaction:
+def a_transaction(source: Checkout | Order, event_clock: EventClock) -> Transaction:
     """Return a transaction on it in which nothing has happened."""
-    now = scribe.now()
+    now = event_clock.now()
     transaction = Transaction(
         token=str(UUID(int=next(_tokens))),
         currency="UAH",
@@ -50,12 +50,14 @@ def a_transaction(source: Checkout | Order, scribe: Scribe) -> Transaction:
     return transaction
 
 
-def paid(source: Checkout | Order, scribe: Scribe, result: str, reference: str) -> Transaction:
+def paid(source: Checkout | Order, event_clock: EventClock, result: str, reference: str) -> Transaction:
     """Return a transaction on it whose initialize was answered with this result."""
-    transaction = a_transaction(source, scribe)
-    request = open_request(transaction, EventType.CHARGE_REQUEST, TOTAL, scribe, idempotency_key="key")
+    transaction = a_transaction(source, event_clock)
+    request = open_request(transaction, EventType.CHARGE_REQUEST, TOTAL, event_clock, idempotency_key="key")
     actions = ["CHARGE", "REFUND", "CANCEL"]
-    book_session_answer(transaction, request, {"result": result, "pspReference": reference, "actions": actions}, scribe)
+    record_session_answer(
+        transaction, request, {"result": result, "pspReference": reference, "actions": actions}, event_clock
+    )
     return transaction
 
 

@@ -152,10 +152,10 @@ async def test_poisoned_transaction_is_null_for_the_app(saleor: FakeSaleor, inst
     assert not (await saleor.transaction(transaction.id)).readable
 
 
-async def test_action_delivered_twice_is_booked_once(saleor: FakeSaleor, installed: Stub) -> None:
+async def test_action_delivered_twice_is_recorded_once(saleor: FakeSaleor, installed: Stub) -> None:
     installed.answer(REFUND, Told({"result": "REFUND_SUCCESS", "pspReference": "r-1"}))
     _, transaction = await an_order(saleor, installed, "CHARGE_SUCCESS")
-    await saleor.go_wrong(webhooks_twice=True)
+    await saleor.set_faults(webhooks_twice=True)
 
     await saleor.refund(transaction.id, Decimal(10))
     await saleor.background_done()

@@ -7,12 +7,12 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from app.saleor.testing.records import EventClock, Transaction
 from app.saleor.testing.rules.answers import SaleorCrashedError
-from app.saleor.testing.rules.booking import book_action_answer, book_session_answer, open_request
-from app.saleor.testing.rules.reports import Report, ReportRefusedError, book_report
-from app.saleor.testing.state import Scribe, Transaction
+from app.saleor.testing.rules.recording import open_request, record_action_answer, record_session_answer
+from app.saleor.testing.rules.reports import Report, ReportRefusedError, record_report
 from app.saleor.testing.vocabulary import Action, EventType
-from tests.saleor_testing.scenes import TOTAL, a_checkout, a_transaction, paid, the_scribe
+from tests.saleor_testing.scenes import TOTAL, a_checkout, a_transaction, paid, the_event_clock
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 amounts = st.decimals(min_value=0, max_value=1000, places=2)
@@ -44,27 +44,27 @@ answers = json_values | st.fixed_dictionaries(
 )
 
 
-def tell(transaction: Transaction, report: Report, scribe: Scribe) -> bool | None:
+def tell(transaction: Transaction, report: Report, event_clock: EventClock) -> bool | None:
     try:
-        return book_report(transaction, report, [transaction], scribe)[1]
+        return record_report(transaction, report, [transaction], event_clock)[1]
     except ReportRefusedError:
         return None
 
 
 @given(st.lists(reports, max_size=12), st.data())
 def test_a_report_told_twice_counts_once(told: list[Report], data: st.DataObject) -> None:
-    scribe = the_scribe()
-    transaction = paid(a_checkout(), scribe, "CHARGE_ACTION_REQUIRED", "a")
+    event_clock = the_event_clock()
+    transaction = paid(a_checkout(), event_clock, "CHARGE_ACTION_REQUIRED", "a")
     for report in told:
-        tell(transaction, report, scribe)
+        tell(transaction, report, event_clock)
     repeatable = [report for report in told if report.type.outcome not in {"ACTION_REQUIRED", ""}]
     if not repeatable:
         return
     report = data.draw(st.sampled_from(repeatable))
-    first = tell(transaction, report, scribe)
+    first = tell(transaction, report, event_clock)
     before = transaction.amounts
 
-    again = tell(transaction, report, scribe)
+    again = tell(transaction, report, event_clock)
 
     assert again is (None if first is None else True)
     assert transaction.amounts == before
@@ -72,10 +72,10 @@ def test_a_report_told_twice_counts_once(told: list[Report], data: st.DataObject
 
 @given(st.lists(reports, max_size=12))
 def test_authorized_never_shows_below_zero_and_charges_conserve_money(told: list[Report]) -> None:
-    scribe = the_scribe()
-    transaction = paid(a_checkout(), scribe, "CHARGE_ACTION_REQUIRED", "a")
+    event_clock = the_event_clock()
+    transaction = paid(a_checkout(), event_clock, "CHARGE_ACTION_REQUIRED", "a")
     for report in told:
-        tell(transaction, report, scribe)
+        tell(transaction, report, event_clock)
 
     held = transaction.amounts
     assert held.authorized >= 0
@@ -94,12 +94,12 @@ def test_authorized_never_shows_below_zero_and_charges_conserve_money(told: list
 @example({"result": "x" * 600})
 @given(answers)
 def test_whatever_a_session_is_answered_money_moves_only_by_a_good_answer(answer: Any) -> None:
-    scribe = the_scribe()
-    transaction = a_transaction(a_checkout(), scribe)
-    request = open_request(transaction, EventType.CHARGE_REQUEST, TOTAL, scribe, idempotency_key="key")
+    event_clock = the_event_clock()
+    transaction = a_transaction(a_checkout(), event_clock)
+    request = open_request(transaction, EventType.CHARGE_REQUEST, TOTAL, event_clock, idempotency_key="key")
 
     try:
-        event, _ = book_session_answer(transaction, request, answer, scribe)
+        event, _ = record_session_answer(transaction, request, answer, event_clock)
     except SaleorCrashedError:
         assert transaction.events == [request]
         return
@@ -117,13 +117,13 @@ def test_whatever_a_session_is_answered_money_moves_only_by_a_good_answer(answer
 def test_whatever_an_action_is_answered_there_is_an_end_or_a_crash(
     answer: Any, action: Action, amount: Decimal
 ) -> None:
-    scribe = the_scribe()
-    transaction = paid(a_checkout(), scribe, "CHARGE_SUCCESS", "paid")
-    request = open_request(transaction, action.request, amount, scribe, idempotency_key="key")
+    event_clock = the_event_clock()
+    transaction = paid(a_checkout(), event_clock, "CHARGE_SUCCESS", "paid")
+    request = open_request(transaction, action.request, amount, event_clock, idempotency_key="key")
     before = transaction.amounts
 
     try:
-        book_action_answer(transaction, request, action, answer, scribe)
+        record_action_answer(transaction, request, action, answer, event_clock)
     except SaleorCrashedError:
         assert transaction.amounts == before
         return

@@ -28,7 +28,7 @@ async def teller(saleor: FakeSaleor, installed: Stub) -> AsyncIterator[Teller]:
         yield Teller(http, saleor.api_url, app.token, session.paid_for.id)
 
 
-async def test_report_is_booked_and_remembered(saleor: FakeSaleor, teller: Teller) -> None:
+async def test_report_is_recorded_and_remembered(saleor: FakeSaleor, teller: Teller) -> None:
     told = await teller.told(
         type="CHARGE_SUCCESS",
         pspReference="p-1",
@@ -93,7 +93,7 @@ async def test_dead_token_is_denied_with_status_200(saleor: FakeSaleor, teller: 
     assert answer.status_code == 200
     assert denial(answer.json()) == denial(REAL["no-token"]["result"])
 
-    await saleor.go_wrong(refuse_token=True)
+    await saleor.set_faults(refuse_token=True)
     assert denial((await teller.report()).json()) == denial(REAL["no-token"]["result"])
     assert await saleor.reports() == []
 
@@ -181,7 +181,7 @@ async def test_poisoned_transaction_is_unreadable_until_actions_are_reported(
 
 
 async def test_saleor_is_down_for_a_while(saleor: FakeSaleor, teller: Teller) -> None:
-    await saleor.go_wrong(graphql_status=503, graphql_times=2)
+    await saleor.set_faults(graphql_status=503, graphql_times=2)
 
     statuses = [(await teller.report()).status_code for _ in range(3)]
 
@@ -190,15 +190,15 @@ async def test_saleor_is_down_for_a_while(saleor: FakeSaleor, teller: Teller) ->
 
 
 async def test_saleor_fails_inside(saleor: FakeSaleor, teller: Teller) -> None:
-    await saleor.go_wrong(graphql_internal_error=True)
+    await saleor.set_faults(graphql_internal_error=True)
     answer = (await teller.report()).json()
     assert (answer["errors"][0]["message"], answer["data"]) == ("Internal Server Error", None)
-    await saleor.put_right()
+    await saleor.clear_faults()
     assert (await teller.told())["errors"] == []
 
 
 async def test_answer_is_lost_after_the_work_is_done(saleor: FakeSaleor, teller: Teller) -> None:
-    await saleor.go_wrong(graphql_answer_lost=True, graphql_times=1)
+    await saleor.set_faults(graphql_answer_lost=True, graphql_times=1)
     with pytest.raises(httpx2.RemoteProtocolError):
         await teller.report(type="CHARGE_SUCCESS", pspReference="p-1", amount=569.5)
 
@@ -208,13 +208,13 @@ async def test_answer_is_lost_after_the_work_is_done(saleor: FakeSaleor, teller:
 
 
 async def test_saleor_is_slow(saleor: FakeSaleor, teller: Teller) -> None:
-    await saleor.go_wrong(graphql_delay=5)
+    await saleor.set_faults(graphql_delay=5)
     with pytest.raises(httpx2.ReadTimeout):
         await teller._http.post(saleor.api_url, json={"query": "{ shop { version } }"}, timeout=0.2)
 
 
 async def test_keys_are_not_to_be_had(saleor: FakeSaleor) -> None:
-    await saleor.go_wrong(jwks_status=500)
+    await saleor.set_faults(jwks_status=500)
     async with httpx2.AsyncClient() as http:
         assert (await http.get(f"{saleor.url}/.well-known/jwks.json")).status_code == 500
 

@@ -36,10 +36,10 @@ async def test_what_saleor_does_not_take(client: SaleorClient, store: Row, saleo
         await dismiss_problems(client, store, ["x"] * 101)
     with pytest.raises(SaleorRefusedError, match="REQUIRED"):
         await dismiss_problems(client, store, [])
-    await saleor.go_wrong(graphql_internal_error=True)
+    await saleor.set_faults(graphql_internal_error=True)
     with pytest.raises(SaleorUnreachableError):
         await report_problem(client, store, KEYS)
-    await saleor.go_wrong()
+    await saleor.set_faults()
     dead = Row(store.saleor_api_url, schema_version="3.23", app_id=store.app_id, token="dead")
     with pytest.raises(SaleorNotAuthorisedError):
         await report_problem(client, dead, KEYS)

@@ -83,7 +83,7 @@ async def test_somebody_else_signs_in(saleor: FakeSaleor, installed: Stub, brows
 
 
 async def test_without_anybody_there_is_no_token(serving_saleor: Serving, installed: Stub) -> None:
-    serving_saleor.engine.world.signed_in = None
+    serving_saleor.engine.state.signed_in = None
     app = await the_app(serving_saleor.saleor)
     async with httpx2.AsyncClient(base_url=serving_saleor.url, trust_env=False) as browser:
         assert (await browser.get(f"/dashboard/apps/{quote(app.id)}/token")).status_code == 403

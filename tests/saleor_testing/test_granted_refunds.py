@@ -89,7 +89,7 @@ def only_if_it_can_be_read(asked: Asked) -> Told:
 
 async def test_answer_that_a_proxy_swallows_is_asked_for_again_with_an_empty_body(shop: Shop) -> None:
     shop.app.answer(REFUND, only_if_it_can_be_read)
-    await shop.saleor.go_wrong(webhook_answer_lost="bad_gateway", webhook_times=1)
+    await shop.saleor.set_faults(webhook_answer_lost="bad_gateway", webhook_times=1)
 
     await shop.ask(await shop.grant())
 
@@ -107,7 +107,7 @@ async def test_answer_that_a_proxy_swallows_is_asked_for_again_with_an_empty_bod
 
 async def test_answer_on_a_broken_connection_is_not_asked_for_again(shop: Shop) -> None:
     shop.app.answer(REFUND, success("R1"))
-    await shop.saleor.go_wrong(webhook_answer_lost="dropped", webhook_times=1)
+    await shop.saleor.set_faults(webhook_answer_lost="dropped", webhook_times=1)
 
     await shop.ask(await shop.grant())
 
@@ -132,8 +132,8 @@ async def test_report_before_the_answer_leaves_the_refund_pending_until_the_app_
         on_its_way.set()
         await arrives.wait()
 
-    serving_saleor.engine.world.sleep = travels
-    await shop.saleor.go_wrong(webhook_answer_delay=1, webhook_times=1)
+    serving_saleor.engine.state.sleep = travels
+    await shop.saleor.set_faults(webhook_answer_delay=1, webhook_times=1)
 
     await shop.saleor.refund_granted(grant)
     await on_its_way.wait()
@@ -261,7 +261,7 @@ async def test_proxys_answer_to_a_session_is_a_failure_without_a_retry(saleor: F
     installed.answer(
         WebhookEvent.TRANSACTION_INITIALIZE_SESSION, Told({"result": "CHARGE_SUCCESS", "pspReference": "c"})
     )
-    await saleor.go_wrong(webhook_answer_lost="bad_gateway")
+    await saleor.set_faults(webhook_answer_lost="bad_gateway")
     checkout = await saleor.new_checkout()
 
     session = await saleor.initialize(checkout.id)

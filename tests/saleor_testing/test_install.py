@@ -46,7 +46,7 @@ async def test_token_works_while_it_is_handed_over(serving_saleor: Serving, stub
     seen: list[bool] = []
 
     def register(asked: Asked) -> Told:
-        seen.append(serving_saleor.engine.world.app_by_token(asked.json["auth_token"]) is not None)
+        seen.append(serving_saleor.engine.state.app_by_token(asked.json["auth_token"]) is not None)
         return Told({"success": True})
 
     stub.answers["/register"] = register

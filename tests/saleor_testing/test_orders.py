@@ -121,13 +121,13 @@ async def test_what_is_not_there(client: SaleorClient, store: Row, saleor: FakeS
 
 async def test_trouble_is_told_as_what_it_is(client: SaleorClient, store: Row, saleor: FakeSaleor) -> None:
     taken = await saleor.new_order()
-    await saleor.go_wrong(refuse_token=True)
+    await saleor.set_faults(refuse_token=True)
     with pytest.raises(SaleorNotAuthorisedError):
         await order_to_pay(client, store, taken.id)
-    await saleor.go_wrong(graphql_status=503)
+    await saleor.set_faults(graphql_status=503)
     with pytest.raises(SaleorUnreachableError):
         await order_to_pay(client, store, taken.id)
-    await saleor.go_wrong(graphql_internal_error=True)
+    await saleor.set_faults(graphql_internal_error=True)
     with pytest.raises(SaleorUnreachableError):
         await begin_transaction(client, store, order_id=taken.id, amount=Decimal(1), gateway="x", key="1")
 

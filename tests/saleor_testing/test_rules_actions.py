@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
+from app.saleor.testing.records import EventClock, Order, Transaction
 from app.saleor.testing.rules.answers import SaleorCrashedError
-from app.saleor.testing.rules.booking import book_action_answer, open_request
 from app.saleor.testing.rules.coverage import authorize_status, charge_status, total_authorized, total_charged
-from app.saleor.testing.rules.reports import Report, book_report
-from app.saleor.testing.state import Order, Scribe, Transaction
+from app.saleor.testing.rules.recording import open_request, record_action_answer
+from app.saleor.testing.rules.reports import Report, record_report
 from app.saleor.testing.vocabulary import Action, EventType
 from tests.saleor_testing.recordings import amounts, answer_as_saleor_reads_it, recording, shown
-from tests.saleor_testing.scenes import an_order, json_of, paid, the_scribe
+from tests.saleor_testing.scenes import an_order, json_of, paid, the_event_clock
 
 CASES: dict[str, Any] = recording("scenarios/action_answers")
 
@@ -41,24 +41,24 @@ def report_between(case: str) -> Report | None:
     }.get(case)
 
 
-def begin(case: dict[str, Any], scribe: Scribe) -> Transaction:
+def begin(case: dict[str, Any], event_clock: EventClock) -> Transaction:
     charged = case["amounts_before"]["chargedAmount"] > 0
     result = "CHARGE_SUCCESS" if charged else "AUTHORIZATION_SUCCESS"
-    transaction = paid(an_order(), scribe, result, case["tx_psp"])
+    transaction = paid(an_order(), event_clock, result, case["tx_psp"])
     assert shown(transaction.amounts) == amounts(case["amounts_before"])
     return transaction
 
 
 @pytest.mark.parametrize("cases", list(transactions()), ids=lambda cases: f"{cases[0]}..{cases[-1]}")
 def test_action_answers_make_what_saleor_made_of_them(cases: list[str]) -> None:
-    scribe = the_scribe()
-    transaction = begin(CASES[cases[0]], scribe)
+    event_clock = the_event_clock()
+    transaction = begin(CASES[cases[0]], event_clock)
     for name in cases:
         real = CASES[name]
         assert shown(transaction.amounts) == amounts(real["amounts_before"]), name
         before = list(transaction.events)
 
-        play(name, transaction, scribe)
+        play(name, transaction, event_clock)
 
         new = [event for event in transaction.events if event not in before]
         assert sorted((e.type, e.psp_reference or "", e.amount, e.message) for e in new) == sorted(
@@ -69,19 +69,19 @@ def test_action_answers_make_what_saleor_made_of_them(cases: list[str]) -> None:
         assert transaction.psp_reference == real["tx_psp"], name
         assert_order(transaction.order, real["order"])
         if report := report_between(name):
-            book_report(transaction, report, [transaction], scribe)
+            record_report(transaction, report, [transaction], event_clock)
 
 
-def play(name: str, transaction: Transaction, scribe: Scribe) -> None:
+def play(name: str, transaction: Transaction, event_clock: EventClock) -> None:
     [asked] = CASES[name]["request_action"]
     action = Action(asked["actionType"])
-    request = open_request(transaction, action.request, asked["amount"], scribe, idempotency_key=name)
+    request = open_request(transaction, action.request, asked["amount"], event_clock, idempotency_key=name)
     answer = json_of(answer_as_saleor_reads_it("scenarios/action_answers", name), session=False)
     if name == "json-list":
         with pytest.raises(SaleorCrashedError):
-            book_action_answer(transaction, request, action, answer, scribe)
+            record_action_answer(transaction, request, action, answer, event_clock)
     else:
-        book_action_answer(transaction, request, action, answer, scribe)
+        record_action_answer(transaction, request, action, answer, event_clock)
 
 
 def assert_order(order: Order | None, real: dict[str, Any]) -> None:
@@ -93,23 +93,25 @@ def assert_order(order: Order | None, real: dict[str, Any]) -> None:
 
 
 def test_asynchronous_answer_with_actions_poisons_the_transaction_until_a_report_heals_it() -> None:
-    scribe = the_scribe()
-    transaction = paid(an_order(), scribe, "AUTHORIZATION_SUCCESS", "auth-1")
-    request = open_request(transaction, EventType.CHARGE_REQUEST, Decimal(50), scribe, idempotency_key="key")
+    event_clock = the_event_clock()
+    transaction = paid(an_order(), event_clock, "AUTHORIZATION_SUCCESS", "auth-1")
+    request = open_request(transaction, EventType.CHARGE_REQUEST, Decimal(50), event_clock, idempotency_key="key")
 
-    book_action_answer(transaction, request, Action.CHARGE, {"pspReference": "a-2", "actions": ["CHARGE"]}, scribe)
-    was_poisoned = transaction.poisoned
-    book_report(transaction, Report(EventType.INFO, "fix", actions=["REFUND", "CANCEL"]), [transaction], scribe)
-    assert (was_poisoned, transaction.poisoned) == (True, False)
+    record_action_answer(
+        transaction, request, Action.CHARGE, {"pspReference": "a-2", "actions": ["CHARGE"]}, event_clock
+    )
+    was_unreadable = transaction.unreadable
+    record_report(transaction, Report(EventType.INFO, "fix", actions=["REFUND", "CANCEL"]), [transaction], event_clock)
+    assert (was_unreadable, transaction.unreadable) == (True, False)
     assert transaction.actions == ["CANCEL", "REFUND"]
 
 
 def test_reference_of_513_characters_kills_the_task() -> None:
-    scribe = the_scribe()
-    transaction = paid(an_order(), scribe, "CHARGE_SUCCESS", "ch-1")
-    request = open_request(transaction, EventType.REFUND_REQUEST, Decimal(50), scribe, idempotency_key="key")
+    event_clock = the_event_clock()
+    transaction = paid(an_order(), event_clock, "CHARGE_SUCCESS", "ch-1")
+    request = open_request(transaction, EventType.REFUND_REQUEST, Decimal(50), event_clock, idempotency_key="key")
     for answer in ({"pspReference": "p" * 513}, {"result": "REFUND_SUCCESS", "pspReference": "p" * 513}):
         with pytest.raises(SaleorCrashedError):
-            book_action_answer(transaction, request, Action.REFUND, answer, scribe)
+            record_action_answer(transaction, request, Action.REFUND, answer, event_clock)
     assert transaction.events[-1] is request
     assert not request.counts

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from app.saleor.testing.rules.booking import book_action_answer
+from app.saleor.testing.records import Event, GrantedRefund, Transaction
 from app.saleor.testing.rules.grants import GrantRefusedError, settle_granted_refund
-from app.saleor.testing.rules.reports import Report, ReportRefusedError, book_report
+from app.saleor.testing.rules.recording import record_action_answer
+from app.saleor.testing.rules.reports import Report, ReportRefusedError, record_report
 from app.saleor.testing.rules.requests import fail_unheard, request_action, request_granted_refund
-from app.saleor.testing.state import Event, GrantedRefund, Transaction
 from app.saleor.testing.vocabulary import Action, EventType
-from tests.saleor_testing.scenes import TOTAL, an_order, paid, the_scribe
+from tests.saleor_testing.scenes import TOTAL, an_order, paid, the_event_clock
 
 TEN = Decimal(10)
 
@@ -20,25 +20,25 @@ class Scene:
     """An order that is paid, with one granted refund over ten."""
 
     def __init__(self) -> None:
-        self.scribe = the_scribe()
+        self.event_clock = the_event_clock()
         order = an_order()
-        self.transaction: Transaction = paid(order, self.scribe, "CHARGE_SUCCESS", "c-1")
+        self.transaction: Transaction = paid(order, self.event_clock, "CHARGE_SUCCESS", "c-1")
         self.granted = GrantedRefund("g-1", order, TEN, "", shipping_costs_included=False, lines=[],
                                      transaction=self.transaction)  # fmt: skip
         order.granted_refunds.append(self.granted)
 
     def ask(self) -> Event:
-        event = request_granted_refund(self.granted, self.transaction, self.scribe, idempotency_key="key")
+        event = request_granted_refund(self.granted, self.transaction, self.event_clock, idempotency_key="key")
         settle_granted_refund(self.granted)
         return event
 
     def answer(self, request: Event, said: Any) -> None:
-        book_action_answer(self.transaction, request, Action.REFUND, said, self.scribe)
+        record_action_answer(self.transaction, request, Action.REFUND, said, self.event_clock)
 
     def report(self, kind: str, reference: str, amount: Decimal | None = TEN) -> bool:
         """Return whether it was processed already."""
         report = Report(EventType(kind), reference, amount)
-        return book_report(self.transaction, report, [self.transaction], self.scribe)[1]
+        return record_report(self.transaction, report, [self.transaction], self.event_clock)[1]
 
     @property
     def refunded(self) -> Decimal:
@@ -59,7 +59,7 @@ def failure(reference: str) -> dict[str, str]:
     return {"result": "REFUND_FAILURE", "pspReference": reference, "message": "empty request"}
 
 
-def test_report_before_the_answer_is_booked_and_not_tied(scene: Scene) -> None:
+def test_report_before_the_answer_is_recorded_and_not_tied(scene: Scene) -> None:
     request = scene.ask()
 
     already = scene.report("REFUND_SUCCESS", "R1")
@@ -144,7 +144,7 @@ def test_success_that_follows_an_asynchronous_answer_is_tied(scene: Scene) -> No
 
 
 def test_refund_that_is_no_granted_one_ties_nothing(scene: Scene) -> None:
-    asked = request_action(scene.transaction, Action.REFUND, TEN, scene.scribe, idempotency_key="another")
+    asked = request_action(scene.transaction, Action.REFUND, TEN, scene.event_clock, idempotency_key="another")
     scene.answer(scene.ask(), {"pspReference": "R1"})
 
     scene.answer(asked, success("R2"))
@@ -163,7 +163,7 @@ def test_failed_granted_refund_may_be_asked_for_again_and_a_refunded_one_not(sce
 
 
 def test_granted_refund_above_what_is_charged_is_not_asked_for(scene: Scene) -> None:
-    asked = request_action(scene.transaction, Action.REFUND, TOTAL - 5, scene.scribe, idempotency_key="another")
+    asked = request_action(scene.transaction, Action.REFUND, TOTAL - 5, scene.event_clock, idempotency_key="another")
     scene.answer(asked, success("R1"))
 
     with pytest.raises(GrantRefusedError) as refused:
@@ -184,7 +184,7 @@ def test_conflicting_report_makes_a_granted_refund_a_failure(scene: Scene) -> No
 def test_request_that_nobody_hears_fails_at_once(scene: Scene) -> None:
     request = scene.ask()
 
-    fail_unheard(scene.transaction, request, scene.scribe)
+    fail_unheard(scene.transaction, request, scene.event_clock)
 
     newest = scene.transaction.events[-1]
     assert newest.message == "No app or plugin is configured to handle requested action."
@@ -195,7 +195,7 @@ def test_request_that_nobody_hears_fails_at_once(scene: Scene) -> None:
 def test_failure_without_a_reference_leaves_the_request_without_one(scene: Scene) -> None:
     first, second = (
         scene.ask(),
-        request_action(scene.transaction, Action.REFUND, TEN, scene.scribe, idempotency_key="another"),
+        request_action(scene.transaction, Action.REFUND, TEN, scene.event_clock, idempotency_key="another"),
     )
 
     scene.answer(first, success("R1"))

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from app.saleor.testing.rules.reports import Report, ReportRefusedError, book_report
-from app.saleor.testing.state import Scribe, Transaction
+from app.saleor.testing.records import EventClock, Transaction
+from app.saleor.testing.rules.reports import Report, ReportRefusedError, record_report
 from app.saleor.testing.vocabulary import EventType
 from tests.saleor_testing.recordings import amounts, recording, shown
-from tests.saleor_testing.scenes import TOTAL, a_checkout, paid, the_scribe
+from tests.saleor_testing.scenes import TOTAL, a_checkout, paid, the_event_clock
 
 # Refused before the mutation runs (variables, token, id): test_graphql tells those.
 ELSEWHERE = {"amount-neg", "time-bad", "no-token", "staff-token"}
@@ -39,14 +39,14 @@ def transactions() -> Iterator[list[str]]:
     yield names
 
 
-def begin(case: dict[str, Any], scribe: Scribe) -> Transaction:
+def begin(case: dict[str, Any], event_clock: EventClock) -> Transaction:
     result = "CHARGE_ACTION_REQUIRED"
     if case["before"]["authorizedAmount"] > 0:
         result = "AUTHORIZATION_SUCCESS"
     elif case["before"]["chargedAmount"] > 0:
         result = "CHARGE_SUCCESS"
     reference = case["result"]["data"]["transactionEventReport"]["transaction"]["pspReference"]
-    return paid(a_checkout(), scribe, result, reference)
+    return paid(a_checkout(), event_clock, result, reference)
 
 
 def report_of(case: dict[str, Any]) -> Report:
@@ -65,10 +65,10 @@ def report_of(case: dict[str, Any]) -> Report:
     )
 
 
-def book(transaction: Transaction, report: Report, scribe: Scribe) -> dict[str, Any]:
+def book(transaction: Transaction, report: Report, event_clock: EventClock) -> dict[str, Any]:
     """Return what the mutation would say, in the recording's words."""
     try:
-        event, already = book_report(transaction, report, [transaction], scribe)
+        event, already = record_report(transaction, report, [transaction], event_clock)
     except ReportRefusedError as refused:
         error = {"field": refused.field, "code": refused.code, "message": str(refused)}
         return {"alreadyProcessed": None, "transactionEvent": None, "errors": [error]}
@@ -95,14 +95,14 @@ def seen(event: dict[str, Any]) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("cases", list(transactions()), ids=lambda cases: f"{cases[0]}..{cases[-1]}")
 def test_reports_make_what_saleor_made_of_them(cases: list[str]) -> None:
-    scribe = the_scribe()
-    transaction = begin(CASES[cases[0]], scribe)
+    event_clock = the_event_clock()
+    transaction = begin(CASES[cases[0]], event_clock)
     for name in cases:
         real = CASES[name]
         assert shown(transaction.amounts) == amounts(real["before"]), name
         before = list(transaction.events)
 
-        said = book(transaction, report_of(real), scribe)
+        said = book(transaction, report_of(real), event_clock)
 
         assert said == said_by_saleor(real), name
         new = [event for event in transaction.events if event not in before]
@@ -116,22 +116,26 @@ def test_reports_make_what_saleor_made_of_them(cases: list[str]) -> None:
 
 
 def test_metadata_is_saved_with_news_and_forgotten_with_a_repetition() -> None:
-    scribe = the_scribe()
-    transaction = paid(a_checkout(), scribe, "CHARGE_ACTION_REQUIRED", "p-1")
+    event_clock = the_event_clock()
+    transaction = paid(a_checkout(), event_clock, "CHARGE_ACTION_REQUIRED", "p-1")
 
-    book_report(transaction, Report(EventType.CHARGE_SUCCESS, "p-1", TOTAL, metadata={"card": "4111"}), [], scribe)
-    book_report(transaction, Report(EventType.CHARGE_SUCCESS, "p-1", TOTAL, metadata={"card": "5555"}), [], scribe)
+    record_report(
+        transaction, Report(EventType.CHARGE_SUCCESS, "p-1", TOTAL, metadata={"card": "4111"}), [], event_clock
+    )
+    record_report(
+        transaction, Report(EventType.CHARGE_SUCCESS, "p-1", TOTAL, metadata={"card": "5555"}), [], event_clock
+    )
 
     assert transaction.metadata == {"card": "4111"}
 
 
 def test_payment_method_is_updated_even_by_a_repetition() -> None:
-    scribe = the_scribe()
-    transaction = paid(a_checkout(), scribe, "CHARGE_SUCCESS", "p-1")
+    event_clock = the_event_clock()
+    transaction = paid(a_checkout(), event_clock, "CHARGE_SUCCESS", "p-1")
     card = {"card": {"name": "Visa", "lastDigits": "1111", "expYear": 2030}}
 
-    _, already = book_report(
-        transaction, Report(EventType.CHARGE_SUCCESS, "p-1", TOTAL, method_details=card), [], scribe
+    _, already = record_report(
+        transaction, Report(EventType.CHARGE_SUCCESS, "p-1", TOTAL, method_details=card), [], event_clock
     )
 
     assert already
@@ -145,30 +149,30 @@ def test_payment_method_is_updated_even_by_a_repetition() -> None:
 
 @pytest.mark.parametrize("fields", [{"lastDigits": "41111"}, {"expYear": 30}, {"expMonth": 13}, {"brand": "b" * 41}])
 def test_payment_method_outside_its_limits_is_refused(fields: dict[str, Any]) -> None:
-    scribe = the_scribe()
-    transaction = paid(a_checkout(), scribe, "CHARGE_SUCCESS", "p-1")
+    event_clock = the_event_clock()
+    transaction = paid(a_checkout(), event_clock, "CHARGE_SUCCESS", "p-1")
     report = Report(EventType.INFO, "i", method_details={"card": {"name": "Visa", **fields}})
 
     with pytest.raises(ReportRefusedError) as refused:
-        book_report(transaction, report, [], scribe)
+        record_report(transaction, report, [], event_clock)
 
     assert (refused.value.code, refused.value.field) == ("INVALID", next(iter(fields)))
     assert transaction.payment_method_details is None
 
 
 def test_late_success_counts_in_full_after_a_failure() -> None:
-    scribe = the_scribe()
-    transaction = paid(a_checkout(), scribe, "CHARGE_FAILURE", "p-1")
+    event_clock = the_event_clock()
+    transaction = paid(a_checkout(), event_clock, "CHARGE_FAILURE", "p-1")
 
-    book_report(transaction, Report(EventType.CHARGE_SUCCESS, "p-1", TOTAL), [], scribe)
+    record_report(transaction, Report(EventType.CHARGE_SUCCESS, "p-1", TOTAL), [], event_clock)
 
     assert transaction.amounts.charged == TOTAL
 
 
 def test_pending_charge_stays_beside_a_success_under_another_reference() -> None:
-    scribe = the_scribe()
-    transaction = paid(a_checkout(), scribe, "CHARGE_REQUEST", "p-1")
+    event_clock = the_event_clock()
+    transaction = paid(a_checkout(), event_clock, "CHARGE_REQUEST", "p-1")
 
-    book_report(transaction, Report(EventType.CHARGE_SUCCESS, "p-2", TOTAL), [], scribe)
+    record_report(transaction, Report(EventType.CHARGE_SUCCESS, "p-2", TOTAL), [], event_clock)
 
     assert (transaction.amounts.charged, transaction.amounts.charge_pending) == (TOTAL, TOTAL)

@@ -5,34 +5,37 @@ from typing import Any
 
 import pytest
 
+from app.saleor.testing.records import Checkout, EventClock, Transaction
 from app.saleor.testing.rules.answers import SaleorCrashedError
-from app.saleor.testing.rules.booking import book_session_answer, final_event, open_request
 from app.saleor.testing.rules.coverage import authorize_status, charge_status
-from app.saleor.testing.state import Checkout, Scribe, Transaction
+from app.saleor.testing.rules.recording import final_event, open_request, record_session_answer
 from app.saleor.testing.vocabulary import EventType
 from tests.saleor_testing.recordings import amounts, answer_as_saleor_reads_it, recording, shown
-from tests.saleor_testing.scenes import TOTAL, a_checkout, a_transaction, json_of, the_scribe
+from tests.saleor_testing.scenes import TOTAL, a_checkout, a_transaction, json_of, the_event_clock
 
 CASES = recording("scenarios/init_answers")
 CRASHES = [name for name, case in CASES.items() if case["graphql_errors"]]
 ANSWERED = [name for name in CASES if name not in CRASHES]
 
 
-def opened() -> tuple[Checkout, Transaction, Scribe, Any]:
-    scribe = the_scribe()
+def opened() -> tuple[Checkout, Transaction, EventClock, Any]:
+    event_clock = the_event_clock()
     checkout = a_checkout()
-    transaction = a_transaction(checkout, scribe)
-    request = open_request(transaction, EventType.CHARGE_REQUEST, TOTAL, scribe, idempotency_key="key")
-    return checkout, transaction, scribe, request
+    transaction = a_transaction(checkout, event_clock)
+    request = open_request(transaction, EventType.CHARGE_REQUEST, TOTAL, event_clock, idempotency_key="key")
+    return checkout, transaction, event_clock, request
 
 
 @pytest.mark.parametrize("case", ANSWERED)
 def test_session_answer_makes_what_saleor_made_of_it(case: str) -> None:
     real = CASES[case]
-    checkout, transaction, scribe, request = opened()
+    checkout, transaction, event_clock, request = opened()
 
-    event, data = book_session_answer(
-        transaction, request, json_of(answer_as_saleor_reads_it("scenarios/init_answers", case), session=True), scribe
+    event, data = record_session_answer(
+        transaction,
+        request,
+        json_of(answer_as_saleor_reads_it("scenarios/init_answers", case), session=True),
+        event_clock,
     )
 
     real_event = real["mutation"]["transactionEvent"]
@@ -58,11 +61,11 @@ def test_session_answer_makes_what_saleor_made_of_it(case: str) -> None:
 
 @pytest.mark.parametrize("case", CRASHES)
 def test_session_answer_that_brought_saleor_down(case: str) -> None:
-    _, transaction, scribe, request = opened()
+    _, transaction, event_clock, request = opened()
     answer = json_of(answer_as_saleor_reads_it("scenarios/init_answers", case), session=True)
 
     with pytest.raises(SaleorCrashedError) as crash:
-        book_session_answer(transaction, request, answer, scribe)
+        record_session_answer(transaction, request, answer, event_clock)
 
     assert crash.value.code == CASES[case]["graphql_errors"][0]["extensions"]["exception"]["code"]
     assert transaction.events == [request]
@@ -70,10 +73,10 @@ def test_session_answer_that_brought_saleor_down(case: str) -> None:
 
 @pytest.mark.parametrize("case", ["pmd-card", "pmd-other"])
 def test_payment_method_is_kept(case: str) -> None:
-    _, transaction, scribe, request = opened()
+    _, transaction, event_clock, request = opened()
     answer = json_of(answer_as_saleor_reads_it("scenarios/init_answers", case), session=True)
 
-    book_session_answer(transaction, request, answer, scribe)
+    record_session_answer(transaction, request, answer, event_clock)
 
     real = {name: value for name, value in CASES[case]["tx"]["pmd"].items() if name != "__typename"}
     assert transaction.payment_method_details is not None
@@ -81,11 +84,11 @@ def test_payment_method_is_kept(case: str) -> None:
 
 
 def test_the_same_failure_without_reference_is_swallowed() -> None:
-    _, transaction, scribe, request = opened()
+    _, transaction, event_clock, request = opened()
     declined = {"result": "CHARGE_FAILURE", "message": "declined"}
 
-    first, _ = book_session_answer(transaction, request, declined, scribe)
-    second, _ = book_session_answer(transaction, request, {**declined, "message": "declined again"}, scribe)
+    first, _ = record_session_answer(transaction, request, declined, event_clock)
+    second, _ = record_session_answer(transaction, request, {**declined, "message": "declined again"}, event_clock)
 
     assert second is first
     assert [event.message for event in transaction.events] == ["", "declined"]

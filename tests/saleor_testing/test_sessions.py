@@ -174,7 +174,7 @@ async def test_answer_that_is_a_list_brings_saleor_down(saleor: FakeSaleor, inst
 
 async def test_webhook_may_be_delivered_twice(saleor: FakeSaleor, installed: Stub) -> None:
     installed.answer(INITIALIZE, says("CHARGE_SUCCESS", "p-1"))
-    await saleor.go_wrong(webhooks_twice=True)
+    await saleor.set_faults(webhooks_twice=True)
     checkout = await saleor.new_checkout()
 
     session = await saleor.initialize(checkout.id)

@@ -81,7 +81,7 @@ async def test_rotated_key_signs_at_once(saleor: FakeSaleor, installed: Stub) ->
 
 
 async def test_forged_signature_does_not_verify(saleor: FakeSaleor, installed: Stub) -> None:
-    await saleor.go_wrong(unsigned=True)
+    await saleor.set_faults(unsigned=True)
     checkout = await saleor.new_checkout()
     await saleor.initialize(checkout.id)
 

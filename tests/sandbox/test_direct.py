@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.sandbox.book.cards import coded_card
+from app.sandbox.core.cards import coded_card
 from tests.sandbox.scene import CHALLENGE, FINGERPRINT, MASTERCARD, NO_CARD, NO_MONEY, SUCCESS, Scene, read
 
 
@@ -66,7 +66,7 @@ async def test_no_card_number_is_kept_or_echoed(scene: Scene) -> None:
     refused = await scene.merchant.pay_direct("bad", card=f"{SUCCESS}12345")
     assert refused.status_code == 400
     assert SUCCESS not in refused.text
-    assert NO_MONEY not in scene.sandbox.book.model_dump_json()
+    assert NO_MONEY not in scene.sandbox.state.model_dump_json()
 
 
 @pytest.mark.parametrize(

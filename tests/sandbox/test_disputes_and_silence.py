@@ -67,7 +67,7 @@ async def test_nobody_disputes_what_was_not_paid(scene: Scene) -> None:
         await scene.control.dispute("mugs")
     # The outcome that was asked for waits for nobody.
     await scene.control.pay("mugs")
-    assert not scene.sandbox.book.scripts
+    assert not scene.sandbox.state.scripts
 
 
 async def test_what_is_done_in_silence_is_done_all_the_same(scene: Scene) -> None:

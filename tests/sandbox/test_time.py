@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.sandbox.book.records import RecurringPlan
-from app.sandbox.book.subscriptions import following
+from app.sandbox.core.records import RecurringPlan
+from app.sandbox.core.subscriptions import following
 from tests.conftest import Clock
 from tests.sandbox.scene import CHALLENGE, POS, SLOW, Scene, a_scene, lines, read
 

@@ -6,9 +6,9 @@ from decimal import Decimal
 import httpx2
 import pytest
 
-from app.sandbox.book.fields import is_loopback
 from app.sandbox.control import SandboxRefusedError
-from app.sandbox.deliveries import Postman
+from app.sandbox.core.fields import is_loopback
+from app.sandbox.deliveries import WebhookSender
 from app.sandbox.scripting import WebhookRule
 from tests.conftest import Clock
 from tests.sandbox.scene import Scene, read
@@ -183,9 +183,9 @@ async def test_webhooks_go_far_only_when_allowed_and_follow_nobody(
         return httpx2.Response(307, headers={"location": "http://other.test/"})
 
     async with httpx2.AsyncClient(transport=httpx2.MockTransport(elsewhere)) as http:
-        postman = Postman(http, clock, retries=(), allow_remote=allowed, on_change=lambda: None)
-        postman.take(delivery)
-        await postman.idle()
+        webhook_sender = WebhookSender(http, clock, retries=(), allow_remote=allowed, on_change=lambda: None)
+        webhook_sender.take(delivery)
+        await webhook_sender.idle()
     assert (hosts, delivery.state) == (asked, state)
 
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from app.saleor.testing.state import Order
+from app.saleor.testing.records import Order
 from tests.payments.fake_gateway import payment
 from tests.payments.shop import Shop, source
 

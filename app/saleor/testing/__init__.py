@@ -15,7 +15,7 @@ It knows Saleor only. It shares no code with the SDK beside it, so that the two 
 from app.saleor.testing.client import FakeSaleor
 from app.saleor.testing.http import create_saleor
 from app.saleor.testing.server import Serving, serve_forever, serving, serving_in_thread
-from app.saleor.testing.settings import ChannelSettings, Nuisances, SaleorSettings
+from app.saleor.testing.settings import ChannelSettings, SaleorFaults, SaleorSettings
 from app.saleor.testing.views import AskedAction, GrantedLine, NewCheckout, NewLine
 from app.saleor.testing.vocabulary import Action, EventType, Flow
 
@@ -29,7 +29,7 @@ __all__ = [
     "GrantedLine",
     "NewCheckout",
     "NewLine",
-    "Nuisances",
+    "SaleorFaults",
     "SaleorSettings",
     "Serving",
     "create_saleor",

@@ -19,20 +19,20 @@ from graphql import (
 from graphql.execution import get_variable_values
 
 from app.saleor.testing import payload
-from app.saleor.testing.begin import initialize
 from app.saleor.testing.ids import InvalidIdError, global_id, key_of
-from app.saleor.testing.rules.booking import offer
+from app.saleor.testing.records import App, Order, Transaction
 from app.saleor.testing.rules.problems import ProblemRefusedError, add_problem, dismiss_problems
-from app.saleor.testing.rules.reports import Report, ReportRefusedError, book_report
+from app.saleor.testing.rules.recording import offer
+from app.saleor.testing.rules.reports import Report, ReportRefusedError, record_report
+from app.saleor.testing.saleor_state import ArrivedReport, NotFoundError, SaleorState
 from app.saleor.testing.schema import schema
 from app.saleor.testing.selection import FieldFailedError
-from app.saleor.testing.settings import Nuisances
+from app.saleor.testing.settings import SaleorFaults
 from app.saleor.testing.staff import Staff
-from app.saleor.testing.state import App, Order, Transaction
 from app.saleor.testing.storefront import Storefront
+from app.saleor.testing.transaction_initialize import initialize
 from app.saleor.testing.views import ErrorView
 from app.saleor.testing.vocabulary import HANDLE_PAYMENTS, MANAGE_ORDERS, EventType
-from app.saleor.testing.world import ArrivedReport, NotFoundError, World
 
 Info = GraphQLResolveInfo[Any]
 
@@ -49,8 +49,8 @@ class PermissionDeniedError(Exception):
 class Api:
     """Executes documents for whoever holds a token."""
 
-    def __init__(self, world: World, storefront: Storefront, staff: Staff) -> None:
-        self._world = world
+    def __init__(self, state: SaleorState, storefront: Storefront, staff: Staff) -> None:
+        self._state = state
         self._staff = staff
         self._root: dict[str, Any] = {
             "app": self._app,
@@ -60,17 +60,17 @@ class Api:
             "order": self._order,
             "transactionEventReport": self._report,
             "transactionUpdate": self._update,
-            "transactionInitialize": partial(initialize, world, storefront),
+            "transactionInitialize": partial(initialize, state, storefront),
             "transactionRequestRefundForGrantedRefund": self._refund_granted,
             "appProblemCreate": self._problem,
             "appProblemDismiss": self._dismiss,
         }
 
-    async def answer(self, request: Any, token: str | None, troubles: Nuisances) -> tuple[int, dict[str, Any]]:
+    async def answer(self, request: Any, token: str | None, faults: SaleorFaults) -> tuple[int, dict[str, Any]]:
         """Return HTTP status and body for a GraphQL request (a JSON object) made with this token."""
-        if troubles.graphql_delay:
-            await asyncio.sleep(troubles.graphql_delay)
-        if troubles.graphql_internal_error:
+        if faults.graphql_delay:
+            await asyncio.sleep(faults.graphql_delay)
+        if faults.graphql_internal_error:
             error = {"message": "Internal Server Error", "extensions": {"exception": {"code": "Exception"}}}
             return 200, {"errors": [error], "data": None}
         if not isinstance(request, Mapping) or not isinstance(request.get("query"), str):
@@ -82,9 +82,9 @@ class Api:
     async def _execute(
         self, query: str, variables: dict[str, Any], operation_name: str | None, token: str | None
     ) -> tuple[int, dict[str, Any]]:
-        known = schema(self._world.settings.minor)
+        known = schema(self._state.settings.minor)
         try:
-            document, errors = _checked(self._world.settings.minor, query)
+            document, errors = _checked(self._state.settings.minor, query)
         except GraphQLError as exc:
             return 400, {"errors": [_shown(exc)]}
         operation = get_operation_ast(document, operation_name)
@@ -104,7 +104,7 @@ class Api:
         return 200, _body(await done if isinstance(done, Awaitable) else done)
 
     def _authenticated(self, info: Info) -> App:
-        app = self._world.app_by_token(info.context)
+        app = self._state.app_by_token(info.context)
         if app is None:
             raise PermissionDeniedError("AUTHENTICATED_STAFF_USER", "AUTHENTICATED_APP")
         return app
@@ -117,14 +117,14 @@ class Api:
 
     def _app_with(self, info: Info, *any_of: str) -> App | None:
         """Return the app that asks, if it has one of these permissions."""
-        app = self._world.app_by_token(info.context)
+        app = self._state.app_by_token(info.context)
         return app if app is not None and not set(any_of).isdisjoint(app.permissions) else None
 
     def _app(self, info: Info, **_arguments: Any) -> payload.Payload:
         return payload.app(self._authenticated(info))
 
     def _shop(self, info: Info) -> payload.Payload:
-        settings = self._world.settings
+        settings = self._state.settings
         self._authenticated(info)
         domain = {"host": settings.domain, "url": settings.public_url}
         return {"version": settings.version, "schemaVersion": settings.schema_version, "name": "Shop", "domain": domain}
@@ -139,7 +139,7 @@ class Api:
                 "currencyCode": each.currency,
                 "isActive": each.active,
             }
-            for number, each in enumerate(self._world.settings.channels, 1)
+            for number, each in enumerate(self._state.settings.channels, 1)
         ]
 
     def _transaction_by(self, info: Info, **arguments: Any) -> payload.Payload | None:
@@ -152,7 +152,7 @@ class Api:
     def _order(self, _info: Info, **arguments: Any) -> payload.Payload | None:
         key_of("Order", arguments.get("id") or "")
         try:
-            return self._shown_order(self._world.order(arguments["id"]))
+            return self._shown_order(self._state.order(arguments["id"]))
         except NotFoundError:
             return None
 
@@ -178,7 +178,7 @@ class Api:
     def _found(self, arguments: Mapping[str, Any]) -> Transaction:
         """Return the transaction of ``id`` or ``token``; raise InvalidIdError or NotFoundError."""
         token = arguments.get("token") or key_of("TransactionItem", arguments.get("id") or "")
-        return self._world.transaction(global_id("TransactionItem", token))
+        return self._state.transaction(global_id("TransactionItem", token))
 
     def _own(self, arguments: Mapping[str, Any], app: App) -> Transaction:
         transaction = self._found(arguments)
@@ -188,14 +188,14 @@ class Api:
 
     def _report(self, info: Info, **arguments: Any) -> payload.Payload:
         app = self._allowed(info)
-        world = self._world
-        arrived = ArrivedReport(len(world.reports) + 1, world.scribe.now(), app.identifier, _plain(arguments))
-        world.reports.append(arrived)
+        state = self._state
+        arrived = ArrivedReport(len(state.reports) + 1, state.event_clock.now(), app.identifier, _plain(arguments))
+        state.reports.append(arrived)
         nothing = {"alreadyProcessed": None, "transaction": None, "transactionEvent": None}
         try:
             transaction = self._own(arguments, app)
-            event, already = book_report(
-                transaction, _read_report(arguments), world.transactions.values(), world.scribe
+            event, already = record_report(
+                transaction, _read_report(arguments), state.transactions.values(), state.event_clock
             )
         except ReportRefusedError as refused:
             error = ErrorView(field=refused.field, code=refused.code, message=str(refused))
@@ -227,10 +227,10 @@ class Api:
         transaction.external_url = fields.get("externalUrl", transaction.external_url) or ""
         if "availableActions" in fields:
             offer(transaction, fields["availableActions"])
-            transaction.poisoned = False
+            transaction.unreadable = False
         transaction.metadata.update(_pairs(fields.get("metadata")) or {})
         transaction.private_metadata.update(_pairs(fields.get("privateMetadata")) or {})
-        transaction.modified_at = self._world.scribe.now()
+        transaction.modified_at = self._state.event_clock.now()
         return {"transaction": self._shown(transaction), "errors": []}
 
     def _refund_granted(self, info: Info, **arguments: Any) -> payload.Payload:
@@ -247,7 +247,7 @@ class Api:
             return {"transaction": None, "errors": [error]}
         if answer.errors or answer.granted_refund is None or answer.granted_refund.transaction_id is None:
             return {"transaction": None, "errors": [each.model_dump() for each in answer.errors]}
-        asked_of = self._world.transaction(answer.granted_refund.transaction_id)
+        asked_of = self._state.transaction(answer.granted_refund.transaction_id)
         return {"transaction": self._shown(asked_of), "errors": []}
 
     def _problem(self, info: Info, **arguments: Any) -> payload.Payload:
@@ -255,12 +255,12 @@ class Api:
         try:
             problem = add_problem(
                 app.told_problems,
-                new_id=global_id("AppProblem", next(self._world.problem_numbers)),
+                new_id=global_id("AppProblem", next(self._state.problem_numbers)),
                 key=asked["key"],
                 message=asked["message"],
                 threshold=asked.get("criticalThreshold"),
                 aggregation_minutes=asked["aggregationPeriod"],
-                now=self._world.scribe.now(),
+                now=self._state.event_clock.now(),
             )
         except ProblemRefusedError as refused:
             return {"appProblem": None, "errors": [_refused(refused)]}

@@ -5,13 +5,13 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from app.saleor.testing.courier import Courier
+from app.saleor.testing.app_client import AppClient
 from app.saleor.testing.ids import global_id
 from app.saleor.testing.manifest_rules import ManifestRefusedError, check_manifest, check_version
-from app.saleor.testing.state import App
+from app.saleor.testing.records import App
+from app.saleor.testing.saleor_state import Delivery, SaleorState
 from app.saleor.testing.views import AppView, ErrorView, InstallationView
 from app.saleor.testing.vocabulary import HANDLE_PAYMENTS
-from app.saleor.testing.world import Delivery, World
 
 _TOKEN_LENGTH = 30
 _NO_CONNECTION = "Failed to connect to app. Try later or contact with app support."
@@ -24,9 +24,9 @@ class InstallationFailedError(Exception):
 class Apps:
     """Installs, activates and uninstalls apps."""
 
-    def __init__(self, world: World, courier: Courier) -> None:
-        self._world = world
-        self._courier = courier
+    def __init__(self, state: SaleorState, app_client: AppClient) -> None:
+        self._state = state
+        self._app_client = app_client
 
     async def install(
         self, manifest_url: str, permissions: Sequence[str] = (HANDLE_PAYMENTS,), *, activate: bool = True
@@ -44,46 +44,46 @@ class Apps:
 
     def uninstall(self, identifier: str | None = None) -> None:
         """Delete an app; its token is dead at once. Its transactions stay, and know it by its identifier."""
-        del self._world.apps[self._world.app(identifier).identifier]
+        del self._state.apps[self._state.app(identifier).identifier]
 
     def activate(self, identifier: str | None = None) -> None:
         """Let an app work."""
-        self._world.app(identifier).active = True
+        self._state.app(identifier).active = True
 
     def deactivate(self, identifier: str | None = None) -> None:
         """Stop an app: its token is refused, and it gets no webhooks."""
-        self._world.app(identifier).active = False
+        self._state.app(identifier).active = False
 
     def installed(self) -> list[AppView]:
         """Return the installed apps."""
-        return [AppView.model_validate(app) for app in self._world.apps.values()]
+        return [AppView.model_validate(app) for app in self._state.apps.values()]
 
     async def _preview(self, manifest_url: str) -> list[ErrorView]:
         """``appFetchManifest``: errors are shown, but keep nobody from going on."""
-        fetched = await self._courier.fetch_manifest(manifest_url)
+        fetched = await self._app_client.fetch_manifest(manifest_url)
         if not _is_manifest(fetched):
             message = "Unable to fetch manifest data."
             return [ErrorView(field="manifestUrl", code="MANIFEST_URL_CANT_CONNECT", message=message)]
         try:
-            check_manifest(fetched.json, self._world.settings)
+            check_manifest(fetched.json, self._state.settings)
             self._check_unique(fetched.json)
         except ManifestRefusedError as exc:
             return [ErrorView(field=field, code=code, message=message) for field, code, message in exc.errors]
         return []
 
     async def _install(self, manifest_url: str, permissions: Sequence[str], *, activate: bool) -> App:
-        fetched = await self._courier.fetch_manifest(manifest_url)
+        fetched = await self._app_client.fetch_manifest(manifest_url)
         _raise_for_status(fetched)
         if not _is_manifest(fetched):
             message = "The app's manifest is no JSON."
             raise InstallationFailedError(message)
         manifest = fetched.json
-        webhooks = check_manifest(manifest, self._world.settings)
-        check_version(manifest, self._world.settings)
+        webhooks = check_manifest(manifest, self._state.settings)
+        check_version(manifest, self._state.settings)
         self._check_unique(manifest)
         alphabet = string.ascii_letters + string.digits
         app = App(
-            id=global_id("App", next(self._world.app_numbers)),
+            id=global_id("App", next(self._state.app_numbers)),
             identifier=manifest["id"],
             name=manifest["name"],
             version=manifest["version"],
@@ -93,11 +93,11 @@ class Apps:
             webhooks=webhooks,
             manifest={**manifest, "manifestUrl": manifest_url},
         )
-        self._world.apps[app.identifier] = app
+        self._state.apps[app.identifier] = app
         try:
             await self._hand_over_token(app)
         except InstallationFailedError:
-            del self._world.apps[app.identifier]
+            del self._state.apps[app.identifier]
             raise
         return app
 
@@ -105,10 +105,10 @@ class Apps:
         target = app.manifest.get("tokenTargetUrl")
         if target:
             # A redirect is no error here: the app is installed, and never gets its token.
-            _raise_for_status(await self._courier.post_token(target, app.token))
+            _raise_for_status(await self._app_client.post_token(target, app.token))
 
     def _check_unique(self, manifest: Mapping[str, Any]) -> None:
-        if there := self._world.apps.get(manifest["id"]):
+        if there := self._state.apps.get(manifest["id"]):
             message = f"App with the same identifier is already installed: {there.name}"
             raise ManifestRefusedError(("identifier", "UNIQUE", message))
 

@@ -12,7 +12,7 @@ import httpx2
 from pydantic import BaseModel, TypeAdapter
 from pydantic_core import to_json
 
-from app.saleor.testing.settings import Nuisances
+from app.saleor.testing.settings import SaleorFaults
 from app.saleor.testing.views import (
     ActionView,
     AppView,
@@ -220,7 +220,7 @@ class FakeSaleor:
         return await self._act("/staff/refund-granted", ActionView, {"granted_refund_id": granted_refund_id})
 
     async def background_done(self) -> None:
-        """Wait until every action has been delivered, retried and booked."""
+        """Wait until every action has been delivered, retried and recorded."""
         await self._post("/background-done", {})
 
     # Looking
@@ -259,13 +259,13 @@ class FakeSaleor:
 
     # Making trouble
 
-    async def go_wrong(self, **nuisances: Any) -> None:
-        """Set exactly these troubles (fields of ``Nuisances``); all others are over."""
-        await self._post("/nuisances", Nuisances(**nuisances))
+    async def set_faults(self, **faults: Any) -> None:
+        """Set exactly these faults (fields of ``SaleorFaults``); all others are over."""
+        await self._post("/faults", SaleorFaults(**faults))
 
-    async def put_right(self) -> None:
-        """End all troubles."""
-        await self.go_wrong()
+    async def clear_faults(self) -> None:
+        """End all faults."""
+        await self.set_faults()
 
     async def rotate_key(self) -> None:
         """Sign with a new key from now on."""

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Depends, Request
 
 from app.saleor.testing.engine import Saleor
-from app.saleor.testing.settings import Nuisances
-from app.saleor.testing.show import show_checkout, show_order, show_report, show_transaction
+from app.saleor.testing.rendering import show_checkout, show_order, show_report, show_transaction
+from app.saleor.testing.settings import SaleorFaults
 from app.saleor.testing.views import (
     ActionView,
     AppView,
@@ -66,7 +66,7 @@ def control_routes() -> APIRouter:
         "/staff/cancel-order": _cancel_order,
         "/staff/grant": _grant,
         "/staff/refund-granted": _refund_granted,
-        "/nuisances": _nuisances,
+        "/faults": _faults,
         "/rotate-key": _rotate_key,
         "/background-done": _background_done,
     }
@@ -155,7 +155,7 @@ async def _complete(saleor: Here, checkout_id: Annotated[str, Body(embed=True)])
 async def _sign_in(
     saleor: Here, email: Text, permissions: Annotated[tuple[str, ...] | None, Body()] = None
 ) -> MemberView:
-    return MemberView.model_validate(saleor.world.sign_in(email, permissions))
+    return MemberView.model_validate(saleor.state.sign_in(email, permissions))
 
 
 async def _action(
@@ -200,16 +200,16 @@ async def _refund_granted(saleor: Here, granted_refund_id: Annotated[str, Body(e
     return saleor.staff.refund_granted(granted_refund_id)
 
 
-async def _nuisances(saleor: Here, nuisances: Nuisances) -> None:
-    saleor.world.nuisances = nuisances
+async def _faults(saleor: Here, faults: SaleorFaults) -> None:
+    saleor.state.faults = faults
 
 
 async def _rotate_key(saleor: Here) -> None:
-    saleor.world.rotate_key()
+    saleor.state.rotate_key()
 
 
 async def _background_done(saleor: Here) -> None:
-    await saleor.world.background_done()
+    await saleor.state.background_done()
 
 
 async def _apps(saleor: Here) -> list[AppView]:
@@ -221,28 +221,28 @@ async def _gateways(saleor: Here) -> list[str]:
 
 
 async def _deliveries(saleor: Here) -> list[DeliveryView]:
-    return [DeliveryView.model_validate(delivery) for delivery in saleor.world.deliveries]
+    return [DeliveryView.model_validate(delivery) for delivery in saleor.state.deliveries]
 
 
 async def _reports(saleor: Here) -> list[ReportView]:
-    return [show_report(report) for report in saleor.world.reports]
+    return [show_report(report) for report in saleor.state.reports]
 
 
 async def _transactions(saleor: Here) -> list[TransactionView]:
-    return [show_transaction(item) for item in saleor.world.transactions.values()]
+    return [show_transaction(item) for item in saleor.state.transactions.values()]
 
 
 async def _transaction(saleor: Here, transaction_id: str) -> TransactionView:
-    return show_transaction(saleor.world.transaction(transaction_id))
+    return show_transaction(saleor.state.transaction(transaction_id))
 
 
 async def _checkout(saleor: Here, checkout_id: str) -> CheckoutView:
-    return show_checkout(saleor.world.checkout(checkout_id))
+    return show_checkout(saleor.state.checkout(checkout_id))
 
 
 async def _orders(saleor: Here) -> list[OrderView]:
-    return [show_order(order) for order in saleor.world.orders.values()]
+    return [show_order(order) for order in saleor.state.orders.values()]
 
 
 async def _order(saleor: Here, order_id: str) -> OrderView:
-    return show_order(saleor.world.order(order_id))
+    return show_order(saleor.state.order(order_id))

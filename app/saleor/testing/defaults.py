@@ -5,7 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 from app.saleor.testing.ids import global_id
-from app.saleor.testing.state import Basket, Line, Member
+from app.saleor.testing.records import Basket, Line, Member
 
 ADDRESS: dict[str, Any] = {
     "firstName": "Тарас",

@@ -14,8 +14,8 @@ from app.saleor.testing.client import certificates
 from app.saleor.testing.control import control_routes
 from app.saleor.testing.dashboard.pages import dashboard_routes
 from app.saleor.testing.engine import Saleor
+from app.saleor.testing.saleor_state import NotFoundError, SaleorState
 from app.saleor.testing.settings import SaleorSettings
-from app.saleor.testing.world import NotFoundError, World
 
 
 class BrokenAnswer(Response):
@@ -38,7 +38,7 @@ def create_saleor(settings: SaleorSettings | None = None, clock: Callable[[], da
             saleor = Saleor(chosen, http, clock)
             app.state.saleor = saleor
             yield
-            await saleor.world.stop()
+            await saleor.state.stop()
 
     app = FastAPI(title="Saleor", lifespan=open_shop, docs_url=None, redoc_url=None, openapi_url=None)
     app.include_router(control_routes())
@@ -53,31 +53,31 @@ async def _not_found(_request: Request, exc: Exception) -> JSONResponse:
     return JSONResponse({"detail": str(exc)}, status_code=404)
 
 
-def _world(request: Request) -> World:
+def _state(request: Request) -> SaleorState:
     saleor: Saleor = request.app.state.saleor
-    return saleor.world
+    return saleor.state
 
 
 async def _jwks(request: Request) -> Response:
-    world = _world(request)
-    if world.nuisances.jwks_status:
-        return Response(status_code=world.nuisances.jwks_status)
-    return JSONResponse(world.key.jwks())
+    state = _state(request)
+    if state.faults.jwks_status:
+        return Response(status_code=state.faults.jwks_status)
+    return JSONResponse(state.key.jwks())
 
 
 async def _graphql(request: Request) -> Response:
-    world = _world(request)
-    troubles = world.nuisances
-    world.nuisances = troubles.after_one("graphql")
-    if troubles.graphql_status:
-        return Response("Saleor is not at home.", status_code=troubles.graphql_status, media_type="text/plain")
+    state = _state(request)
+    faults = state.faults
+    state.faults = faults.after_one("graphql")
+    if faults.graphql_status:
+        return Response("Saleor is not at home.", status_code=faults.graphql_status, media_type="text/plain")
     try:
         asked = loads(await request.body(), any_number=True)
     except ValueError:
         asked = None
     saleor: Saleor = request.app.state.saleor
-    status, body = await saleor.api.answer(asked, _token(request), troubles)
-    if troubles.graphql_answer_lost:
+    status, body = await saleor.api.answer(asked, _token(request), faults)
+    if faults.graphql_answer_lost:
         return BrokenAnswer()
     return JSONResponse(body, status_code=status)
 

@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 from graphql import GraphQLError, GraphQLSchema, build_schema, parse, validate
 
 from app.saleor.testing.npm_range import satisfies
+from app.saleor.testing.records import Webhook
 from app.saleor.testing.selection import event_types
 from app.saleor.testing.settings import SaleorSettings
-from app.saleor.testing.state import Webhook
 from app.saleor.testing.vocabulary import WebhookEvent
 
 _BY_TYPENAME = {event.typename: event for event in WebhookEvent}

@@ -10,10 +10,10 @@ from typing import Any
 
 from app.saleor.testing.ids import global_id
 from app.saleor.testing.money import ZERO, in_currency, on_the_wire
+from app.saleor.testing.records import App, Basket, Checkout, Event, GrantedRefund, Line, Order, Transaction
 from app.saleor.testing.rules.coverage import authorize_status, charge_status, total_authorized, total_charged
 from app.saleor.testing.rules.grants import events_of
 from app.saleor.testing.selection import FieldFailedError, NeedsPermission
-from app.saleor.testing.state import App, Basket, Checkout, Event, GrantedRefund, Line, Order, Transaction
 from app.saleor.testing.vocabulary import MANAGE_ORDERS, WebhookEvent
 
 _METHOD_TYPENAMES = {
@@ -68,29 +68,29 @@ def app(installed: App) -> Payload:
     }
 
 
-def event(booked: Event, currency: str) -> Payload:
+def event(recorded: Event, currency: str) -> Payload:
     """Return a TransactionEvent."""
     return {
         "__typename": "TransactionEvent",
-        "id": booked.id,
-        "createdAt": instant(booked.created_at),
-        "pspReference": booked.psp_reference or "",
-        "type": booked.type.value,
-        "amount": _money(booked.amount, currency),
-        "message": booked.message,
-        "externalUrl": booked.external_url,
-        "idempotencyKey": booked.idempotency_key,
+        "id": recorded.id,
+        "createdAt": instant(recorded.created_at),
+        "pspReference": recorded.psp_reference or "",
+        "type": recorded.type.value,
+        "amount": _money(recorded.amount, currency),
+        "message": recorded.message,
+        "externalUrl": recorded.external_url,
+        "idempotencyKey": recorded.idempotency_key,
         "createdBy": None,
     }
 
 
 def transaction(item: Transaction) -> Payload:
-    """Return a TransactionItem; its events are newest first. A poisoned one has ``actions`` that fail."""
+    """Return a TransactionItem; its events are newest first. An unreadable one has ``actions`` that fail."""
     actions: Any = list(item.actions)
-    if item.poisoned:
+    if item.unreadable:
         spelling = item.actions[0] if item.actions else "CHARGE"
         actions = FieldFailedError(f'Expected a value of type "TransactionActionEnum" but received: {spelling}')
-    newest_first = sorted(item.events, key=lambda booked: booked.created_at, reverse=True)
+    newest_first = sorted(item.events, key=lambda recorded: recorded.created_at, reverse=True)
     return {
         "__typename": "TransactionItem",
         "id": item.id,
@@ -105,7 +105,7 @@ def transaction(item: Transaction) -> Payload:
         **_amounts(item),
         "metadata": _metadata(item.metadata),
         "privateMetadata": _metadata(item.private_metadata),
-        "events": [event(booked, item.currency) for booked in newest_first],
+        "events": [event(recorded, item.currency) for recorded in newest_first],
         "checkout": source(item.checkout) if item.checkout else None,
         "order": source(item.order) if item.order else None,
         "paymentMethodDetails": _method(item.payment_method_details),

@@ -70,7 +70,7 @@ class SaleorSettings(BaseModel):
         return self.public_url.partition("://")[2]
 
 
-class Nuisances(BaseModel):
+class SaleorFaults(BaseModel):
     """What goes wrong, until it is put right. All off by default."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -84,7 +84,7 @@ class Nuisances(BaseModel):
     graphql_answer_lost: bool = False
     """The API does its work, then the connection breaks before the answer is through."""
     graphql_times: int | None = None
-    """How many requests the API's troubles last; None until they are switched off."""
+    """How many requests the API's faults last; None until they are switched off."""
 
     refuse_token: bool = False
     """Every token is dead: PermissionDeniedError."""

@@ -6,18 +6,18 @@ from decimal import Decimal
 from uuid import uuid4
 
 from app.saleor.testing import payload
-from app.saleor.testing.courier import Courier
+from app.saleor.testing.app_client import AppClient
 from app.saleor.testing.ids import global_id
+from app.saleor.testing.records import App, Event, GrantedRefund, Order, Transaction, Webhook
+from app.saleor.testing.rendering import show_granted, show_order
 from app.saleor.testing.rules.answers import SaleorCrashedError
-from app.saleor.testing.rules.booking import book_action_answer
 from app.saleor.testing.rules.grants import GrantRefusedError, settle_granted_refund
+from app.saleor.testing.rules.recording import record_action_answer
 from app.saleor.testing.rules.requests import NOBODY_LISTENS, fail_unheard, request_action, request_granted_refund
-from app.saleor.testing.show import show_granted, show_order
-from app.saleor.testing.state import App, Event, GrantedRefund, Order, Transaction, Webhook
+from app.saleor.testing.saleor_state import Delivery, SaleorState
 from app.saleor.testing.storefront import new_basket
 from app.saleor.testing.views import ActionView, AskedAction, ErrorView, GrantedLine, NewCheckout, OrderView
 from app.saleor.testing.vocabulary import ACTION_EVENTS, HANDLE_PAYMENTS, Action
-from app.saleor.testing.world import Delivery, World
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class _Opened:
 
 
 @dataclass(frozen=True)
-class _Errand:
+class _PendingRequest:
     """An action on its way to the app."""
 
     webhook: Webhook
@@ -44,9 +44,9 @@ class _Errand:
 class Staff:
     """What staff do in the Dashboard. Mutations answer at once; the app is called in the background."""
 
-    def __init__(self, world: World, courier: Courier) -> None:
-        self._world = world
-        self._courier = courier
+    def __init__(self, state: SaleorState, app_client: AppClient) -> None:
+        self._state = state
+        self._app_client = app_client
 
     def request_action(self, transaction_id: str, action: Action, amount: Decimal | None = None) -> ActionView:
         """``transactionRequestAction``. The amount is clipped to what there is, which may be nothing."""
@@ -69,24 +69,24 @@ class Staff:
         body is built, so every body lists all of them (Saleor contract, A.10).
         """
         opened = [self._open(asked) for asked in wanted]
-        errands = [self._errand(each) if isinstance(each, _Opened) else None for each in opened]
-        for errand in errands:
-            if errand is not None:
-                self._world.in_background(self._carry_out(errand))
+        requests = [self._pending_request(each) if isinstance(each, _Opened) else None for each in opened]
+        for pending in requests:
+            if pending is not None:
+                self._state.in_background(self._carry_out(pending))
         return [
-            self._answer(each, heard=errand is not None) if isinstance(each, _Opened) else each
-            for each, errand in zip(opened, errands, strict=True)
+            self._answer(each, heard=pending is not None) if isinstance(each, _Opened) else each
+            for each, pending in zip(opened, requests, strict=True)
         ]
 
     def new_order(self, wanted: NewCheckout | None = None) -> OrderView:
         """``draftOrderComplete``: an order that staff took, by telephone say. Nobody has paid anything of it."""
-        order = Order(token=str(uuid4()), number=str(next(self._world.order_numbers)), basket=new_basket(wanted))
-        self._world.orders[order.id] = order
+        order = Order(token=str(uuid4()), number=str(next(self._state.order_numbers)), basket=new_basket(wanted))
+        self._state.orders[order.id] = order
         return show_order(order)
 
     def cancel_order(self, order_id: str) -> OrderView:
         """``orderCancel``."""
-        order = self._world.order(order_id)
+        order = self._state.order(order_id)
         order.status = "CANCELED"
         return show_order(order)
 
@@ -101,47 +101,47 @@ class Staff:
         shipping_costs_included: bool = False,
     ) -> ActionView:
         """``orderGrantRefundCreate``: a promise on an order; nobody is called yet."""
-        order = self._world.order(order_id)
+        order = self._state.order(order_id)
         by_id = {global_id("OrderLine", line.key): line for line in order.basket.lines}
         granted = GrantedRefund(
-            id=global_id("OrderGrantedRefund", next(self._world.refund_numbers)),
+            id=global_id("OrderGrantedRefund", next(self._state.refund_numbers)),
             order=order,
             amount=amount,
             reason=reason,
             shipping_costs_included=shipping_costs_included,
             lines=[(by_id[line.line_id], line.quantity, line.reason) for line in lines],
-            transaction=self._world.transaction(transaction_id) if transaction_id else order.transactions[-1],
+            transaction=self._state.transaction(transaction_id) if transaction_id else order.transactions[-1],
         )
         order.granted_refunds.append(granted)
         return ActionView(granted_refund=show_granted(granted))
 
     def _open(self, asked: AskedAction) -> "_Opened | ActionView":
         """Write the request down; an ActionView says why Saleor does not."""
-        world, key = self._world, str(uuid4())
+        state, key = self._state, str(uuid4())
         if asked.granted_refund_id is None:
-            transaction = world.transaction(asked.transaction_id or "")
-            event = request_action(transaction, asked.action, asked.amount, world.scribe, idempotency_key=key)
+            transaction = state.transaction(asked.transaction_id or "")
+            event = request_action(transaction, asked.action, asked.amount, state.event_clock, idempotency_key=key)
             return _Opened(transaction, asked.action, event)
-        granted = world.granted_refund(asked.granted_refund_id)
-        transaction = granted.transaction or world.transaction(asked.transaction_id or "")
+        granted = state.granted_refund(asked.granted_refund_id)
+        transaction = granted.transaction or state.transaction(asked.transaction_id or "")
         try:
-            event = request_granted_refund(granted, transaction, world.scribe, idempotency_key=key)
+            event = request_granted_refund(granted, transaction, state.event_clock, idempotency_key=key)
         except GrantRefusedError as refused:
             error = ErrorView(field=refused.field, code=refused.code, message=str(refused))
             return ActionView(errors=[error], granted_refund=show_granted(granted))
         return _Opened(transaction, Action.REFUND, event)
 
-    def _errand(self, opened: "_Opened") -> "_Errand | None":
+    def _pending_request(self, opened: "_Opened") -> "_PendingRequest | None":
         """Build the webhook; None: there is nobody to tell, and the request has failed."""
         transaction, request = opened.transaction, opened.request
         found = self._listener(transaction, opened.action)
         if found is None:
-            fail_unheard(transaction, request, self._world.scribe)
+            fail_unheard(transaction, request, self._state.event_clock)
             return None
-        body, unplayed = self._courier.body(*found, payload.action_requested(transaction, request))
+        body, unplayed = self._app_client.body(*found, payload.action_requested(transaction, request))
         # After the body was made: it still says what the status was before.
         settle_granted_refund(request.granted_refund)
-        return _Errand(found[1], opened.action, transaction, request, body, unplayed)
+        return _PendingRequest(found[1], opened.action, transaction, request, body, unplayed)
 
     @staticmethod
     def _answer(opened: "_Opened", *, heard: bool) -> ActionView:
@@ -150,29 +150,29 @@ class Staff:
         return ActionView(errors=[] if heard else [missing], granted_refund=show_granted(granted) if granted else None)
 
     def _listener(self, transaction: Transaction, action: Action) -> tuple[App, Webhook] | None:
-        app = self._world.apps.get(transaction.app_identifier)
+        app = self._state.apps.get(transaction.app_identifier)
         if app is None or not app.active or HANDLE_PAYMENTS not in app.permissions:
             return None
         return next(((app, hook) for hook in app.webhooks if hook.event is ACTION_EVENTS[action]), None)
 
-    async def _carry_out(self, errand: _Errand) -> None:
+    async def _carry_out(self, pending: _PendingRequest) -> None:
         """The task of the background worker; delivered twice if everything is delivered twice."""
-        scribe = self._world.scribe
-        for _ in range(2 if self._world.nuisances.webhooks_twice else 1):
-            delivery = await self._deliver(errand)
+        event_clock = self._state.event_clock
+        for _ in range(2 if self._state.faults.webhooks_twice else 1):
+            delivery = await self._deliver(pending)
             # Below 500 nobody looks at the status: a 400 with a success in its body is a success.
             answer = delivery.json if delivery.status is not None and delivery.status < 500 else None
             try:
-                book_action_answer(errand.transaction, errand.request, errand.action, answer, scribe)
+                record_action_answer(pending.transaction, pending.request, pending.action, answer, event_clock)
             except SaleorCrashedError as crash:
                 delivery.error = f"{crash} ({crash.code})"
 
-    async def _deliver(self, errand: _Errand) -> Delivery:
+    async def _deliver(self, pending: _PendingRequest) -> Delivery:
         """Deliver, and after a 5xx deliver again, each time later; these retries have an empty body."""
-        delivery = await self._courier.post_event(errand.webhook, errand.body, unplayed=errand.unplayed)
-        for attempt, delay in enumerate(self._world.settings.retry_delays, 2):
+        delivery = await self._app_client.post_event(pending.webhook, pending.body, unplayed=pending.unplayed)
+        for attempt, delay in enumerate(self._state.settings.retry_delays, 2):
             if delivery.status is None or delivery.status < 500:
                 break
-            await self._world.sleep(delay * self._world.settings.delay_factor)
-            delivery = await self._courier.post_event(errand.webhook, b"", attempt=attempt)
+            await self._state.sleep(delay * self._state.settings.delay_factor)
+            delivery = await self._app_client.post_event(pending.webhook, b"", attempt=attempt)
         return delivery

@@ -7,13 +7,14 @@ from uuid import uuid4
 from pydantic import BaseModel, ValidationError
 
 from app.saleor.testing import defaults, payload
-from app.saleor.testing.courier import Courier
+from app.saleor.testing.app_client import AppClient
 from app.saleor.testing.money import in_currency
+from app.saleor.testing.records import App, Basket, Checkout, Event, Line, Order, Transaction, Webhook
+from app.saleor.testing.rendering import show_checkout, show_event, show_order, show_transaction
 from app.saleor.testing.rules.answers import SaleorCrashedError
-from app.saleor.testing.rules.booking import book_session_answer, final_event, open_request
 from app.saleor.testing.rules.coverage import authorize_status, left_to_pay
-from app.saleor.testing.show import show_checkout, show_event, show_order, show_transaction
-from app.saleor.testing.state import App, Basket, Checkout, Event, Line, Order, Transaction, Webhook
+from app.saleor.testing.rules.recording import final_event, open_request, record_session_answer
+from app.saleor.testing.saleor_state import Delivery, NotFoundError, SaleorState
 from app.saleor.testing.views import (
     CheckoutView,
     CompletionView,
@@ -24,7 +25,6 @@ from app.saleor.testing.views import (
     SessionView,
 )
 from app.saleor.testing.vocabulary import HANDLE_PAYMENTS, AuthorizeStatus, EventType, Flow, WebhookEvent
-from app.saleor.testing.world import Delivery, NotFoundError, World
 
 TRANSACTIONS_LIMIT = 100
 CUSTOMER_IP = "127.0.0.1"
@@ -41,21 +41,21 @@ class PaymentGatewayInitializeSessionSchema(BaseModel):
 class Storefront:
     """What a storefront does, for a shopper without an account unless the checkout says otherwise."""
 
-    def __init__(self, world: World, courier: Courier) -> None:
-        self._world = world
-        self._courier = courier
+    def __init__(self, state: SaleorState, app_client: AppClient) -> None:
+        self._state = state
+        self._app_client = app_client
 
     def new_checkout(self, wanted: NewCheckout | None = None) -> CheckoutView:
         """Fill a basket. Without a word: one bottle and shipping, 569.50 UAH."""
         checkout = Checkout(token=str(uuid4()), basket=new_basket(wanted))
-        self._world.checkouts[checkout.id] = checkout
+        self._state.checkouts[checkout.id] = checkout
         return show_checkout(checkout)
 
     def gateways(self) -> list[str]:
         """``availablePaymentGateways``: the apps that are active, may handle payments and listen to sessions."""
         return [
             app.identifier
-            for app in self._world.apps.values()
+            for app in self._state.apps.values()
             if not isinstance(self._gateway(app.identifier, WebhookEvent.TRANSACTION_INITIALIZE_SESSION), ErrorView)
         ]
 
@@ -63,13 +63,13 @@ class Storefront:
         self, source_id: str, *, data: Any = None, amount: Decimal | None = None, gateway: str | None = None
     ) -> GatewayView:
         """``paymentGatewayInitialize`` for one gateway."""
-        source = self._world.source(source_id)
+        source = self._state.source(source_id)
         found = self._gateway(gateway, WebhookEvent.PAYMENT_GATEWAY_INITIALIZE_SESSION)
         if isinstance(found, ErrorView):
             return GatewayView(data=None, errors=[found])
         app, webhook = found
         fields = payload.gateway_initialize(source, left_to_pay(source) if amount is None else amount, data)
-        delivery = (await self._courier.deliver(app, webhook, fields))[0]
+        delivery = (await self._app_client.deliver(app, webhook, fields))[0]
         answer = _session_json(delivery)
         message = _UNREADABLE_GATEWAY
         if answer is not None:
@@ -92,7 +92,7 @@ class Storefront:
         customer_ip: str = CUSTOMER_IP,
     ) -> SessionView:
         """``transactionInitialize``. The default amount is what is left to pay, which may be nothing."""
-        source = self._world.source(source_id)
+        source = self._state.source(source_id)
         found = self._gateway(gateway, WebhookEvent.TRANSACTION_INITIALIZE_SESSION)
         if isinstance(found, ErrorView):
             return SessionView(errors=[found])
@@ -112,7 +112,7 @@ class Storefront:
 
     async def process(self, transaction_id: str, *, data: Any = None, customer_ip: str = CUSTOMER_IP) -> SessionView:
         """``transactionProcess``. When the session has ended already, the app is not called."""
-        transaction = self._world.transaction(transaction_id)
+        transaction = self._state.transaction(transaction_id)
         if ended := final_event(transaction):
             return SessionView(transaction=show_transaction(transaction), event=show_event(ended))
         requests = [event for event in transaction.events if event.type in _REQUESTS]
@@ -124,21 +124,21 @@ class Storefront:
 
     def complete(self, checkout_id: str) -> CompletionView:
         """``checkoutComplete``: an order, if what is authorized, charged or on its way covers the total."""
-        checkout = self._world.checkout(checkout_id)
+        checkout = self._state.checkout(checkout_id)
         if authorize_status(checkout) is not AuthorizeStatus.FULL:
             message = "The authorized amount doesn't cover the checkout's total amount."
             return CompletionView(errors=[ErrorView(field="id", code="CHECKOUT_NOT_FULLY_PAID", message=message)])
-        number = str(next(self._world.order_numbers))
+        number = str(next(self._state.order_numbers))
         order = Order(token=str(uuid4()), number=number, basket=checkout.basket, transactions=checkout.transactions)
         for transaction in order.transactions:
             transaction.checkout, transaction.order = None, order
-        del self._world.checkouts[checkout.id]
-        self._world.orders[order.id] = order
+        del self._state.checkouts[checkout.id]
+        self._state.orders[order.id] = order
         return CompletionView(order=show_order(order))
 
     def _gateway(self, identifier: str | None, event: WebhookEvent) -> tuple[App, Webhook] | ErrorView:
         try:
-            app = self._world.app(identifier)
+            app = self._state.app(identifier)
         except NotFoundError:
             app = None
         hooks = [hook for hook in app.webhooks if hook.event is event] if app else []
@@ -154,13 +154,13 @@ class Storefront:
 
         The same key asks the app again, even when it has answered already.
         """
-        world = self._world
-        known = next((item for item in world.transactions.values() if item.idempotency_key == key), None)
+        state = self._state
+        known = next((item for item in state.transactions.values() if item.idempotency_key == key), None)
         if known is not None:
             requests = (event for event in known.events if event.idempotency_key == key)
             same = next((e for e in requests if e.type is action.request and e.amount == asked), None)
             return (known, same) if known.source is source and same else None
-        now = world.scribe.now()
+        now = state.event_clock.now()
         transaction = Transaction(
             token=str(uuid4()),
             currency=source.basket.currency,
@@ -172,15 +172,15 @@ class Storefront:
             order=source if isinstance(source, Order) else None,
         )
         source.transactions.append(transaction)
-        world.transactions[transaction.id] = transaction
-        return transaction, open_request(transaction, action.request, asked, world.scribe, idempotency_key=key)
+        state.transactions[transaction.id] = transaction
+        return transaction, open_request(transaction, action.request, asked, state.event_clock, idempotency_key=key)
 
     async def _ask(
         self, app: App, webhook: Webhook, transaction: Transaction, request: Event, fields: payload.Payload
     ) -> SessionView:
-        delivery = (await self._courier.deliver(app, webhook, fields))[0]
+        delivery = (await self._app_client.deliver(app, webhook, fields))[0]
         try:
-            event, said = book_session_answer(transaction, request, _session_json(delivery), self._world.scribe)
+            event, said = record_session_answer(transaction, request, _session_json(delivery), self._state.event_clock)
         except SaleorCrashedError as crash:
             delivery.error = f"{crash} ({crash.code})"
             return SessionView(internal_error=crash.code)

@@ -51,7 +51,7 @@ class AmountsView(View):
 
 
 class TransactionView(View):
-    """A transaction with its events, newest first. ``readable`` is False while ``actions`` are poisoned."""
+    """A transaction with its events, newest first. ``readable`` is False while ``actions`` are unreadable."""
 
     id: str
     token: str

@@ -10,7 +10,7 @@ from uuid import UUID
 from fastapi import Depends, Request
 
 from app.exact_json import NotJsonError, loads
-from app.sandbox.book.refusals import RefusalError
+from app.sandbox.core.refusals import RefusalError
 from app.sandbox.sandbox import Sandbox
 from app.sandbox.settings import Behaviour, PointOfSale
 
@@ -62,7 +62,7 @@ def authenticate(sandbox: Sandbox, request: Request, pos_id: object, *, with_end
     BadCredentialsError, TooManyCallsError.
     """
     pos = sandbox.points_of_sale.get(_uuid(pos_id))
-    behaviour = Behaviour() if pos is None else sandbox.book.behaviour(pos.pos_id)
+    behaviour = Behaviour() if pos is None else sandbox.state.behaviour(pos.pos_id)
     if pos is None:
         raise BadCredentialsError(behaviour)
     secret = pos.api_secret.get_secret_value()

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 
 from app.exact_json import dumps
 from app.sandbox.api.access import BadCredentialsError, NotJsonBodyError
-from app.sandbox.book.refusals import (
+from app.sandbox.core.refusals import (
     DuplicateOrderError,
     InvalidFieldsError,
     NotPossibleError,
@@ -71,7 +71,7 @@ def _unreadable(request: Request, error: Exception) -> Response:
     return _refused(request, InvalidFieldsError(problems))
 
 
-def say_no_like_the_gateway(app: FastAPI) -> None:
+def add_error_handlers(app: FastAPI) -> None:
     """Answer every refusal, unknown path and wrong verb in the gateway's shapes."""
     app.add_exception_handler(RefusalError, _refused)
     app.add_exception_handler(HTTPException, _no_route)

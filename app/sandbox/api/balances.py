@@ -12,8 +12,8 @@ from fastapi.responses import Response
 
 from app.sandbox.api.access import TheSandbox, authenticate
 from app.sandbox.api.answers import json_answer
-from app.sandbox.book.book import Account
-from app.sandbox.book.refusals import InvalidFieldsError, UnknownRecordError
+from app.sandbox.core.gateway_state import Account
+from app.sandbox.core.refusals import InvalidFieldsError, UnknownRecordError
 from app.sandbox.sandbox import Sandbox
 
 router = APIRouter(prefix="/api/v1/balances/pos/{pos_id}/accounts")
@@ -45,8 +45,8 @@ async def account(request: Request, sandbox: TheSandbox, pos_id: str, account_id
 def _accounts(request: Request, sandbox: Sandbox, pos_id: str) -> list[Account]:
     pos = authenticate(sandbox, request, pos_id, with_endpoints_key=False)
     sandbox.catch_up()
-    sandbox.book.account(pos.pos_id, _FIRST_CURRENCY)  # a project has an account from the first day
-    return list(sandbox.book.accounts[pos.pos_id].values())
+    sandbox.state.account(pos.pos_id, _FIRST_CURRENCY)  # a project has an account from the first day
+    return list(sandbox.state.accounts[pos.pos_id].values())
 
 
 def _record(account: Account, reserve_name: str) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from fastapi.responses import Response
 
 from app.sandbox.api.access import PathPos, TheSandbox
 from app.sandbox.api.answers import json_answer, lines_answer
-from app.sandbox.book.records import Operation, Payment
-from app.sandbox.book.refusals import InvalidFieldsError, UnknownRecordError
+from app.sandbox.core.records import Operation, Payment
+from app.sandbox.core.refusals import InvalidFieldsError, UnknownRecordError
 from app.sandbox.render import any_record, period_row
 from app.sandbox.sandbox import Sandbox
 
@@ -23,17 +23,17 @@ _SUBSCRIPTION_METHODS = {"purchase", "refund"}
 async def order(sandbox: TheSandbox, pos: PathPos, order_id: str) -> Response:
     """All transactions of an order. The credential check asks for order 0."""
     sandbox.catch_up()
-    records = sandbox.book.records_of(pos.pos_id, order_id)
-    if not records and sandbox.book.behaviour(pos.pos_id).unknown_order == "not_found":
+    records = sandbox.state.records_of(pos.pos_id, order_id)
+    if not records and sandbox.state.behaviour(pos.pos_id).unknown_order == "not_found":
         raise UnknownRecordError("Payment not found")
-    return json_answer([any_record(sandbox.book, entry) for entry in records])
+    return json_answer([any_record(sandbox.state, entry) for entry in records])
 
 
 @router.get("/api/v1/pos/{pos_id}/orders/{order_id}/{operation}")
 async def one_operation(request: Request, sandbox: TheSandbox, pos: PathPos, order_id: str, operation: str) -> Response:
     """The latest transaction of one kind; with `callback=true` its webhook is sent again."""
     sandbox.catch_up()
-    found = [e for e in sandbox.book.records_of(pos.pos_id, order_id) if e.method == operation]
+    found = [e for e in sandbox.state.records_of(pos.pos_id, order_id) if e.method == operation]
     if transaction_id := request.query_params.get("transactionId"):
         found = [e for e in found if str(e.transaction_id) == transaction_id]
     if not found:
@@ -42,10 +42,10 @@ async def one_operation(request: Request, sandbox: TheSandbox, pos: PathPos, ord
         if callback != "true":
             raise InvalidFieldsError([("callback", "must be true")])
         _send_again(sandbox, found[-1])
-        return json_answer(any_record(sandbox.book, found[-1]))
-    if sandbox.book.behaviour(pos.pos_id).one_operation_answer == "array":
-        return json_answer([any_record(sandbox.book, entry) for entry in found])
-    return json_answer(any_record(sandbox.book, found[-1]))
+        return json_answer(any_record(sandbox.state, found[-1]))
+    if sandbox.state.behaviour(pos.pos_id).one_operation_answer == "array":
+        return json_answer([any_record(sandbox.state, entry) for entry in found])
+    return json_answer(any_record(sandbox.state, found[-1]))
 
 
 @router.get("/api/v1/pos/{pos_id}/recurring/{recurring_id}")
@@ -64,16 +64,16 @@ async def subscription(
         raise InvalidFieldsError([("status", "Field required")])
     charges = [
         payment
-        for payment in sandbox.book.payments.values()
+        for payment in sandbox.state.payments.values()
         if payment.pos_id == pos.pos_id and payment.recurring_id == recurring_id
     ]
     if not charges:
         raise UnknownRecordError("Subscription not found")
     entries: list[Payment | Operation] = []
     for payment in charges:
-        entries += [payment, *sandbox.book.operations_of(payment)]
+        entries += [payment, *sandbox.state.operations_of(payment)]
     chosen = [entry for entry in entries if entry.method == method and entry.status == status]
-    return json_answer([any_record(sandbox.book, entry) for entry in chosen])
+    return json_answer([any_record(sandbox.state, entry) for entry in chosen])
 
 
 @router.get("/api/v1/pos/{pos_id}/transactions")
@@ -86,11 +86,11 @@ async def period(
     """All transactions created in a period (Unix milliseconds), one per line."""
     sandbox.catch_up()
     first, last = _moment("startDate", start), _moment("enddate", end)
-    book = sandbox.book
-    entries: list[Payment | Operation] = [*book.payments.values(), *book.operations.values()]
+    state = sandbox.state
+    entries: list[Payment | Operation] = [*state.payments.values(), *state.operations.values()]
     inside = [e for e in entries if e.pos_id == pos.pos_id and first <= e.created_at <= last]
     inside.sort(key=lambda entry: entry.created_at)
-    return lines_answer(period_row(book, entry) for entry in inside)
+    return lines_answer(period_row(state, entry) for entry in inside)
 
 
 def _send_again(sandbox: Sandbox, entry: Payment | Operation) -> None:

@@ -7,11 +7,11 @@ from fastapi.responses import Response
 
 from app.sandbox.api.access import JsonObject, PathPos, TheSandbox, authenticate
 from app.sandbox.api.answers import json_answer
-from app.sandbox.book import attempts, secondary
-from app.sandbox.book.bodies import CaptureBody, RefundBody, SplitCaptureBody, SplitRefundBody, VoidBody, read_body
-from app.sandbox.book.fields import check_webhook_port
-from app.sandbox.book.records import Operation, OperationMethod, Payment
-from app.sandbox.book.refusals import NotPossibleError
+from app.sandbox.core import attempts, secondary
+from app.sandbox.core.bodies import CaptureBody, RefundBody, SplitCaptureBody, SplitRefundBody, VoidBody, read_body
+from app.sandbox.core.fields import check_webhook_port
+from app.sandbox.core.records import Operation, OperationMethod, Payment
+from app.sandbox.core.refusals import NotPossibleError
 from app.sandbox.render import operation_record, payment_record
 from app.sandbox.sandbox import Sandbox
 from app.sandbox.settings import PointOfSale
@@ -77,22 +77,22 @@ async def split_refund(request: Request, sandbox: TheSandbox, body: JsonObject) 
 async def cancel(sandbox: TheSandbox, pos: PathPos, order_id: str) -> Response:
     """7: cancel an unpaid hosted payment; the answer is an array."""
     payment = _payment(sandbox, pos, order_id)
-    attempts.cancel(sandbox.book, payment, sandbox.now())
-    sandbox.settle_up()
-    return json_answer([payment_record(sandbox.book, payment, "processing_time")])
+    attempts.cancel(sandbox.state, payment, sandbox.now())
+    sandbox.publish_changes()
+    return json_answer([payment_record(sandbox.state, payment, "processing_time")])
 
 
 def act(sandbox: Sandbox, payment: Payment, method: OperationMethod, order: secondary.Order) -> Response:
     """Carry out an operation and answer with its record; a refusal is answered as the point of sale's options say."""
-    check_webhook_port(sandbox.book.behaviour(payment.pos_id), order.server_url)
+    check_webhook_port(sandbox.state.behaviour(payment.pos_id), order.server_url)
     try:
-        operation = secondary.operate(sandbox.book, payment, method, order, sandbox.now())
+        operation = secondary.operate(sandbox.state, payment, method, order, sandbox.now())
     except NotPossibleError as refusal:
-        if sandbox.book.behaviour(payment.pos_id).refusal == "message":
+        if sandbox.state.behaviour(payment.pos_id).refusal == "message":
             raise
         return json_answer(_refused_record(sandbox, payment, method, order, refusal))
     finally:
-        sandbox.settle_up()
+        sandbox.publish_changes()
     return json_answer(operation_record(operation))
 
 
@@ -112,14 +112,14 @@ def _capture(sandbox: Sandbox, pos: PointOfSale, fields: CaptureBody) -> Respons
 
 def _payment(sandbox: Sandbox, pos: PointOfSale, order_id: str) -> Payment:
     sandbox.catch_up()  # what expired a moment ago must not be operated on
-    return sandbox.book.first_payment(pos.pos_id, order_id)
+    return sandbox.state.first_payment(pos.pos_id, order_id)
 
 
 def _refused_record(
     sandbox: Sandbox, payment: Payment, method: OperationMethod, order: secondary.Order, refusal: NotPossibleError
 ) -> dict[str, Any]:
     operation = Operation(
-        operation_id=sandbox.book.new_id(),
+        operation_id=sandbox.state.new_id(),
         payment_id=payment.payment_id,
         order_id=payment.order_id,
         pos_id=payment.pos_id,

@@ -7,9 +7,9 @@ from fastapi.responses import Response
 
 from app.sandbox.api.access import JsonObject, TheSandbox, authenticate, base_url
 from app.sandbox.api.answers import json_answer
-from app.sandbox.book.bodies import DirectPayment, HostedPayment, Payout, read_body
-from app.sandbox.book.creation import open_hosted, pay_direct, pay_out
-from app.sandbox.book.refusals import InvalidFieldsError
+from app.sandbox.core.bodies import DirectPayment, HostedPayment, Payout, read_body
+from app.sandbox.core.creation import open_hosted, pay_direct, pay_out
+from app.sandbox.core.refusals import InvalidFieldsError
 from app.sandbox.render import checkout_url, payment_record
 from app.sandbox.sandbox import Sandbox
 from app.sandbox.settings import Behaviour, PointOfSale
@@ -33,37 +33,37 @@ async def create_split(request: Request, sandbox: TheSandbox, body: JsonObject, 
 
 def _create(request: Request, sandbox: Sandbox, body: dict[str, Any], *, qr: bool, split: bool = False) -> Response:
     pos = authenticate(sandbox, request, body.get("pos_id"))
-    request.state.duplicate_http_status = sandbox.book.behaviour(pos.pos_id).duplicate_http_status
+    request.state.duplicate_http_status = sandbox.state.behaviour(pos.pos_id).duplicate_http_status
     order_id = body.get("order_id")
     if isinstance(order_id, str) and order_id:
-        sandbox.book.burn(pos.pos_id, order_id)
-    _check_split(sandbox.book.behaviour(pos.pos_id), body, split=split)
+        sandbox.state.use_order_id(pos.pos_id, order_id)
+    _check_split(sandbox.state.behaviour(pos.pos_id), body, split=split)
     try:
         if body.get("mode") == "hosted":
             return _hosted(request, sandbox, pos, body, qr=qr)
         return _direct(request, sandbox, pos, body)
     finally:
-        sandbox.settle_up()
+        sandbox.publish_changes()
 
 
 def _hosted(request: Request, sandbox: Sandbox, pos: PointOfSale, body: dict[str, Any], *, qr: bool) -> Response:
     fields = read_body(HostedPayment, body)
-    payment = open_hosted(sandbox.book, pos.pos_id, fields, base_url(request), sandbox.now())
+    payment = open_hosted(sandbox.state, pos.pos_id, fields, base_url(request), sandbox.now())
     if qr:
         return json_answer({"qr_link": checkout_url(payment, "qr")})
     form = checkout_url(payment, "form")
-    if sandbox.book.behaviour(pos.pos_id).hosted_answer == "json":
+    if sandbox.state.behaviour(pos.pos_id).hosted_answer == "json":
         return json_answer({"redirect_url": form})
     return Response(status_code=303, headers={"location": form})
 
 
 def _direct(request: Request, sandbox: Sandbox, pos: PointOfSale, body: dict[str, Any]) -> Response:
-    book, now, address = sandbox.book, sandbox.now(), base_url(request)
+    state, now, address = sandbox.state, sandbox.now(), base_url(request)
     if body.get("method") == "credit":
-        payment = pay_out(book, pos.pos_id, read_body(Payout, body), address, now)
+        payment = pay_out(state, pos.pos_id, read_body(Payout, body), address, now)
     else:
-        payment = pay_direct(book, pos.pos_id, read_body(DirectPayment, body), address, now)
-    return json_answer(payment_record(book, payment, "processing_time"))
+        payment = pay_direct(state, pos.pos_id, read_body(DirectPayment, body), address, now)
+    return json_answer(payment_record(state, payment, "processing_time"))
 
 
 def _check_split(behaviour: Behaviour, body: dict[str, Any], *, split: bool) -> None:

@@ -8,10 +8,10 @@ from fastapi.responses import Response
 
 from app.sandbox.api.access import JsonObject, TheSandbox, authenticate, by_key_alone
 from app.sandbox.api.answers import json_answer, lines_answer
-from app.sandbox.book.bodies import RegisterBody, read_body
-from app.sandbox.book.book import Book
-from app.sandbox.book.records import Operation, Payment, Register
-from app.sandbox.book.refusals import InvalidFieldsError, UnknownRecordError
+from app.sandbox.core.bodies import RegisterBody, read_body
+from app.sandbox.core.gateway_state import GatewayState
+from app.sandbox.core.records import Operation, Payment, Register
+from app.sandbox.core.refusals import InvalidFieldsError, UnknownRecordError
 from app.sandbox.render import period_row
 
 router = APIRouter(prefix="/streaming-report")
@@ -40,25 +40,25 @@ async def start(request: Request, sandbox: TheSandbox, body: JsonObject) -> Resp
     if unknown := set(names) - {*_DEFAULT_FIELDS, *_MORE_FIELDS}:
         raise InvalidFieldsError([("transaction_details", f"unknown: {', '.join(sorted(unknown))}")])
     sandbox.catch_up()
-    book = sandbox.book
+    state = sandbox.state
     rows = []
-    entries: list[Payment | Operation] = [*book.payments.values(), *book.operations.values()]
+    entries: list[Payment | Operation] = [*state.payments.values(), *state.operations.values()]
     for entry in sorted(entries, key=lambda entry: entry.created_at):
         inside = fields.start_date <= entry.created_at <= fields.end_date and entry.pos_id == pos.pos_id
         wanted = entry.method in (fields.methods or [entry.method])
         if inside and wanted and entry.status.value in (fields.statuses or [entry.status.value]):
-            full = _row(book, entry, pos.name)
+            full = _row(state, entry, pos.name)
             told = _receivers(entry) if _OF_RECEIVERS & set(names) else [{}]
             rows += [{name: (full | receiver)[name] for name in names} for receiver in told]
-    behaviour = book.behaviour(pos.pos_id)
+    behaviour = state.behaviour(pos.pos_id)
     register = Register(
-        report_id=str(book.new_id()),
+        report_id=str(state.new_id()),
         pos_id=pos.pos_id,
         rows=rows,
         ready_at=sandbox.now() + behaviour.register_delay,
         polls_left=behaviour.register_polls,
     )
-    book.registers[register.report_id] = register
+    state.registers[register.report_id] = register
     sandbox.save()
     return json_answer({"report_id": register.report_id, "count": len(rows)})
 
@@ -67,20 +67,20 @@ async def start(request: Request, sandbox: TheSandbox, body: JsonObject) -> Resp
 async def fetch(request: Request, sandbox: TheSandbox, report_id: str) -> Response:
     """The rows, one per line; until the register is ready, only that it is not."""
     pos = by_key_alone(sandbox, request)
-    register = sandbox.book.registers.get(report_id)
+    register = sandbox.state.registers.get(report_id)
     if register is None or sandbox.points_of_sale[register.pos_id].api_key != pos.api_key:
         raise UnknownRecordError("Register not found")
     if register.polls_left > 0 or sandbox.now() < register.ready_at:
         register.polls_left = max(0, register.polls_left - 1)
         sandbox.save()
-        status = sandbox.book.behaviour(register.pos_id).register_http_status
+        status = sandbox.state.behaviour(register.pos_id).register_http_status
         return json_answer({"message": "The register is not ready yet", "code": "report_not_ready"}, status)
     return lines_answer(register.rows)
 
 
-def _row(book: Book, entry: Payment | Operation, project_name: str) -> dict[str, Any]:
-    payment = book.payments[entry.payment_id]
-    row = period_row(book, entry, "registers")
+def _row(state: GatewayState, entry: Payment | Operation, project_name: str) -> dict[str, Any]:
+    payment = state.payments[entry.payment_id]
+    row = period_row(state, entry, "registers")
     original = f"{entry.amount:.2f}"
     return row | {
         "cardMask": payment.card.mask if payment.card else "",

@@ -9,12 +9,12 @@ from fastapi.responses import PlainTextResponse, Response
 from app.sandbox.api.access import JsonObject, PathPos, TheSandbox, authenticate, by_key_alone
 from app.sandbox.api.answers import json_answer
 from app.sandbox.api.operations import act
-from app.sandbox.book import secondary
-from app.sandbox.book.bodies import SubscriptionRefundBody, WalletSessionBody, WalletTokenBody, read_body
-from app.sandbox.book.creation import wallet_token
-from app.sandbox.book.records import Payment, Subscription
-from app.sandbox.book.refusals import UnknownRecordError
-from app.sandbox.book.subscriptions import stop
+from app.sandbox.core import secondary
+from app.sandbox.core.bodies import SubscriptionRefundBody, WalletSessionBody, WalletTokenBody, read_body
+from app.sandbox.core.creation import wallet_token
+from app.sandbox.core.records import Payment, Subscription
+from app.sandbox.core.refusals import UnknownRecordError
+from app.sandbox.core.subscriptions import stop
 from app.sandbox.render import timestamp
 
 router = APIRouter()
@@ -30,20 +30,20 @@ async def health() -> PlainTextResponse:
 async def cancel(request: Request, sandbox: TheSandbox, recurring_id: UUID) -> Response:
     """No further charges."""
     caller = by_key_alone(sandbox, request)
-    subscription = sandbox.book.subscriptions.get(recurring_id)
+    subscription = sandbox.state.subscriptions.get(recurring_id)
     if subscription is None or sandbox.points_of_sale[subscription.pos_id].api_key != caller.api_key:
         raise UnknownRecordError("Subscription not found")
     sandbox.catch_up()
     stop(subscription, sandbox.now())
-    sandbox.settle_up()
-    return json_answer(_canceled(subscription, sandbox.book.payments[subscription.first_payment_id]))
+    sandbox.publish_changes()
+    return json_answer(_canceled(subscription, sandbox.state.payments[subscription.first_payment_id]))
 
 
 @router.post("/api/v1/pos/{pos_id}/recurring/{recurring_id}/payments/{payment_id}/refund")
 async def refund(sandbox: TheSandbox, pos: PathPos, recurring_id: UUID, payment_id: UUID, body: JsonObject) -> Response:
     """Give the money of one charge back."""
     fields = read_body(SubscriptionRefundBody, body)
-    payment = sandbox.book.payments.get(payment_id)
+    payment = sandbox.state.payments.get(payment_id)
     if payment is None or (payment.pos_id, payment.recurring_id) != (pos.pos_id, recurring_id):
         raise UnknownRecordError("Payment not found")
     order = secondary.Order(
@@ -60,7 +60,7 @@ async def tokenize(request: Request, sandbox: TheSandbox, body: JsonObject) -> R
     """A card token for a wallet's token. Only X-API-AUTH is needed."""
     pos = authenticate(sandbox, request, body.get("pos_id"), with_endpoints_key=False)
     read_body(WalletTokenBody, body)
-    card = wallet_token(sandbox.book, pos.pos_id, sandbox.now())
+    card = wallet_token(sandbox.state, pos.pos_id, sandbox.now())
     sandbox.save()
     return json_answer({"cc_token": card.token})
 
@@ -70,7 +70,7 @@ async def wallet_session(request: Request, sandbox: TheSandbox, body: JsonObject
     """A merchant session for a wallet's payment aggregate. Nobody is called: it is a made-up one."""
     pos = authenticate(sandbox, request, body.get("pos_id"))
     read_body(WalletSessionBody, body)
-    return json_answer({"merchantSessionIdentifier": str(sandbox.book.new_id()), "displayName": pos.name})
+    return json_answer({"merchantSessionIdentifier": str(sandbox.state.new_id()), "displayName": pos.name})
 
 
 def _canceled(subscription: Subscription, first: Payment) -> dict[str, Any]:

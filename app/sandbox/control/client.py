@@ -13,11 +13,11 @@ from pydantic import BaseModel
 from pydantic_core import to_json
 
 from app.exact_json import dumps
-from app.sandbox.book.book import Script
-from app.sandbox.book.records import Share
 from app.sandbox.calls import Call
 from app.sandbox.control import views
 from app.sandbox.control.views import PaymentView
+from app.sandbox.core.gateway_state import Script
+from app.sandbox.core.records import Share
 from app.sandbox.deliveries import Delivery
 from app.sandbox.scripting import FaultRule, WebhookRule
 from app.sandbox.settings import Behaviour

@@ -7,10 +7,10 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.sandbox.book.book import Book
-from app.sandbox.book.codes import INSUFFICIENT_FUNDS, OK, Status
-from app.sandbox.book.records import Operation, Payment, Share
 from app.sandbox.calls import Call
+from app.sandbox.core.codes import INSUFFICIENT_FUNDS, OK, Status
+from app.sandbox.core.gateway_state import GatewayState
+from app.sandbox.core.records import Operation, Payment, Share
 from app.sandbox.deliveries import Delivery
 from app.sandbox.render import checkout_url
 
@@ -57,7 +57,7 @@ class PaymentView(BaseModel):
     operations: list[OperationView]
 
 
-def payment_view(book: Book, payment: Payment) -> PaymentView:
+def payment_view(state: GatewayState, payment: Payment) -> PaymentView:
     """A payment as the control endpoints show it."""
     return PaymentView(
         payment_id=payment.payment_id,
@@ -84,7 +84,7 @@ def payment_view(book: Book, payment: Payment) -> PaymentView:
         challenge_url=checkout_url(payment, "3ds"),
         result_url=payment.result_url,
         server_url=payment.server_url,
-        operations=[_operation_view(operation) for operation in book.operations_of(payment)],
+        operations=[_operation_view(operation) for operation in state.operations_of(payment)],
     )
 
 

@@ -16,11 +16,11 @@ from fastapi.responses import RedirectResponse, Response
 from markupsafe import Markup
 
 from app.sandbox.api.access import TheSandbox, sandbox_of
-from app.sandbox.book import attempts
-from app.sandbox.book.cards import code_of_card, coded_card
-from app.sandbox.book.codes import BAD_CARD, OTP_NEEDED, Status
-from app.sandbox.book.creation import typed_card
-from app.sandbox.book.records import Payment
+from app.sandbox.core import attempts
+from app.sandbox.core.cards import code_of_card, coded_card
+from app.sandbox.core.codes import BAD_CARD, OTP_NEEDED, Status
+from app.sandbox.core.creation import typed_card
+from app.sandbox.core.records import Payment
 from app.sandbox.pages.rendering import page
 from app.sandbox.pages.words import WORDS, Language, money
 from app.sandbox.render import checkout_url
@@ -40,7 +40,7 @@ _ONE_TIME_PASSWORD = "123456"  # noqa: S105 - the page itself says it
 async def _the_payment(request: Request, checkout_id: UUID) -> Payment:
     sandbox = sandbox_of(request)
     sandbox.catch_up()
-    return sandbox.book.payment_with_page(checkout_id)
+    return sandbox.state.payment_with_page(checkout_id)
 
 
 ThePayment = Annotated[Payment, Depends(_the_payment)]
@@ -72,8 +72,8 @@ async def pay(
     if chosen.get("way") == "abandon":
         return _says(request, payment, "left.html")
     if chosen.get("way") == "expire":
-        attempts.expire(sandbox.book, payment, sandbox.now())
-        sandbox.settle_up()
+        attempts.expire(sandbox.state, payment, sandbox.now())
+        sandbox.publish_changes()
         return RedirectResponse(_here(payment, "form"), 303)
     now = sandbox.now()
     tile = str(chosen.get("card", ""))
@@ -86,9 +86,9 @@ async def pay(
     if problems:
         return _form(request, sandbox, payment, {"number": number, "expiry": expiry}, problems)
     month, year = (int(part) for part in expiry.split("/"))
-    card = typed_card(sandbox.book, payment.pos_id, number, (year, month), now)
-    attempts.attempt(sandbox.book, payment, card, now)
-    sandbox.settle_up()
+    card = typed_card(sandbox.state, payment.pos_id, number, (year, month), now)
+    attempts.attempt(sandbox.state, payment, card, now)
+    sandbox.publish_changes()
     return _onward(payment)
 
 
@@ -110,8 +110,8 @@ async def answer_challenge(
     with_code = payment.status_code == OTP_NEEDED
     if answer == "confirm" and with_code and otp.strip() != _ONE_TIME_PASSWORD:
         return _says(request, payment, "challenge.html", 400, problem="bad_otp", with_code=True)
-    attempts.answer_challenge(sandbox.book, payment, sandbox.now(), passed=answer == "confirm")
-    sandbox.settle_up()
+    attempts.answer_challenge(sandbox.state, payment, sandbox.now(), passed=answer == "confirm")
+    sandbox.publish_changes()
     return _onward(payment)
 
 

@@ -1,4 +1,4 @@
-"""The first page: every payment with its operations and webhooks, and buttons to play bank, portal and postman."""
+"""The first page: every payment with its operations and webhooks, and buttons to play bank, portal and network."""
 
 import contextlib
 from collections import defaultdict
@@ -10,12 +10,12 @@ from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from app.sandbox.api.access import TheSandbox, base_url
-from app.sandbox.book import attempts, secondary, shares
-from app.sandbox.book.book import Book
-from app.sandbox.book.codes import INSUFFICIENT_FUNDS, OK, Status
-from app.sandbox.book.records import Operation, Payment
-from app.sandbox.book.refusals import RefusalError, UnknownRecordError
 from app.sandbox.control.access import only_from_here
+from app.sandbox.core import attempts, secondary, shares
+from app.sandbox.core.codes import INSUFFICIENT_FUNDS, OK, Status
+from app.sandbox.core.gateway_state import GatewayState
+from app.sandbox.core.records import Operation, Payment
+from app.sandbox.core.refusals import RefusalError, UnknownRecordError
 from app.sandbox.deliveries import Delivery
 from app.sandbox.pages.rendering import page
 from app.sandbox.pages.words import money
@@ -57,19 +57,19 @@ async def overview(request: Request, sandbox: TheSandbox) -> Response:
     deliveries = defaultdict[UUID, list[Delivery]](list)
     for delivery in reversed(sandbox.deliveries):
         deliveries[delivery.payment_id].append(delivery)
-    newest = list(sandbox.book.payments.values())[: -SHOWN - 1 : -1]
+    newest = list(sandbox.state.payments.values())[: -SHOWN - 1 : -1]
     return page(
         request,
         "overview.html",
         rows=[_row(sandbox, payment, deliveries[payment.payment_id]) for payment in newest],
-        total=len(sandbox.book.payments),
+        total=len(sandbox.state.payments),
         points_of_sale=sandbox.settings.points_of_sale,
         standard=PointOfSale(),
         scheme_word=sandbox.settings.scheme_word,
         address=base_url(request),
         now=sandbox.now(),
-        moved=sandbox.book.clock_offset,
-        rules=len(sandbox.rules.faults) + len(sandbox.rules.webhooks) + len(sandbox.book.scripts),
+        moved=sandbox.state.clock_offset,
+        rules=len(sandbox.rules.faults) + len(sandbox.rules.webhooks) + len(sandbox.state.scripts),
         sign=_SIGN,
     )
 
@@ -78,13 +78,13 @@ async def overview(request: Request, sandbox: TheSandbox) -> Response:
 async def act(sandbox: TheSandbox, payment_id: Annotated[UUID, Form()], act: Annotated[str, Form()]) -> Response:
     """One of the buttons of a payment."""
     sandbox.catch_up()
-    payment = sandbox.book.payments.get(payment_id)
+    payment = sandbox.state.payments.get(payment_id)
     if payment is None:
         raise UnknownRecordError("Payment not found")
     # The page may be older than the payment; shown anew, it offers what is possible now.
     with contextlib.suppress(RefusalError):
         _act(sandbox, payment, act)
-    sandbox.settle_up()
+    sandbox.publish_changes()
     return RedirectResponse("/", 303)
 
 
@@ -103,37 +103,37 @@ async def send_again(sandbox: TheSandbox, delivery_id: Annotated[UUID, Form()]) 
 
 
 def _act(sandbox: Sandbox, payment: Payment, name: str) -> None:
-    book, now = sandbox.book, sandbox.now()
-    rest = secondary.taken_amount(book, payment) - secondary.refunded_amount(book, payment)
+    state, now = sandbox.state, sandbox.now()
+    rest = secondary.taken_amount(state, payment) - secondary.refunded_amount(state, payment)
     order = secondary.Order(server_url=payment.server_url)
     match name:
         case "accept" | "decline":
             code = OK if name == "accept" else INSUFFICIENT_FUNDS
-            pending = [entry for entry in book.operations_of(payment) if not entry.final]
+            pending = [entry for entry in state.operations_of(payment) if not entry.final]
             if payment.final and pending:
-                secondary.settle(book, pending[-1], code, now)
+                secondary.settle(state, pending[-1], code, now)
             else:
-                attempts.settle(book, payment, code, now)
+                attempts.settle(state, payment, code, now)
         case "capture":
-            secondary.capture(book, payment, order, now)
+            secondary.capture(state, payment, order, now)
         case "void":
-            secondary.void(book, payment, order, now)
+            secondary.void(state, payment, order, now)
         case "refund":
-            secondary.refund(book, payment, secondary.Order(amount=rest, server_url=payment.server_url), now)
+            secondary.refund(state, payment, secondary.Order(amount=rest, server_url=payment.server_url), now)
         case "webhook" if payment.server_url is not None:
             sandbox.send(sandbox.write_webhook(payment, payment.server_url))
 
 
 def _row(sandbox: Sandbox, payment: Payment, deliveries: list[Delivery]) -> Row:
-    book = sandbox.book
-    operations = book.operations_of(payment)
+    state = sandbox.state
+    operations = state.operations_of(payment)
     return Row(
         payment=payment,
         amount=money(payment.paid_amount, payment.currency, "en"),
         operations=[(entry, money(entry.amount, entry.currency, "en")) for entry in reversed(operations)],
         deliveries=deliveries,
         links=_links(payment),
-        acts=_acts(book, payment, operations),
+        acts=_acts(state, payment, operations),
     )
 
 
@@ -145,15 +145,15 @@ def _links(payment: Payment) -> list[tuple[str, str]]:
     return []
 
 
-def _acts(book: Book, payment: Payment, operations: list[Operation]) -> list[tuple[str, str]]:
+def _acts(state: GatewayState, payment: Payment, operations: list[Operation]) -> list[tuple[str, str]]:
     acts = []
     pending = payment.status is Status.PENDING or any(not entry.final for entry in operations)
     if pending:
         acts += [("accept", "Bank accepts"), ("decline", "Bank declines")]
-    if book.is_free_hold(payment):
+    if state.is_free_hold(payment):
         acts += [("capture", "Capture"), ("void", "Void")]
-    rest = secondary.taken_amount(book, payment) - secondary.refunded_amount(book, payment)
-    if rest > 0 and not shares.received(book, payment):
+    rest = secondary.taken_amount(state, payment) - secondary.refunded_amount(state, payment)
+    if rest > 0 and not shares.received(state, payment):
         acts.append(("refund", "Refund"))
     if payment.server_url is not None:
         acts.append(("webhook", "Send webhook"))

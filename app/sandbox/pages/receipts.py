@@ -6,8 +6,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from app.sandbox.api.access import TheSandbox
-from app.sandbox.book.codes import Status
-from app.sandbox.book.refusals import UnknownRecordError
+from app.sandbox.core.codes import Status
+from app.sandbox.core.refusals import UnknownRecordError
 from app.sandbox.pages.rendering import page
 from app.sandbox.pages.words import WORDS, money
 
@@ -17,11 +17,11 @@ router = APIRouter()
 @router.get("/public/receipt/{identifier}")
 async def receipt(request: Request, sandbox: TheSandbox, identifier: UUID) -> Response:
     """The receipt of a payment or of a refund."""
-    refund = sandbox.book.operations.get(identifier)
-    entry = refund or sandbox.book.payments.get(identifier)
+    refund = sandbox.state.operations.get(identifier)
+    entry = refund or sandbox.state.payments.get(identifier)
     if entry is None or entry.status is not Status.SUCCESS:
         raise UnknownRecordError("Receipt not found")
-    payment = sandbox.book.payments[entry.payment_id]
+    payment = sandbox.state.payments[entry.payment_id]
     language = payment.language
     if request.query_params.get("lang") in WORDS:
         language = "uk" if request.query_params["lang"] == "uk" else "en"

@@ -21,8 +21,8 @@ from app.payments.core.problems import of_words, problem_words
 from app.payments.core.refusal import RefusalError
 from app.payments.operations.actions import step_for
 from app.saleor.answers import AvailableAction
-from app.saleor.testing.rules.reports import Report, book_report
-from app.saleor.testing.state import Transaction
+from app.saleor.testing.records import Transaction
+from app.saleor.testing.rules.reports import Report, record_report
 from app.saleor.testing.vocabulary import EventType
 from tests.payments.aggregates import HUNDRED, NOON, ORDER, POS, an_aggregate, an_operation, posting, seen
 from tests.payments.fake_saleor import FakeSaleor
@@ -109,7 +109,7 @@ def told_to_saleor(aggregate: PaymentAggregate, saleor: FakeSaleor, transaction:
             message=event.message,
             actions=event.available_actions,
         )
-        _, repeated = book_report(transaction, report, [transaction], saleor.scribe)
+        _, repeated = record_report(transaction, report, [transaction], saleor.event_clock)
         assert not repeated
 
 

@@ -16,8 +16,8 @@ from app.saleor.answers import ActionAnswer, AvailableAction
 from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
 from app.saleor.events import TransactionRefundRequested
 from app.saleor.installation import Installed
-from app.saleor.testing.rules.booking import NOT_DELIVERED, write_failure
-from app.saleor.testing.state import Event, GrantedRefund
+from app.saleor.testing.records import Event, GrantedRefund
+from app.saleor.testing.rules.recording import NOT_DELIVERED, write_failure
 from app.saleor.testing.vocabulary import GrantedRefundStatus
 from app.saleor.webhook_definition import failure_of_action
 from tests.payments.fake_gateway import Heard, Mute, operation, said
@@ -303,7 +303,7 @@ class TestAGrantIsPaidOutOnce:
         refunds(paid)
         request, first = await pay_out(paid, granted, booked=False)
         await paid.later(minutes=15)  # it never reads, and is told in the end
-        write_failure(paid.transaction, request, NOT_DELIVERED, paid.saleor.scribe)
+        write_failure(paid.transaction, request, NOT_DELIVERED, paid.saleor.event_clock)
         granted.status = FAILURE
         _, again = await pay_out(paid, granted)
         assert again.dump() == {"pspReference": again.psp_reference}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.db.tables import Kind, State
 from app.payments.operations.competing_attempts import Attempt, replaced
-from app.saleor.testing.state import Transaction
+from app.saleor.testing.records import Transaction
 from tests.payments.fake_gateway import Heard, Mute, payment, refused, said
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import Shop, at_once, source

@@ -6,8 +6,8 @@ from typing import Any
 
 from app.saleor.testing.dashboard.tokens import access_token
 from app.saleor.testing.ids import global_id, key_of
-from app.saleor.testing.state import App, Member, Order
-from app.saleor.testing.world import World
+from app.saleor.testing.records import App, Member, Order
+from app.saleor.testing.saleor_state import SaleorState
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +22,17 @@ class Widget:
     fields: dict[str, str]
 
 
-def order_widgets(world: World, member: Member, order: Order) -> list[Widget]:
+def order_widgets(state: SaleorState, member: Member, order: Order) -> list[Widget]:
     """Return the widgets that this person sees beside an order: those whose permissions they all have."""
     widgets = []
-    for app in world.apps.values():
+    for app in state.apps.values():
         for known_as, extension in _extensions(app):
             if not {*extension.get("permissions", ())} <= {*member.permissions}:
                 continue
             if (extension["mount"], extension.get("target")) == ("ORDER_DETAILS_WIDGETS", "WIDGET"):
                 told = {
-                    "saleorApiUrl": world.settings.api_url,
-                    "accessToken": access_token(world, app, member, known_as),
+                    "saleorApiUrl": state.settings.api_url,
+                    "accessToken": access_token(state, app, member, known_as),
                     "appId": app.id,
                     "orderId": order.id,
                 }

@@ -11,8 +11,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from app.saleor.testing.dashboard.mounts import order_widgets
 from app.saleor.testing.dashboard.tokens import access_token
 from app.saleor.testing.engine import Saleor
-from app.saleor.testing.show import show_order, show_transaction
-from app.saleor.testing.state import Member
+from app.saleor.testing.records import Member
+from app.saleor.testing.rendering import show_order, show_transaction
 from app.saleor.testing.views import ErrorView
 from app.saleor.testing.vocabulary import Action
 
@@ -26,7 +26,7 @@ _HEADERS = {
     ),
     "Cache-Control": "no-store",
 }
-_DEEDS = {Action.CHARGE: "Charge", Action.REFUND: "Refund", Action.CANCEL: "Cancel"}
+_ACTION_LABELS = {Action.CHARGE: "Charge", Action.REFUND: "Refund", Action.CANCEL: "Cancel"}
 _Field = Annotated[str, Form()]
 
 
@@ -62,12 +62,12 @@ class _Pages:
     async def front(self, request: Request) -> Response:
         """Show the installed apps with their problems, and the orders, newest first."""
         saleor = _saleor(request)
-        orders = [show_order(order) for order in reversed(saleor.world.orders.values())]
+        orders = [show_order(order) for order in reversed(saleor.state.orders.values())]
         return self._page(request, "front.html", title="Home", orders=orders)
 
     async def app(self, request: Request, app_id: str) -> Response:
         """Show an app in its frame."""
-        app = _saleor(request).world.app_by_id(app_id)
+        app = _saleor(request).state.app_by_id(app_id)
         if not app.manifest.get("appUrl"):
             raise HTTPException(404, f"{app.name} has no page")
         return self._page(request, "app.html", title=app.name, app=app)
@@ -87,15 +87,15 @@ class _Pages:
             error = ErrorView(field="amount", code="INVALID", message=f"{amount} is no amount.")
             return self._order(request, order_id, error)
         asked = saleor.staff.request_action(transaction, wanted, sum_)
-        await saleor.world.background_done()
+        await saleor.state.background_done()
         if asked.errors:
             return self._order(request, order_id, *asked.errors)
-        return RedirectResponse(f"/dashboard/orders/{order_id}#{saleor.world.transaction(transaction).token}", 303)
+        return RedirectResponse(f"/dashboard/orders/{order_id}#{saleor.state.transaction(transaction).token}", 303)
 
     def _order(self, request: Request, order_id: str, *errors: ErrorView) -> Response:
-        world = _saleor(request).world
-        order = world.order(order_id)
-        member = world.signed_in
+        state = _saleor(request).state
+        order = state.order(order_id)
+        member = state.signed_in
         return self._page(
             request,
             "order.html",
@@ -103,18 +103,18 @@ class _Pages:
             title=f"Order {order.number}",
             order=show_order(order),
             transactions=[show_transaction(each) for each in reversed(order.transactions)],
-            widgets=order_widgets(world, member, order) if member else [],
-            deeds={action.value: label for action, label in _DEEDS.items()},
+            widgets=order_widgets(state, member, order) if member else [],
+            action_labels={action.value: label for action, label in _ACTION_LABELS.items()},
             errors=errors,
         )
 
     def _page(self, request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-        world = _saleor(request).world
+        state = _saleor(request).state
         html = self._templates.get_template(template).render(
-            settings=world.settings,
-            members=list(world.members.values()),
-            member=world.signed_in,
-            apps=list(world.apps.values()),
+            settings=state.settings,
+            members=list(state.members.values()),
+            member=state.signed_in,
+            apps=list(state.apps.values()),
             **values,
         )
         return HTMLResponse(html, status, headers=_HEADERS)
@@ -125,14 +125,14 @@ async def _to_the_front() -> Response:
 
 
 async def _sign_in(request: Request, email: _Field, back: _Field = "/dashboard/") -> Response:
-    _saleor(request).world.sign_in(email)
+    _saleor(request).state.sign_in(email)
     return RedirectResponse(back if back.startswith("/dashboard/") else "/dashboard/", 303)
 
 
 async def _token(request: Request, app_id: str, extension: str | None = None) -> Response:
     """``app(id) {accessToken}``, or an extension's."""
-    world = _saleor(request).world
-    token = access_token(world, world.app_by_id(app_id), _signed_in(world.signed_in), extension)
+    state = _saleor(request).state
+    token = access_token(state, state.app_by_id(app_id), _signed_in(state.signed_in), extension)
     return JSONResponse({"token": token}, headers={"Cache-Control": "no-store"})
 
 

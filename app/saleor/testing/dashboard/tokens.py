@@ -3,21 +3,21 @@
 import secrets
 from typing import Any
 
-from app.saleor.testing.state import App, Member
-from app.saleor.testing.world import World
+from app.saleor.testing.records import App, Member
+from app.saleor.testing.saleor_state import SaleorState
 
 
-def access_token(world: World, app: App, member: Member, extension: str | None = None) -> str:
+def access_token(state: SaleorState, app: App, member: Member, extension: str | None = None) -> str:
     """Return what ``app.accessToken`` gives a member of staff now: who they are and what they may do.
 
     ``extension`` is the id of one of the app's extensions; its own token names it.
     """
-    issued = int(world.scribe.now().timestamp())
+    issued = int(state.event_clock.now().timestamp())
     claims: dict[str, Any] = {
         "iat": issued,
-        "exp": issued + world.settings.token_lifetime,
+        "exp": issued + state.settings.token_lifetime,
         "owner": "saleor",
-        "iss": world.settings.api_url,
+        "iss": state.settings.api_url,
         "type": "thirdparty",
         "token": secrets.token_urlsafe(9),
         "email": member.email,
@@ -27,4 +27,4 @@ def access_token(world: World, app: App, member: Member, extension: str | None =
         "permissions": sorted({*app.permissions} & {*member.permissions}),
         "user_permissions": sorted(member.permissions),
     }
-    return world.key.token(claims if extension is None else claims | {"app_extension": extension})
+    return state.key.token(claims if extension is None else claims | {"app_extension": extension})

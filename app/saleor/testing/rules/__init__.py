@@ -1,4 +1,4 @@
-"""The book of rules: what Saleor makes of answers and reports. No I/O, no clock but the one that is handed in.
+"""Rules: what Saleor makes of answers and reports. No I/O, no clock but the one that is handed in.
 
 ``amounts`` counts, ``coverage`` says what is paid, ``answers`` reads what an app answered, ``booking`` writes it down
 for sessions and actions, ``reports`` does the same for ``transactionEventReport``. Everything here was measured on a

@@ -7,7 +7,7 @@ from decimal import Decimal
 from operator import attrgetter
 
 from app.saleor.testing.money import ZERO
-from app.saleor.testing.state import Amounts, Event
+from app.saleor.testing.records import Amounts, Event
 from app.saleor.testing.vocabulary import EventType
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from app.saleor.testing.money import ZERO
-from app.saleor.testing.state import Amounts, Checkout, Order, Transaction
+from app.saleor.testing.records import Amounts, Checkout, Order, Transaction
 from app.saleor.testing.vocabulary import AuthorizeStatus, ChargeStatus
 
 

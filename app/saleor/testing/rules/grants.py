@@ -4,7 +4,7 @@ A report belongs to a granted refund only through a REFUND_REQUEST that bears th
 at which it arrives. Nothing ties it later.
 """
 
-from app.saleor.testing.state import Event, GrantedRefund, Transaction
+from app.saleor.testing.records import Event, GrantedRefund, Transaction
 from app.saleor.testing.vocabulary import EventType, GrantedRefundStatus
 
 _STATUSES = {

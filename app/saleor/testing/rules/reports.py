@@ -9,16 +9,16 @@ from typing import Any
 from pydantic import HttpUrl, TypeAdapter, ValidationError
 
 from app.saleor.testing.money import ZERO, in_currency
+from app.saleor.testing.records import Event, EventClock, Transaction
 from app.saleor.testing.rules.answers import EXTERNAL_URL_LENGTH, PSP_REFERENCE_LENGTH, shortened
-from app.saleor.testing.rules.booking import (
+from app.saleor.testing.rules.grants import granted_refund_of, settle_granted_refund
+from app.saleor.testing.rules.recording import (
     ConflictError,
     offer,
     recount,
     write_event,
     write_failure,
 )
-from app.saleor.testing.rules.grants import granted_refund_of, settle_granted_refund
-from app.saleor.testing.state import Event, Scribe, Transaction
 from app.saleor.testing.vocabulary import EventType
 
 _URL: TypeAdapter[HttpUrl] = TypeAdapter(HttpUrl)
@@ -97,8 +97,8 @@ class ReportRefusedError(Exception):
         self.code = code
 
 
-def book_report(
-    transaction: Transaction, report: Report, everything: Iterable[Transaction], scribe: Scribe
+def record_report(
+    transaction: Transaction, report: Report, everything: Iterable[Transaction], event_clock: EventClock
 ) -> tuple[Event, bool]:
     """Book a report; return the event that stands and whether it had been processed already.
 
@@ -109,8 +109,8 @@ def book_report(
     details = _method_details(report.method_details)
     _check_columns(report)
     event = Event(
-        id=scribe.event_id(),
-        created_at=report.time or scribe.now(),
+        id=event_clock.event_id(),
+        created_at=report.time or event_clock.now(),
         type=report.type,
         amount=amount,
         psp_reference=report.psp_reference,
@@ -121,26 +121,26 @@ def book_report(
     try:
         event, new = write_event(transaction, event)
     except ConflictError as exc:
-        write_failure(transaction, event, str(exc), scribe)
+        write_failure(transaction, event, str(exc), event_clock)
         settle_granted_refund(event.granted_refund)
         raise ReportRefusedError(exc.field, exc.code, str(exc)) from exc
     if report.actions is not None:
         offer(transaction, report.actions)
-        transaction.poisoned = False
+        transaction.unreadable = False
     if details is not None:
         transaction.payment_method_details = details
     if new:
-        _take_over(transaction, report, event, scribe)
+        _take_over(transaction, report, event, event_clock)
     return event, not new
 
 
-def _take_over(transaction: Transaction, report: Report, event: Event, scribe: Scribe) -> None:
+def _take_over(transaction: Transaction, report: Report, event: Event, event_clock: EventClock) -> None:
     """What happens only when the report is news: a repeated one does not even save its metadata."""
     if event.type in _SETS_REFERENCE and not transaction.psp_reference:
         transaction.psp_reference = event.psp_reference
     transaction.metadata.update(report.metadata or {})
     transaction.private_metadata.update(report.private_metadata or {})
-    recount(transaction, scribe.now())
+    recount(transaction, event_clock.now())
     settle_granted_refund(event.granted_refund)
 
 

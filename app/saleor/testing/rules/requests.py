@@ -2,26 +2,26 @@
 
 from decimal import Decimal
 
-from app.saleor.testing.rules.booking import open_request, write_failure
+from app.saleor.testing.records import Event, EventClock, GrantedRefund, Transaction
 from app.saleor.testing.rules.grants import check_requestable, settle_granted_refund
-from app.saleor.testing.state import Event, GrantedRefund, Scribe, Transaction
+from app.saleor.testing.rules.recording import open_request, write_failure
 from app.saleor.testing.vocabulary import Action
 
 NOBODY_LISTENS = "No app or plugin is configured to handle requested action."
 
 
 def request_action(
-    transaction: Transaction, action: Action, amount: Decimal | None, scribe: Scribe, *, idempotency_key: str
+    transaction: Transaction, action: Action, amount: Decimal | None, event_clock: EventClock, *, idempotency_key: str
 ) -> Event:
     """Write down ``transactionRequestAction``. The amount is clipped to what there is, which may be nothing."""
     there = transaction.amounts.charged if action is Action.REFUND else transaction.amounts.authorized
     # Zero is as good as missing: the most that is possible takes its place.
     clipped = min(amount or there, there)
-    return open_request(transaction, action.request, clipped, scribe, idempotency_key=idempotency_key)
+    return open_request(transaction, action.request, clipped, event_clock, idempotency_key=idempotency_key)
 
 
 def request_granted_refund(
-    granted: GrantedRefund, transaction: Transaction, scribe: Scribe, *, idempotency_key: str
+    granted: GrantedRefund, transaction: Transaction, event_clock: EventClock, *, idempotency_key: str
 ) -> Event:
     """Write down ``transactionRequestRefundForGrantedRefund``; raise GrantRefusedError.
 
@@ -32,11 +32,11 @@ def request_granted_refund(
     granted.transaction = granted.transaction or transaction
     amount = min(granted.amount, transaction.amounts.charged)
     return open_request(
-        transaction, Action.REFUND.request, amount, scribe, idempotency_key=idempotency_key, granted_refund=granted
+        transaction, Action.REFUND.request, amount, event_clock, idempotency_key=idempotency_key, granted_refund=granted
     )
 
 
-def fail_unheard(transaction: Transaction, request: Event, scribe: Scribe) -> None:
+def fail_unheard(transaction: Transaction, request: Event, event_clock: EventClock) -> None:
     """Book that no app is there to be asked: it is inactive, deleted, or may not handle payments."""
-    write_failure(transaction, request, NOBODY_LISTENS, scribe)
+    write_failure(transaction, request, NOBODY_LISTENS, event_clock)
     settle_granted_refund(request.granted_refund)

@@ -9,30 +9,30 @@ from urllib.parse import urlsplit
 import httpx2
 
 from app.saleor.testing.payload import Payload, envelope
+from app.saleor.testing.records import App, Webhook
+from app.saleor.testing.saleor_state import Delivery, SaleorState
 from app.saleor.testing.selection import select
-from app.saleor.testing.state import App, Webhook
 from app.saleor.testing.vocabulary import WebhookEvent
-from app.saleor.testing.world import Delivery, World
 
 Headers = list[tuple[str, str]]
 
 
-class Courier:
+class AppClient:
     """Sends, and writes every request and answer down."""
 
-    def __init__(self, world: World, http: httpx2.AsyncClient) -> None:
-        self._world = world
+    def __init__(self, state: SaleorState, http: httpx2.AsyncClient) -> None:
+        self._state = state
         self._http = http
 
     async def fetch_manifest(self, url: str) -> Delivery:
         """GET a manifest."""
-        settings = self._world.settings
+        settings = self._state.settings
         headers = [*self._first_headers(url), ("Saleor-Schema-Version", settings.schema_version)]
         return await self._send("GET", url, headers, b"", what="manifest")
 
     async def post_token(self, url: str, token: str) -> Delivery:
         """POST the token to an app that is being installed. Nobody signs this."""
-        settings = self._world.settings
+        settings = self._state.settings
         body = json.dumps({"auth_token": token}).encode()
         headers = [
             *self._first_headers(url),
@@ -48,13 +48,13 @@ class Courier:
     async def deliver(self, app: App, webhook: Webhook, fields: Payload) -> list[Delivery]:
         """Deliver an event; more than one delivery comes back if everything is delivered twice."""
         body, unplayed = self.body(app, webhook, fields)
-        times = 2 if self._world.nuisances.webhooks_twice else 1
+        times = 2 if self._state.faults.webhooks_twice else 1
         return [await self.post_event(webhook, body, unplayed=unplayed) for _ in range(times)]
 
     def body(self, app: App, webhook: Webhook, fields: Payload) -> tuple[bytes, list[str]]:
         """Return what an app's subscription selects of an event, as bytes, and what this Saleor could not fill in."""
-        world = self._world
-        event = {**envelope(webhook.event, app, world.scribe.now(), world.settings.version), **fields}
+        state = self._state
+        event = {**envelope(webhook.event, app, state.event_clock.now(), state.settings.version), **fields}
         selected = select(webhook.query, event, app.permissions)
         return json.dumps(selected.body).encode(), selected.unplayed
 
@@ -70,29 +70,29 @@ class Courier:
 
     async def _on_the_way_back(self, delivery: Delivery) -> Delivery:
         """What may become of an answer that the app has given."""
-        troubles = self._world.nuisances
-        self._world.nuisances = troubles.after_one("webhook")
-        if troubles.webhook_answer_delay:
-            await self._world.sleep(troubles.webhook_answer_delay)
-        if troubles.webhook_answer_lost == "bad_gateway":
+        faults = self._state.faults
+        self._state.faults = faults.after_one("webhook")
+        if faults.webhook_answer_delay:
+            await self._state.sleep(faults.webhook_answer_delay)
+        if faults.webhook_answer_lost == "bad_gateway":
             delivery.status, delivery.answer = 502, "<html><h1>502 Bad Gateway</h1></html>"
-        elif troubles.webhook_answer_lost == "dropped":
+        elif faults.webhook_answer_lost == "dropped":
             delivery.status, delivery.answer, delivery.error = None, None, "RemoteProtocolError: the answer broke off"
         return delivery
 
     def _first_headers(self, url: str) -> Headers:
         return [
             ("Host", urlsplit(url).netloc),
-            ("User-Agent", f"Saleor/{self._world.settings.schema_version}"),
+            ("User-Agent", f"Saleor/{self._state.settings.schema_version}"),
             ("Accept-Encoding", "gzip, deflate"),
             ("Accept", "*/*"),
             ("Connection", "keep-alive"),
         ]
 
     def _event_headers(self, event: WebhookEvent, url: str, body: bytes) -> Headers:
-        settings = self._world.settings
-        signature = self._world.key.sign(body)
-        if self._world.nuisances.unsigned:
+        settings = self._state.settings
+        signature = self._state.key.sign(body)
+        if self._state.faults.unsigned:
             signature = f"{signature.partition('..')[0]}..{base64.urlsafe_b64encode(bytes(256)).decode().rstrip('=')}"
         return [
             *self._first_headers(url),
@@ -108,10 +108,10 @@ class Courier:
         ]
 
     async def _send(self, method: str, url: str, headers: Headers, body: bytes, *, what: str, **about: Any) -> Delivery:
-        world = self._world
+        state = self._state
         delivery = Delivery(
-            number=len(world.deliveries) + 1,
-            at=world.scribe.now(),
+            number=len(state.deliveries) + 1,
+            at=state.event_clock.now(),
             event=what,
             url=url,
             headers=headers,
@@ -119,9 +119,9 @@ class Courier:
             attempt=about.get("attempt", 1),
             unplayed=about.get("unplayed") or [],
         )
-        world.deliveries.append(delivery)
-        read = world.nuisances.read_timeout or world.settings.read_timeout
-        timeout = httpx2.Timeout(read, connect=world.settings.connect_timeout)
+        state.deliveries.append(delivery)
+        read = state.faults.read_timeout or state.settings.read_timeout
+        timeout = httpx2.Timeout(read, connect=state.settings.connect_timeout)
         started = time.monotonic()
         try:
             # Built by hand: a client's own headers would come first, and Saleor's order is part of the recording.

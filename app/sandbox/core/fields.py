@@ -15,7 +15,7 @@ from babel import Locale
 from babel.core import get_global
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from app.sandbox.book.refusals import InvalidFieldsError
+from app.sandbox.core.refusals import InvalidFieldsError
 from app.sandbox.settings import Behaviour
 
 # CLDR has the codes of ISO 3166-1 alpha-2, and these besides, which are no countries there.

@@ -7,81 +7,83 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from uuid import UUID
 
-from app.sandbox.book import attempts, cards, shares, subscriptions
-from app.sandbox.book.bodies import DirectPayment, HostedPayment, PaymentFields, Payout
-from app.sandbox.book.book import Book
-from app.sandbox.book.codes import BAD_CARD, BAD_CURRENCY, CARD_EXPIRED, OK
-from app.sandbox.book.fields import check_webhook_port
-from app.sandbox.book.records import CardOnFile, Payment
-from app.sandbox.book.refusals import InvalidFieldsError
+from app.sandbox.core import attempts, cards, shares, subscriptions
+from app.sandbox.core.bodies import DirectPayment, HostedPayment, PaymentFields, Payout
+from app.sandbox.core.codes import BAD_CARD, BAD_CURRENCY, CARD_EXPIRED, OK
+from app.sandbox.core.fields import check_webhook_port
+from app.sandbox.core.gateway_state import GatewayState
+from app.sandbox.core.records import CardOnFile, Payment
+from app.sandbox.core.refusals import InvalidFieldsError
 
 TAX_ID_ABOVE = Decimal(30_000)
 _WALLET_PREFIX = "rcr:"
 _TOKEN_LIFE = timedelta(days=3 * 365)
 
 
-def open_hosted(book: Book, pos_id: UUID, body: HostedPayment, base_url: str, now: datetime) -> Payment:
+def open_hosted(state: GatewayState, pos_id: UUID, body: HostedPayment, base_url: str, now: datetime) -> Payment:
     """Open a payment that the gateway's page will take. Raises InvalidFieldsError."""
-    _check(book, pos_id, body)
-    if not _currency_taken(book, pos_id, body.currency):
+    _check(state, pos_id, body)
+    if not _currency_taken(state, pos_id, body.currency):
         raise InvalidFieldsError([("currency", "is not one that this point of sale takes")])
     lifetime = timedelta(seconds=body.order_timeout) if body.order_timeout else None
-    payment = _open(book, pos_id, body, base_url, now, lifetime=lifetime)
+    payment = _open(state, pos_id, body, base_url, now, lifetime=lifetime)
     payment.language = "uk" if (body.customer_lang or "").lower().startswith("uk") else "en"
     return payment
 
 
-def pay_direct(book: Book, pos_id: UUID, body: DirectPayment, base_url: str, now: datetime) -> Payment:
+def pay_direct(state: GatewayState, pos_id: UUID, body: DirectPayment, base_url: str, now: datetime) -> Payment:
     """Open a payment and pay it at once with what the merchant's page collected. Raises InvalidFieldsError."""
-    _check(book, pos_id, body)
-    payment = _open(book, pos_id, body, base_url, now)
-    if not _currency_taken(book, pos_id, body.currency):
-        attempts.finish(book, payment, BAD_CURRENCY, now)
+    _check(state, pos_id, body)
+    payment = _open(state, pos_id, body, base_url, now)
+    if not _currency_taken(state, pos_id, body.currency):
+        attempts.finish(state, payment, BAD_CURRENCY, now)
         return payment
-    attempts.attempt(book, payment, _card_of(book, pos_id, body, now), now)
+    attempts.attempt(state, payment, _card_of(state, pos_id, body, now), now)
     return payment
 
 
-def pay_out(book: Book, pos_id: UUID, body: Payout, base_url: str, now: datetime) -> Payment:
+def pay_out(state: GatewayState, pos_id: UUID, body: Payout, base_url: str, now: datetime) -> Payment:
     """Send money to a card. Raises InvalidFieldsError."""
-    _check(book, pos_id, body)
-    payment = _open(book, pos_id, body, base_url, now)
+    _check(state, pos_id, body)
+    payment = _open(state, pos_id, body, base_url, now)
     payment.properties = None if body.properties is None else body.properties.model_dump(exclude_unset=True)
     if body.cc_number is not None:
-        recipient = card_on_file(book, pos_id, body.cc_number, now)
+        recipient = card_on_file(state, pos_id, body.cc_number, now)
     else:
-        recipient = _by_token(book, pos_id, body.cc_token or "", now)
-    attempts.attempt(book, payment, recipient, now)
+        recipient = _by_token(state, pos_id, body.cc_token or "", now)
+    attempts.attempt(state, payment, recipient, now)
     return payment
 
 
-def card_on_file(book: Book, pos_id: UUID, number: str, now: datetime, *, code: str | None = None) -> CardOnFile:
+def card_on_file(
+    state: GatewayState, pos_id: UUID, number: str, now: datetime, *, code: str | None = None
+) -> CardOnFile:
     """The card with its token; the same test card always has the same token. The number is forgotten."""
     mask, code = cards.masked(number), code or cards.code_of_card(number)
-    for known in book.cards.values():
+    for known in state.cards.values():
         if (known.pos_id, known.mask, known.code) == (pos_id, mask, code):
             return known
     card = CardOnFile(
-        token=book.new_id().hex + book.new_id().hex[:8],
+        token=state.new_id().hex + state.new_id().hex[:8],
         pos_id=pos_id,
         mask=mask,
         code=code,
         expires=now + _TOKEN_LIFE,
     )
-    book.cards[card.token] = card
+    state.cards[card.token] = card
     return card
 
 
-def wallet_token(book: Book, pos_id: UUID, now: datetime) -> CardOnFile:
+def wallet_token(state: GatewayState, pos_id: UUID, now: datetime) -> CardOnFile:
     """A token for a wallet's card. Such tokens begin with `rcr:`."""
-    token = _WALLET_PREFIX + book.new_id().hex
+    token = _WALLET_PREFIX + state.new_id().hex
     card = CardOnFile(token=token, pos_id=pos_id, mask="424242******4242", code=OK, expires=now + _TOKEN_LIFE)
-    book.cards[token] = card
+    state.cards[token] = card
     return card
 
 
 def _open(
-    book: Book,
+    state: GatewayState,
     pos_id: UUID,
     body: HostedPayment | DirectPayment | Payout,
     base_url: str,
@@ -90,8 +92,8 @@ def _open(
     lifetime: timedelta | None = None,
 ) -> Payment:
     payment = Payment(
-        payment_id=book.new_id(),
-        checkout_id=book.new_id(),
+        payment_id=state.new_id(),
+        checkout_id=state.new_id(),
         order_id=body.order_id,
         pos_id=pos_id,
         mode=body.mode,
@@ -100,7 +102,7 @@ def _open(
         currency=body.currency,
         description=body.description,
         created_at=now,
-        expires_at=now + (lifetime or book.behaviour(pos_id).lifetime),
+        expires_at=now + (lifetime or state.behaviour(pos_id).lifetime),
         server_url=body.server_url,
         result_url=body.result_url,
         customer=body.customer,
@@ -108,19 +110,19 @@ def _open(
         mcc=body.merchant_mcc,
         options_3ds=body.order_3ds_bypass,
         base_url=base_url,
-        customer_fee=book.customer_fee(pos_id, body.amount),
+        customer_fee=state.customer_fee(pos_id, body.amount),
     )
     if isinstance(body, PaymentFields):
         payment.attributes = [attribute.model_dump() for attribute in body.attributes or ()]
         payment.products, payment.shares = body.goods, body.shares
-    book.add_payment(payment)
+    state.add_payment(payment)
     if isinstance(body, PaymentFields) and body.init_recurring is not None:
-        subscriptions.begin(book, payment, body.init_recurring, now)
+        subscriptions.begin(state, payment, body.init_recurring, now)
     return payment
 
 
-def _check(book: Book, pos_id: UUID, body: HostedPayment | DirectPayment | Payout) -> None:
-    behaviour = book.behaviour(pos_id)
+def _check(state: GatewayState, pos_id: UUID, body: HostedPayment | DirectPayment | Payout) -> None:
+    behaviour = state.behaviour(pos_id)
     low, high = behaviour.minimum_amount, behaviour.maximum_amount
     if not low <= body.amount <= high:
         raise InvalidFieldsError([("amount", f"must be from {low} to {high} {body.currency}")])
@@ -128,7 +130,7 @@ def _check(book: Book, pos_id: UUID, body: HostedPayment | DirectPayment | Payou
     if isinstance(body, Payout):
         return
     if body.split is not None:
-        shares.check(book, pos_id, body.shares, body.amount)
+        shares.check(state, pos_id, body.shares, body.amount)
     if behaviour.sector == "microfinance":
         if body.customer_birthday is None and body.customer_tax_id is None:
             raise InvalidFieldsError([("customer_birthday", "this or customer_tax_id is mandatory")])
@@ -144,29 +146,29 @@ def _names_given(body: PaymentFields) -> None:
         raise InvalidFieldsError([(name, "Field required") for name in missing])
 
 
-def _currency_taken(book: Book, pos_id: UUID, currency: str) -> bool:
-    currencies = book.behaviour(pos_id).currencies
+def _currency_taken(state: GatewayState, pos_id: UUID, currency: str) -> bool:
+    currencies = state.behaviour(pos_id).currencies
     return currencies is None or currency in currencies
 
 
-def _card_of(book: Book, pos_id: UUID, body: DirectPayment, now: datetime) -> CardOnFile:
+def _card_of(state: GatewayState, pos_id: UUID, body: DirectPayment, now: datetime) -> CardOnFile:
     if body.cc_token is not None:
-        return _by_token(book, pos_id, body.cc_token, now)
+        return _by_token(state, pos_id, body.cc_token, now)
     if body.cc_number is None or body.exp_month is None or body.exp_year is None:
-        return wallet_token(book, pos_id, now)  # a cryptogram: a wallet's card
-    return typed_card(book, pos_id, body.cc_number, (body.exp_year, body.exp_month), now)
+        return wallet_token(state, pos_id, now)  # a cryptogram: a wallet's card
+    return typed_card(state, pos_id, body.cc_number, (body.exp_year, body.exp_month), now)
 
 
-def typed_card(book: Book, pos_id: UUID, number: str, expiry: tuple[int, int], now: datetime) -> CardOnFile:
+def typed_card(state: GatewayState, pos_id: UUID, number: str, expiry: tuple[int, int], now: datetime) -> CardOnFile:
     """A card that somebody typed in. `expiry` is year (two or four digits) and month; one that is over: 4001."""
     year, month = expiry
     full_year = year + 2000 if year < 100 else year
     over = (full_year, month) < (now.year, now.month)
-    return card_on_file(book, pos_id, number, now, code=CARD_EXPIRED if over else None)
+    return card_on_file(state, pos_id, number, now, code=CARD_EXPIRED if over else None)
 
 
-def _by_token(book: Book, pos_id: UUID, token: str, now: datetime) -> CardOnFile:
-    card = book.cards.get(token)
+def _by_token(state: GatewayState, pos_id: UUID, token: str, now: datetime) -> CardOnFile:
+    card = state.cards.get(token)
     if card is not None and card.pos_id == pos_id and card.expires > now:
         return card
     return CardOnFile(token="", pos_id=pos_id, mask="", code=BAD_CARD, expires=now)

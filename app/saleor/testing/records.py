@@ -16,7 +16,7 @@ from app.saleor.testing.rules.problems import Problem
 from app.saleor.testing.vocabulary import EventType, GrantedRefundStatus, WebhookEvent
 
 
-class Scribe:
+class EventClock:
     """Dates and numbers the events. Two events never bear the same time, even where a test has stopped the clock."""
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
@@ -83,7 +83,7 @@ class Transaction:
     external_url: str = ""
     actions: list[str] = field(default_factory=list)
     # An asynchronous answer with `actions` leaves them in a spelling that Saleor cannot read back.
-    poisoned: bool = False
+    unreadable: bool = False
     amounts: Amounts = field(default_factory=Amounts)
     events: list[Event] = field(default_factory=list)
     payment_method_details: dict[str, Any] | None = None

@@ -4,11 +4,11 @@ from typing import Any
 
 from app.saleor.testing import payload
 from app.saleor.testing.rules.answers import SaleorCrashedError
+from app.saleor.testing.saleor_state import NotFoundError, SaleorState
 from app.saleor.testing.storefront import Storefront
-from app.saleor.testing.world import NotFoundError, World
 
 
-async def initialize(world: World, storefront: Storefront, _info: Any, **arguments: Any) -> payload.Payload:
+async def initialize(state: SaleorState, storefront: Storefront, _info: Any, **arguments: Any) -> payload.Payload:
     """Resolve the mutation. Raises SaleorCrashedError when the app's answer brings Saleor down."""
     gateway = arguments["paymentGateway"]
     try:
@@ -26,7 +26,7 @@ async def initialize(world: World, storefront: Storefront, _info: Any, **argumen
         raise SaleorCrashedError(session.internal_error)
     begun = event = None
     if session.transaction and session.event:
-        begun = world.transaction(session.transaction.id)
+        begun = state.transaction(session.transaction.id)
         event = next(each for each in begun.events if each.id == session.event.id)
     return {
         "transaction": payload.transaction(begun) if begun else None,

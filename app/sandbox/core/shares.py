@@ -4,25 +4,25 @@ from collections.abc import Iterable
 from decimal import ROUND_DOWN, Decimal
 from uuid import UUID
 
-from app.sandbox.book.book import CENT, Book
-from app.sandbox.book.records import Operation, Payment, Share
-from app.sandbox.book.refusals import InvalidFieldsError
+from app.sandbox.core.gateway_state import CENT, GatewayState
+from app.sandbox.core.records import Operation, Payment, Share
+from app.sandbox.core.refusals import InvalidFieldsError
 
 
-def check(book: Book, pos_id: UUID, shares: Iterable[Share], amount: Decimal) -> None:
+def check(state: GatewayState, pos_id: UUID, shares: Iterable[Share], amount: Decimal) -> None:
     """Refuse parts that do not make up the whole, or whose sub-merchants are not known, each once. InvalidFieldsError.
 
     That they make up the whole no page says; every sample does. A point of sale can be told to take less
     (``split_must_sum``), but never more.
     """
     shares = list(shares)
-    payees, known = [share.sub_merchant_id for share in shares], book.behaviour(pos_id).sub_merchants
+    payees, known = [share.sub_merchant_id for share in shares], state.behaviour(pos_id).sub_merchants
     if len(set(payees)) != len(payees):
         raise InvalidFieldsError([("split", "names a sub-merchant twice")])
     if known is not None and not known.issuperset(payees):
         raise InvalidFieldsError([("split", "names a sub-merchant that is not known")])
     total = total_of(shares)
-    if total > amount or (total != amount and book.behaviour(pos_id).split_must_sum):
+    if total > amount or (total != amount and state.behaviour(pos_id).split_must_sum):
         raise InvalidFieldsError([("split", f"amounts sum to {total}, not to {amount}")])
 
 
@@ -31,10 +31,10 @@ def total_of(shares: Iterable[Share]) -> Decimal:
     return sum((share.amount for share in shares), Decimal(0))
 
 
-def received(book: Book, payment: Payment) -> list[Share]:
+def received(state: GatewayState, payment: Payment) -> list[Share]:
     """What the sub-merchants got: with two steps the capture says so, else the payment."""
     if payment.method == "auth":
-        return [share for capture in book.living(payment, "capture") for share in capture.shares]
+        return [share for capture in state.living(payment, "capture") for share in capture.shares]
     return as_paid(payment)
 
 
@@ -52,26 +52,26 @@ def as_paid(payment: Payment) -> list[Share]:
     return parts
 
 
-def pay_in(book: Book, entry: Payment | Operation, shares: Iterable[Share], amount: Decimal) -> Decimal:
+def pay_in(state: GatewayState, entry: Payment | Operation, shares: Iterable[Share], amount: Decimal) -> Decimal:
     """Give sub-merchants their parts of what was taken; what is left belongs to the merchant."""
     for share in shares:
-        book.sub_account(entry.pos_id, share.sub_merchant_id, entry.currency).received += share.amount
+        state.sub_account(entry.pos_id, share.sub_merchant_id, entry.currency).received += share.amount
         amount -= share.amount
     return amount
 
 
-def pay_out(book: Book, refund: Operation) -> None:
+def pay_out(state: GatewayState, refund: Operation) -> None:
     """Take their parts of a refund from the sub-merchants."""
     for share in refund.shares:
-        book.sub_account(refund.pos_id, share.sub_merchant_id, refund.currency).given_back += share.amount
+        state.sub_account(refund.pos_id, share.sub_merchant_id, refund.currency).given_back += share.amount
 
 
-def left(book: Book, payment: Payment) -> dict[UUID, Decimal]:
+def left(state: GatewayState, payment: Payment) -> dict[UUID, Decimal]:
     """What each sub-merchant can still give back. Refunds that are pending count as given."""
     sums: dict[UUID, Decimal] = {}
-    for share in received(book, payment):
+    for share in received(state, payment):
         sums[share.sub_merchant_id] = sums.get(share.sub_merchant_id, Decimal(0)) + share.amount
-    for refund in book.living(payment, "refund"):
+    for refund in state.living(payment, "refund"):
         for share in refund.shares:
             sums[share.sub_merchant_id] = sums.get(share.sub_merchant_id, Decimal(0)) - share.amount
     return sums

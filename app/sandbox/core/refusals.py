@@ -28,7 +28,7 @@ class UnknownRecordError(RefusalError):
 
 
 class DuplicateOrderError(RefusalError):
-    """The order id is burnt: every attempt uses it up, even one that was refused."""
+    """The order id is used up: every attempt uses it up, even one that was refused."""
 
     code = "P-409"
 

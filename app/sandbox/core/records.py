@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from app.sandbox.book.codes import LIMITS, WAITS_FOR_PAYER, Status, description_of, status_of
+from app.sandbox.core.codes import LIMITS, WAITS_FOR_PAYER, Status, description_of, status_of
 
 PaymentMethod = Literal["purchase", "auth", "credit", "lookup", "p2p"]
 OperationMethod = Literal["capture", "void", "refund", "dispute"]

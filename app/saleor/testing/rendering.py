@@ -1,8 +1,9 @@
 """From records to views."""
 
 from app.saleor.testing.ids import global_id
+from app.saleor.testing.records import Checkout, Event, GrantedRefund, Line, Order, Transaction
 from app.saleor.testing.rules.coverage import authorize_status, charge_status, total_authorized, total_charged
-from app.saleor.testing.state import Checkout, Event, GrantedRefund, Line, Order, Transaction
+from app.saleor.testing.saleor_state import ArrivedReport
 from app.saleor.testing.views import (
     AmountsView,
     CheckoutView,
@@ -13,7 +14,6 @@ from app.saleor.testing.views import (
     ReportView,
     TransactionView,
 )
-from app.saleor.testing.world import ArrivedReport
 
 
 def show_event(event: Event) -> EventView:
@@ -32,7 +32,7 @@ def show_transaction(item: Transaction) -> TransactionView:
         psp_reference=item.psp_reference,
         external_url=item.external_url,
         actions=list(item.actions),
-        readable=not item.poisoned,
+        readable=not item.unreadable,
         amounts=AmountsView.model_validate(item.amounts),
         events=[show_event(event) for event in newest_first],
         payment_method_details=item.payment_method_details,

@@ -9,6 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from app.saleor.testing.records import Event, EventClock, GrantedRefund, Transaction
 from app.saleor.testing.rules import amounts
 from app.saleor.testing.rules.answers import (
     Answer,
@@ -19,7 +20,6 @@ from app.saleor.testing.rules.answers import (
     read_session_answer,
 )
 from app.saleor.testing.rules.grants import settle_granted_refund
-from app.saleor.testing.state import Event, GrantedRefund, Scribe, Transaction
 from app.saleor.testing.vocabulary import Action, EventType
 
 NOT_DELIVERED = "Failed to delivery request."
@@ -34,7 +34,7 @@ FINAL = frozenset(
     for family in ("AUTHORIZATION", "CHARGE")
     for outcome in ("SUCCESS", "FAILURE", "REQUEST")
 )
-_BOOKED_AT_ONCE = FINAL - {EventType.AUTHORIZATION_FAILURE, EventType.CHARGE_FAILURE}
+_RECORDED_AT_ONCE = FINAL - {EventType.AUTHORIZATION_FAILURE, EventType.CHARGE_FAILURE}
 _NEVER_DUPLICATES = frozenset(
     {EventType.AUTHORIZATION_ACTION_REQUIRED, EventType.CHARGE_ACTION_REQUIRED, EventType.INFO}
 )
@@ -53,15 +53,15 @@ def open_request(
     transaction: Transaction,
     kind: EventType,
     amount: Decimal,
-    scribe: Scribe,
+    event_clock: EventClock,
     *,
     idempotency_key: str,
     granted_refund: GrantedRefund | None = None,
 ) -> Event:
     """Write down the ``*_REQUEST`` event that precedes a webhook. It counts only once the app has accepted it."""
     request = Event(
-        id=scribe.event_id(),
-        created_at=scribe.now(),
+        id=event_clock.event_id(),
+        created_at=event_clock.now(),
         type=kind,
         amount=amount,
         idempotency_key=idempotency_key,
@@ -106,11 +106,11 @@ def write_event(transaction: Transaction, event: Event) -> tuple[Event, bool]:
     return event, True
 
 
-def write_failure(transaction: Transaction, of: Event, why: str, scribe: Scribe) -> Event:
+def write_failure(transaction: Transaction, of: Event, why: str, event_clock: EventClock) -> Event:
     """Write down Saleor's own failure of ``of``: it takes part in no calculation and ends no session."""
     failure = Event(
-        id=scribe.event_id(),
-        created_at=scribe.now(),
+        id=event_clock.event_id(),
+        created_at=event_clock.now(),
         type=of.type.failure,
         amount=of.amount,
         psp_reference=of.psp_reference,
@@ -137,10 +137,10 @@ def _as_object(answer: Any) -> Mapping[str, Any]:
     return answer
 
 
-def _event_of(answer: Answer, request: Event, scribe: Scribe) -> Event:
+def _event_of(answer: Answer, request: Event, event_clock: EventClock) -> Event:
     return Event(
-        id=scribe.event_id(),
-        created_at=answer.time or scribe.now(),
+        id=event_clock.event_id(),
+        created_at=answer.time or event_clock.now(),
         type=answer.result,
         # Zero is as good as missing: the requested amount takes its place.
         amount=answer.amount or request.amount,
@@ -151,53 +151,57 @@ def _event_of(answer: Answer, request: Event, scribe: Scribe) -> Event:
     )
 
 
-def book_session_answer(transaction: Transaction, request: Event, answer: Any, scribe: Scribe) -> tuple[Event, Any]:
-    """Book the answer to initialize or process; return the event and the ``data`` for the storefront.
+def record_session_answer(
+    transaction: Transaction, request: Event, answer: Any, event_clock: EventClock
+) -> tuple[Event, Any]:
+    """Record the answer to initialize or process; return the event and the ``data`` for the storefront.
 
-    Raises SaleorCrashedError where the answer makes Saleor fail in itself (then nothing is booked).
+    Raises SaleorCrashedError where the answer makes Saleor fail in itself (then nothing is recorded).
     """
     try:
         session = read_session_answer(_as_object(answer))
     except AnswerRefusedError as exc:
         # The storefront gets even the data of an answer that was refused.
-        return write_failure(transaction, request, str(exc), scribe), (answer or {}).get("data")
+        return write_failure(transaction, request, str(exc), event_clock), (answer or {}).get("data")
     event = request
     if session.result.outcome == "REQUEST":
         request.type, request.amount = session.result, session.amount or request.amount
         request.psp_reference, request.counts = session.psp_reference, True
     else:
         try:
-            event, _ = write_event(transaction, _event_of(session, request, scribe))
+            event, _ = write_event(transaction, _event_of(session, request, event_clock))
         except ConflictError as exc:
-            return write_failure(transaction, request, str(exc), scribe), session.data
+            return write_failure(transaction, request, str(exc), event_clock), session.data
         request.psp_reference = event.psp_reference
-    if event.type in _BOOKED_AT_ONCE:
+    if event.type in _RECORDED_AT_ONCE:
         transaction.psp_reference = event.psp_reference
         offer(transaction, session.actions)
         if session.method_details is not None:
             transaction.payment_method_details = session.method_details.model_dump(by_alias=True)
-        recount(transaction, scribe.now())
+        recount(transaction, event_clock.now())
     elif event.psp_reference and event.psp_reference != transaction.psp_reference:
-        transaction.psp_reference, transaction.modified_at = event.psp_reference, scribe.now()
+        transaction.psp_reference, transaction.modified_at = event.psp_reference, event_clock.now()
     return event, session.data
 
 
-def book_action_answer(transaction: Transaction, request: Event, action: Action, answer: Any, scribe: Scribe) -> None:
-    """Book the answer to a staff action. Raises SaleorCrashedError where the task dies without a trace."""
+def record_action_answer(
+    transaction: Transaction, request: Event, action: Action, answer: Any, event_clock: EventClock
+) -> None:
+    """Record the answer to a staff action. Raises SaleorCrashedError where the task dies without a trace."""
     try:
         understood = read_action_answer(_as_object(answer), action)
         if understood.psp_reference is not None:
             # Whatever the answer says, its reference is the request's from now on (Saleor contract, A.10).
             request.psp_reference, request.counts = understood.psp_reference, True
         if isinstance(understood, Answer):
-            write_event(transaction, _event_of(understood, request, scribe))
+            write_event(transaction, _event_of(understood, request, event_clock))
     except (AnswerRefusedError, ConflictError) as exc:
-        write_failure(transaction, request, str(exc), scribe)
+        write_failure(transaction, request, str(exc), event_clock)
     else:
         if isinstance(understood, PendingAnswer):
-            transaction.poisoned = transaction.poisoned or bool(understood.actions)
+            transaction.unreadable = transaction.unreadable or bool(understood.actions)
         offer(transaction, understood.actions)
-        recount(transaction, scribe.now())
+        recount(transaction, event_clock.now())
     settle_granted_refund(request.granted_refund)
 
 

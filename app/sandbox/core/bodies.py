@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from app.sandbox.book.fields import (
+from app.sandbox.core.fields import (
     Amount,
     CardNumber,
     Comment,
@@ -25,8 +25,8 @@ from app.sandbox.book.fields import (
     Text,
     WebAddress,
 )
-from app.sandbox.book.records import RecurringPlan, Share
-from app.sandbox.book.refusals import InvalidFieldsError
+from app.sandbox.core.records import RecurringPlan, Share
+from app.sandbox.core.refusals import InvalidFieldsError
 
 _NOT_OF_THE_CUSTOMER = {"customer_lang", "customer_referrer"}
 
@@ -97,7 +97,7 @@ class WithSplit(Body):
 
     @property
     def shares(self) -> list[Share]:
-        """The parts as the book keeps them."""
+        """The parts as the state keeps them."""
         return [Share(sub_merchant_id=item.sub_merchant_id, amount=item.amount) for item in self.split or ()]
 
 

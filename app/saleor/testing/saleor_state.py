@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 from app.saleor.testing.defaults import members
 from app.saleor.testing.ids import global_id
-from app.saleor.testing.settings import Nuisances, SaleorSettings
+from app.saleor.testing.records import App, Checkout, Event, EventClock, GrantedRefund, Member, Order, Transaction
+from app.saleor.testing.settings import SaleorFaults, SaleorSettings
 from app.saleor.testing.signing import SigningKey
-from app.saleor.testing.state import App, Checkout, Event, GrantedRefund, Member, Order, Scribe, Transaction
 from app.saleor.testing.views import ErrorView
 
 _Item = TypeVar("_Item")
@@ -67,17 +67,17 @@ class ArrivedReport:
     errors: list[ErrorView] = field(default_factory=list)
 
 
-class World:
-    """The records of this Saleor, its key, its troubles, and the work that goes on in the background."""
+class SaleorState:
+    """The records of this Saleor, its key, its faults, and the work that goes on in the background."""
 
     def __init__(
         self, settings: SaleorSettings, clock: Callable[[], datetime] | None = None, sleep: Sleep = asyncio.sleep
     ) -> None:
         self.settings = settings
         self.sleep = sleep
-        self.scribe = Scribe(clock or (lambda: datetime.now(UTC)))
+        self.event_clock = EventClock(clock or (lambda: datetime.now(UTC)))
         self._key: SigningKey | None = None
-        self.nuisances = Nuisances()
+        self.faults = SaleorFaults()
         self.apps: dict[str, App] = {}
         self.members = members()
         self.signed_in: Member | None = next(iter(self.members.values()))
@@ -115,7 +115,7 @@ class World:
 
     def app_by_token(self, token: str | None) -> App | None:
         """Return the active app with that token."""
-        if not token or self.nuisances.refuse_token:
+        if not token or self.faults.refuse_token:
             return None
         return next((app for app in self.apps.values() if app.token == token and app.active), None)
 

@@ -9,15 +9,15 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from app.sandbox.book import attempts, secondary, shares
-from app.sandbox.book.bodies import HostedPayment, read_body
-from app.sandbox.book.book import Book
-from app.sandbox.book.cards import coded_card
-from app.sandbox.book.codes import Status
-from app.sandbox.book.creation import card_on_file, open_hosted
-from app.sandbox.book.passing_time import tick
-from app.sandbox.book.records import Payment, Share
-from app.sandbox.book.refusals import RefusalError
+from app.sandbox.core import attempts, secondary, shares
+from app.sandbox.core.bodies import HostedPayment, read_body
+from app.sandbox.core.cards import coded_card
+from app.sandbox.core.codes import Status
+from app.sandbox.core.creation import card_on_file, open_hosted
+from app.sandbox.core.gateway_state import GatewayState
+from app.sandbox.core.passing_time import tick
+from app.sandbox.core.records import Payment, Share
+from app.sandbox.core.refusals import RefusalError
 
 POS = UUID(int=1)
 SUB_MERCHANTS = [UUID(int=number) for number in (11, 12, 13)]
@@ -36,7 +36,7 @@ class Gateway(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.book = Book(seed="laws")
+        self.state = GatewayState(seed="laws")
         self.now = datetime(2026, 11, 21, tzinfo=UTC)
         self.seen: dict[UUID, Status] = {}
         self.numbers = 0
@@ -64,60 +64,60 @@ class Gateway(RuleBasedStateMachine):
             "customer_phone": "1",
             "split": [share.model_dump() for share in split] or None,
         }
-        payment = open_hosted(self.book, POS, read_body(HostedPayment, body), "", self.now)
+        payment = open_hosted(self.state, POS, read_body(HostedPayment, body), "", self.now)
         if card is not None:
-            attempts.attempt(self.book, payment, card_on_file(self.book, POS, card, self.now), self.now)
+            attempts.attempt(self.state, payment, card_on_file(self.state, POS, card, self.now), self.now)
 
     @rule(which=WHICH, card=CARDS)
     def pay(self, which: int, card: str) -> None:
         self._try(
-            which, lambda p: attempts.attempt(self.book, p, card_on_file(self.book, POS, card, self.now), self.now)
+            which, lambda p: attempts.attempt(self.state, p, card_on_file(self.state, POS, card, self.now), self.now)
         )
 
     @rule(which=WHICH, passed=st.booleans())
     def answer_challenge(self, which: int, passed: bool) -> None:
-        self._try(which, lambda p: attempts.answer_challenge(self.book, p, self.now, passed=passed))
+        self._try(which, lambda p: attempts.answer_challenge(self.state, p, self.now, passed=passed))
 
     @rule(which=WHICH)
     def cancel(self, which: int) -> None:
-        self._try(which, lambda p: attempts.cancel(self.book, p, self.now))
+        self._try(which, lambda p: attempts.cancel(self.state, p, self.now))
 
     @rule(which=WHICH, code=CODES)
     def decide(self, which: int, code: str) -> None:
-        self._try(which, lambda p: attempts.settle(self.book, p, code, self.now))
+        self._try(which, lambda p: attempts.settle(self.state, p, code, self.now))
 
     @rule(which=WHICH, code=CODES)
     def decide_operation(self, which: int, code: str) -> None:
-        operations = list(self.book.operations.values())
+        operations = list(self.state.operations.values())
         if operations:
             operation = operations[which % len(operations)]
-            self._try(0, lambda _: secondary.settle(self.book, operation, code, self.now))
+            self._try(0, lambda _: secondary.settle(self.state, operation, code, self.now))
 
     @rule(which=WHICH, amount=st.none() | AMOUNTS, makers=st.sampled_from([0, 0, 2, 3]))
     def capture(self, which: int, amount: Decimal | None, makers: int) -> None:
         def act(payment: Payment) -> None:
             split = self._split(amount or payment.amount, makers)
-            secondary.capture(self.book, payment, secondary.Order(amount, split=split), self.now)
+            secondary.capture(self.state, payment, secondary.Order(amount, split=split), self.now)
 
         self._try(which, act)
 
     @rule(which=WHICH)
     def void(self, which: int) -> None:
-        self._try(which, lambda p: secondary.void(self.book, p, secondary.Order(), self.now))
+        self._try(which, lambda p: secondary.void(self.state, p, secondary.Order(), self.now))
 
     @rule(which=WHICH, amount=st.none() | AMOUNTS, makers=st.integers(1, 3))
     def refund(self, which: int, amount: Decimal | None, makers: int) -> None:
         def act(payment: Payment) -> None:
-            split = self._split(amount or payment.amount, makers) if shares.received(self.book, payment) else []
+            split = self._split(amount or payment.amount, makers) if shares.received(self.state, payment) else []
             order = secondary.Order(amount, split=split, through_split=bool(split))
-            secondary.refund(self.book, payment, order, self.now)
+            secondary.refund(self.state, payment, order, self.now)
 
         self._try(which, act)
 
     @rule(minutes=st.integers(1, 90))
     def wait(self, minutes: int) -> None:
         self.now += timedelta(minutes=minutes)
-        tick(self.book, self.now)
+        tick(self.state, self.now)
 
     def _split(self, amount: Decimal, makers: int) -> list[Share]:
         if makers == 0:
@@ -130,19 +130,19 @@ class Gateway(RuleBasedStateMachine):
         return [Share(sub_merchant_id=who, amount=part) for who, part in zip(SUB_MERCHANTS, parts, strict=False)]
 
     def _try(self, which: int, act: Any) -> None:
-        payments = list(self.book.payments.values())
+        payments = list(self.state.payments.values())
         if not payments:
             return
-        before = self.book.model_dump_json()
+        before = self.state.model_dump_json()
         try:
             act(payments[which % len(payments)])
         except RefusalError:
-            after = self.book.model_dump_json()
+            after = self.state.model_dump_json()
             assert _without_cards(after) == _without_cards(before)
 
     @invariant()
     def statuses_only_move_forward(self) -> None:
-        entries = self.book.payments | self.book.operations
+        entries = self.state.payments | self.state.operations
         for identifier, entry in entries.items():
             before = self.seen.get(identifier, Status.INIT)
             assert RANK[entry.status] >= RANK[before]
@@ -152,22 +152,24 @@ class Gateway(RuleBasedStateMachine):
 
     @invariant()
     def no_money_comes_from_nowhere(self) -> None:
-        expected = self.book.behaviour(POS).opening_balance
-        for payment in self.book.payments.values():
-            taken = secondary.taken_amount(self.book, payment)
-            given = [e for e in self.book.living(payment, "refund") if e.status is Status.SUCCESS]
+        expected = self.state.behaviour(POS).opening_balance
+        for payment in self.state.payments.values():
+            taken = secondary.taken_amount(self.state, payment)
+            given = [e for e in self.state.living(payment, "refund") if e.status is Status.SUCCESS]
             fees = (
-                [payment.fee] if payment.method == "purchase" else [e.fee for e in self.book.living(payment, "capture")]
+                [payment.fee]
+                if payment.method == "purchase"
+                else [e.fee for e in self.state.living(payment, "capture")]
             )
             expected += taken - sum(e.amount for e in given) - sum(fee.total for fee in fees if fee)
-        held = sum(each.balance for each in self.book.sub_accounts.get(POS, {}).values())
-        assert self.book.account(POS, "UAH").available + held == expected
+        held = sum(each.balance for each in self.state.sub_accounts.get(POS, {}).values())
+        assert self.state.account(POS, "UAH").available + held == expected
 
     @invariant()
     def every_sub_merchant_has_what_the_records_say(self) -> None:
         expected = dict.fromkeys(SUB_MERCHANTS, Decimal(0))
-        for payment in self.book.payments.values():
-            done = [e for e in self.book.operations_of(payment) if e.status is Status.SUCCESS]
+        for payment in self.state.payments.values():
+            done = [e for e in self.state.operations_of(payment) if e.status is Status.SUCCESS]
             paid = payment.status is Status.SUCCESS and payment.method == "purchase"
             parts = [(1, payment.shares if paid else [])]
             parts += [(-1 if e.method == "refund" else 1, e.shares if e.method != "void" else []) for e in done]
@@ -175,30 +177,30 @@ class Gateway(RuleBasedStateMachine):
                 for share in given:
                     expected[share.sub_merchant_id] += sign * share.amount
         for who, amount in expected.items():
-            assert self.book.sub_account(POS, who, "UAH").balance == amount >= 0
+            assert self.state.sub_account(POS, who, "UAH").balance == amount >= 0
 
     @invariant()
     def nothing_is_taken_or_given_twice(self) -> None:
-        for payment in self.book.payments.values():
-            captures, voids = self.book.living(payment, "capture"), self.book.living(payment, "void")
+        for payment in self.state.payments.values():
+            captures, voids = self.state.living(payment, "capture"), self.state.living(payment, "void")
             assert len(captures) + len(voids) <= 1
             assert sum(entry.amount for entry in captures) <= payment.amount
-            assert secondary.refunded_amount(self.book, payment) <= secondary.taken_amount(self.book, payment)
-            assert all(left >= 0 for left in shares.left(self.book, payment).values())
+            assert secondary.refunded_amount(self.state, payment) <= secondary.taken_amount(self.state, payment)
+            assert all(left >= 0 for left in shares.left(self.state, payment).values())
 
     @invariant()
     def the_shop_hears_of_every_change(self) -> None:
         told = {}
-        for entry in self.book.news:
+        for entry in self.state.changes:
             told[getattr(entry, "operation_id", entry.payment_id)] = entry.status
-        entries = self.book.payments | self.book.operations
+        entries = self.state.payments | self.state.operations
         moved = {identifier: entry.status for identifier, entry in entries.items() if entry.status is not Status.INIT}
         assert told == moved
 
 
 def _without_cards(book: str) -> Any:
     """A refused attempt may have met a new card, which took identifiers; nothing else may change."""
-    read = Book.model_validate_json(book)
+    read = GatewayState.model_validate_json(book)
     return read.model_dump(exclude={"cards", "counter"})
 
 

@@ -6,7 +6,7 @@ No card number is ever kept; a card on file is its mask and the outcome that it 
 
 from decimal import Decimal
 
-from app.sandbox.book.codes import BAD_CARD, CHALLENGE_NEEDED, INSUFFICIENT_FUNDS, OK, PROCESSING
+from app.sandbox.core.codes import BAD_CARD, CHALLENGE_NEEDED, INSUFFICIENT_FUNDS, OK, PROCESSING
 
 PLAIN_CARDS = {
     "4242424242424242": OK,

@@ -6,10 +6,10 @@ Source: gateway interface, 8 and 9 (`recurring` of a record); the plan's fields 
 import calendar
 from datetime import UTC, date, datetime, time, timedelta
 
-from app.sandbox.book.book import Book
-from app.sandbox.book.codes import INVALID_OPERATION, Status
-from app.sandbox.book.records import Payment, RecurringPlan, Subscription
-from app.sandbox.book.refusals import NotPossibleError
+from app.sandbox.core.codes import INVALID_OPERATION, Status
+from app.sandbox.core.gateway_state import GatewayState
+from app.sandbox.core.records import Payment, RecurringPlan, Subscription
+from app.sandbox.core.refusals import NotPossibleError
 
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 _DAYS = {"day": 1, "week": 7}
@@ -24,24 +24,24 @@ def following(moment: datetime, plan: RecurringPlan) -> datetime:
     return moment.replace(year=year, month=month, day=min(moment.day, calendar.monthrange(year, month)[1]))
 
 
-def begin(book: Book, payment: Payment, plan: RecurringPlan, now: datetime) -> None:
+def begin(state: GatewayState, payment: Payment, plan: RecurringPlan, now: datetime) -> None:
     """Write a subscription down as `init`; it becomes `active` when its first payment succeeds."""
     subscription = Subscription(
-        recurring_id=book.new_id(),
+        recurring_id=state.new_id(),
         pos_id=payment.pos_id,
         first_payment_id=payment.payment_id,
         plan=plan,
         created_at=now,
         updated_at=now,
     )
-    book.subscriptions[subscription.recurring_id] = subscription
+    state.subscriptions[subscription.recurring_id] = subscription
     payment.plan = plan
     payment.recurring_id = subscription.recurring_id
 
 
-def activate(book: Book, payment: Payment, now: datetime) -> None:
+def activate(state: GatewayState, payment: Payment, now: datetime) -> None:
     """The first payment succeeded: charges follow from now on."""
-    subscription = book.subscriptions.get(payment.recurring_id) if payment.recurring_id else None
+    subscription = state.subscriptions.get(payment.recurring_id) if payment.recurring_id else None
     if subscription is None or subscription.status != "init":
         return
     subscription.status = "active"
@@ -64,27 +64,27 @@ def stop(subscription: Subscription, now: datetime) -> None:
     subscription.next_charge_at = subscription.regular_charge_at = None
 
 
-def due(book: Book, now: datetime) -> list[Subscription]:
+def due(state: GatewayState, now: datetime) -> list[Subscription]:
     """The active subscriptions whose next charge is due."""
     return [
         subscription
-        for subscription in book.subscriptions.values()
+        for subscription in state.subscriptions.values()
         if subscription.next_charge_at is not None and subscription.next_charge_at <= now
     ]
 
 
-def next_payment(book: Book, subscription: Subscription, now: datetime) -> Payment | None:
+def next_payment(state: GatewayState, subscription: Subscription, now: datetime) -> Payment | None:
     """The payment of a charge that is due, not attempted yet; None when the plan has come to its end."""
     plan = subscription.plan
     if plan.expiry_date and now.date() > date.fromisoformat(plan.expiry_date):
         stop(subscription, now)
         return None
-    first = book.payments[subscription.first_payment_id]
+    first = state.payments[subscription.first_payment_id]
     payment = first.model_copy(
         deep=True,
         update={
-            "payment_id": book.new_id(),
-            "checkout_id": book.new_id(),
+            "payment_id": state.new_id(),
+            "checkout_id": state.new_id(),
             "transaction_id": None,
             "gateway_order_id": None,
             "billing_order_id": None,
@@ -101,7 +101,7 @@ def next_payment(book: Book, subscription: Subscription, now: datetime) -> Payme
             "server_url": plan.notification_url or first.server_url,
         },
     )
-    book.add_payment(payment)
+    state.add_payment(payment)
     return payment
 
 

@@ -1,4 +1,4 @@
-"""The book itself: everything the gateway knows, how it is found, and where identifiers come from."""
+"""Everything that the gateway knows, how it is found, and where identifiers come from."""
 
 import hashlib
 from datetime import timedelta
@@ -7,8 +7,8 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 
 from pydantic import BaseModel, Field, PrivateAttr
 
-from app.sandbox.book.codes import Status
-from app.sandbox.book.records import (
+from app.sandbox.core.codes import Status
+from app.sandbox.core.records import (
     CardOnFile,
     Fee,
     Operation,
@@ -17,7 +17,7 @@ from app.sandbox.book.records import (
     Register,
     Subscription,
 )
-from app.sandbox.book.refusals import DuplicateOrderError, UnknownRecordError
+from app.sandbox.core.refusals import DuplicateOrderError, UnknownRecordError
 from app.sandbox.settings import Behaviour
 
 CENT = Decimal("0.01")
@@ -56,7 +56,7 @@ class SubAccount(BaseModel):
         return self.received - self.given_back
 
 
-class Book(BaseModel):
+class GatewayState(BaseModel):
     """All state of a sandbox gateway. Every change goes through the rules in this package."""
 
     seed: str
@@ -65,17 +65,17 @@ class Book(BaseModel):
     behaviours: dict[UUID, Behaviour] = Field(default_factory=dict)
     payments: dict[UUID, Payment] = Field(default_factory=dict)
     operations: dict[UUID, Operation] = Field(default_factory=dict)
-    burnt: set[str] = Field(default_factory=set)
+    used_order_ids: set[str] = Field(default_factory=set)
     cards: dict[str, CardOnFile] = Field(default_factory=dict)
     accounts: dict[UUID, dict[str, Account]] = Field(default_factory=dict)
     sub_accounts: dict[UUID, dict[str, SubAccount]] = Field(default_factory=dict)
     subscriptions: dict[UUID, Subscription] = Field(default_factory=dict)
     registers: dict[str, Register] = Field(default_factory=dict)
     scripts: list[Script] = Field(default_factory=list)
-    news: list[Payment | Operation] = Field(default_factory=list)
+    changes: list[Payment | Operation] = Field(default_factory=list)
     """Snapshots that the merchant has to be told of; whoever delivers webhooks takes them from here."""
 
-    _restless: dict[UUID, Payment | Operation] = PrivateAttr(default_factory=dict)
+    _open_entries: dict[UUID, Payment | Operation] = PrivateAttr(default_factory=dict)
     _of_order: dict[tuple[UUID, str], list[Payment]] = PrivateAttr(default_factory=dict)
     _of_page: dict[UUID, Payment] = PrivateAttr(default_factory=dict)
     _of_payment: dict[UUID, list[Operation]] = PrivateAttr(default_factory=dict)
@@ -100,20 +100,20 @@ class Book(BaseModel):
         self._index_operation(operation)
 
     def _index_payment(self, payment: Payment) -> None:
-        self._restless[payment.payment_id] = payment
+        self._open_entries[payment.payment_id] = payment
         self._of_order.setdefault((payment.pos_id, payment.order_id), []).append(payment)
         self._of_page[payment.checkout_id] = payment
 
     def _index_operation(self, operation: Operation) -> None:
-        self._restless[operation.operation_id] = operation
+        self._open_entries[operation.operation_id] = operation
         self._of_payment.setdefault(operation.payment_id, []).append(operation)
 
-    def restless(self) -> list[Payment | Operation]:
+    def open_entries(self) -> list[Payment | Operation]:
         """What time may still move: all that is not final, and holds that were neither taken nor given back."""
-        for identifier, entry in list(self._restless.items()):
+        for identifier, entry in list(self._open_entries.items()):
             if entry.final and not (isinstance(entry, Payment) and self.is_free_hold(entry)):
-                del self._restless[identifier]
-        return list(self._restless.values())
+                del self._open_entries[identifier]
+        return list(self._open_entries.values())
 
     def is_free_hold(self, payment: Payment) -> bool:
         """Whether a reservation stands that nothing was done about."""
@@ -128,12 +128,12 @@ class Book(BaseModel):
         digest = hashlib.sha256(f"{self.seed}:{self.counter}".encode()).digest()
         return UUID(bytes=digest[:16], version=4)
 
-    def burn(self, pos_id: UUID, order_id: str) -> None:
+    def use_order_id(self, pos_id: UUID, order_id: str) -> None:
         """Use up an order id. Raises DuplicateOrderError when that has happened before."""
         key = f"{pos_id}:{order_id}"
-        if key in self.burnt:
+        if key in self.used_order_ids:
             raise DuplicateOrderError
-        self.burnt.add(key)
+        self.used_order_ids.add(key)
 
     # Finding -------------------------------------------------------------------------------------------------
 
@@ -219,12 +219,12 @@ class Book(BaseModel):
 
     def announce(self, entry: Payment | Operation) -> None:
         """Remember that the merchant must hear of an entry as it is at this moment."""
-        self.news.append(entry.model_copy(deep=True))
+        self.changes.append(entry.model_copy(deep=True))
 
-    def take_news(self) -> list[Payment | Operation]:
-        """What has not been told yet, oldest first; taken out of the book."""
-        news, self.news = self.news, []
-        return news
+    def take_changes(self) -> list[Payment | Operation]:
+        """What has not been told yet, oldest first; taken out of the state."""
+        changes, self.changes = self.changes, []
+        return changes
 
     def scripted(self, method: str, order_id: str) -> str | None:
         """The code that was ordered for this method and order, used up by asking."""
