@@ -75,12 +75,7 @@ async def run(
 
 
 class NotRightError(Exception):
-    """Something that must be true is not."""
-
-    def __init__(self, expected: str, found: object) -> None:
-        super().__init__(f"{expected}: {found}")
-        self.expected = expected
-        self.found = found
+    """Something that must be true is not: the arguments are what was expected, and what was found."""
 
 
 class Demo:
@@ -102,7 +97,8 @@ class Demo:
         """Play, then leave everything open until somebody interrupts or something ends; return the exit status."""
         async with self.stack, self.http:
             if await self.play() and not once:
-                await self._go(len(self.steps) + 1, "left_open")
+                if await self._go(len(self.steps) + 1, "left_open"):
+                    await self._follow()
                 return 1
         return 0 if self.all_right else 1
 
@@ -126,7 +122,7 @@ class Demo:
             with self.output.step(number, name, title):
                 await step()
         except NotRightError as wrong:
-            expected, found = wrong.expected, str(wrong.found)
+            expected, found = (str(each) for each in wrong.args)
         except Exception as exc:  # noqa: BLE001 - whatever goes wrong, the person is told where
             expected, found = "it goes as planned", f"{type(exc).__name__}: {exc}"
         else:
@@ -136,6 +132,15 @@ class Demo:
         about = self.stack.ended() or self.stack.app
         self.output.trouble(name, title, expected, found, about.name, about.last_lines())
         return False
+
+    async def _follow(self) -> None:
+        """Show what the person does, until a process ends; say which, and its last words."""
+        while (ended := self.stack.ended()) is None:
+            with suppress(httpx2.TransportError):  # of a process that has just ended
+                await self.timeline.show_new()
+            await asyncio.sleep(0.2)
+        found = f"the {ended.name} has ended by itself"
+        self.output.trouble("left_open", "All is left open", "everything runs", found, ended.name, ended.last_lines())
 
     # The steps
 
@@ -277,11 +282,6 @@ class Demo:
         command = f"APP_DATA_DIR={self.stack.data} saleor-gateway payments list"
         hint = f"The app's own view: {command}\nWhat you do is shown below. Ctrl-C ends everything."
         self.output.show("hint", Text(hint, "bold"), text=hint)
-        while (ended := self.stack.ended()) is None:
-            with suppress(httpx2.TransportError):  # of a process that has just ended
-                await self.timeline.show_new()
-            await asyncio.sleep(0.2)
-        raise NotRightError("everything runs", f"the {ended.name} has ended by itself")
 
     # What must be true
 

@@ -1,12 +1,14 @@
 """Servers as processes: started, waited for until they answer, ended or killed, asked for their last lines."""
 
 import asyncio
+import random
 import signal
 import socket
 import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -21,6 +23,7 @@ HOST = "127.0.0.1"
 _STARTING_TAKES_AT_MOST = 60.0
 _ENDING_TAKES_AT_MOST = 10.0
 _PAUSE = 0.05
+_BELOW_OUTGOING = range(20_000, 32_000)
 
 
 class NotStartedError(Exception):
@@ -160,12 +163,14 @@ async def interruptible(work: Coroutine[Any, Any, T]) -> T | signal.Signals:
 
 
 def free_port(wanted: int = 0) -> int:
-    """Return the wanted port if nobody uses it, else (or for 0) any that is free at the moment."""
-    with socket.socket() as found:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            found.bind((HOST, wanted))
-        except OSError:
-            found.bind((HOST, 0))
-        port: int = found.getsockname()[1]
-    return port
+    """Return the wanted port if nobody uses it, else (or for 0) one that is free at the moment.
+
+    It is below those that a system gives to outgoing connections, any of which could take it before the server does.
+    """
+    by_chance = random.SystemRandom().sample(_BELOW_OUTGOING, 100)
+    for port in (wanted, *by_chance) if wanted else by_chance:
+        with socket.socket() as tried, suppress(OSError):
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            tried.bind((HOST, port))
+            return port
+    raise NotStartedError("no port is free on this machine")
