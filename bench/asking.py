@@ -28,6 +28,10 @@ async def wait_until_it_answers(port: int, seconds: float = 30) -> None:
             return
 
 
+Request = tuple[str, Mapping[str, str], bytes]
+"""The path, the headers, the body."""
+
+
 async def ask_side_by_side(
     port: int,
     path: str,
@@ -36,21 +40,36 @@ async def ask_side_by_side(
     right: Callable[[bytes], bool] = lambda _body: True,
 ) -> list[Answered]:
     """Post all requests, so many at once; an answer is right with status 200 and a body that is."""
-    waiting = iter(requests)
+    return await ask_in_turn(port, [((path, *each),) for each in requests], side_by_side, right=right)
+
+
+async def ask_in_turn(
+    port: int,
+    stories: Sequence[Sequence[Request]],
+    side_by_side: int,
+    pause: float = 0,
+    *,
+    right: Callable[[bytes], bool] = lambda _body: True,
+) -> list[Answered]:
+    """Post the requests of each story one after the other, so many stories at once; ``pause`` (seconds) after each."""
+    waiting = iter(stories)
     answers: list[Answered] = []
 
     async def client() -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        for headers, body in waiting:
-            named = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-            head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{named}Content-Length: {len(body)}\r\n\r\n"
-            clock = time.perf_counter()
-            writer.write(head.encode() + body)
-            said = (await reader.readuntil(b"\r\n\r\n")).lower()
-            length = next((int(line[15:]) for line in said.split(b"\r\n") if line.startswith(b"content-length:")), 0)
-            answer = await reader.readexactly(length)
-            took = time.perf_counter() - clock
-            answers.append(Answered(took, said.startswith(b"http/1.1 200") and right(answer)))
+        for story in waiting:
+            for path, headers, body in story:
+                named = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+                head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{named}Content-Length: {len(body)}\r\n\r\n"
+                clock = time.perf_counter()
+                writer.write(head.encode() + body)
+                said = (await reader.readuntil(b"\r\n\r\n")).lower()
+                lines = said.split(b"\r\n")
+                length = next((int(line[15:]) for line in lines if line.startswith(b"content-length:")), 0)
+                answer = await reader.readexactly(length)
+                took = time.perf_counter() - clock
+                answers.append(Answered(took, said.startswith(b"http/1.1 200") and right(answer)))
+            await asyncio.sleep(pause)
         writer.close()
         await writer.wait_closed()
 

@@ -6,6 +6,11 @@ and wait for each answer. Latencies are in milliseconds. Processor time is that 
 milliseconds for one request: until the last answer, and until everything is told to Saleor as well. That a page is open
 is told after ``answer_window``, or not at all if it is paid by then, as it is here; so it is in neither.
 
+``whole life``: each client begins a payment, and the gateway notifies the app at once that it is paid; it ends when all
+are booked in Saleor. Compared with two requests to the relay. ``one by one``: a single client at a time, a moment
+apart, so that nothing shares anything. Beside it stand the database's statements and transactions, the requests to
+Saleor, and the reports in these, for one payment.
+
     python -m bench.webhooks [--requests 1500] [--shoppers 64] [--gateway-ms 50] [--database URL ...] [--json]
 
 PostgreSQL is measured where a server answers at ``--database`` (a database is made there and dropped again).
@@ -19,6 +24,7 @@ import json
 import os
 import platform
 import secrets
+import signal
 import statistics
 import subprocess
 import sys
@@ -32,6 +38,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import psycopg
 from psycopg import sql
 from sqlalchemy import make_url
@@ -43,7 +50,7 @@ from app.main import open_services
 from app.saleor.testing.signing import SigningKey
 from app.sandbox.processes import free_port
 from app.settings import Settings
-from bench.asking import Answered, ask_side_by_side, wait_until_it_answers
+from bench.asking import Answered, ask_in_turn, ask_side_by_side, wait_until_it_answers
 
 POS_ID = "5a9db0c5-0000-4000-8000-000000000001"
 KEYS = AccountKeys("bench-key", "bench-secret", "bench-endpoints-key")
@@ -67,14 +74,32 @@ class Measured:
     p99: float
     processor_answering: float
     processor_in_all: float
+    relays: int = 1
+    statements: float | None = None
+    transactions: float | None = None
+    requests_to_saleor: float | None = None
+    reports: float | None = None
 
 
 @dataclass
 class Subject:
-    """A process under measurement."""
+    """A process under measurement. ``counted``: the file into which it writes what it asks the database."""
 
     process: subprocess.Popen[bytes]
     url: str
+    counted: Path | None = None
+
+    async def counts(self, neighbours: str) -> dict[str, int]:
+        """Return what it has asked the database and, by what these say of themselves, Saleor until now."""
+        assert self.counted is not None
+        self.counted.unlink(missing_ok=True)
+        self.process.send_signal(signal.SIGUSR1)
+        while not self.counted.exists():  # noqa: ASYNC110 - another process writes it
+            await asyncio.sleep(0.05)
+        async with httpx2.AsyncClient(trust_env=False) as http:
+            others = (await http.post(f"{neighbours}/counted")).json()
+        counts: dict[str, int] = json.loads(self.counted.read_text()) | others
+        return counts
 
     def processor(self) -> float:
         """Seconds of processor time used so far, by the program and by the system for it."""
@@ -119,11 +144,13 @@ def database(kind: str, folder: Path) -> Iterator[str]:
 
 
 @contextmanager
-def started(command: list[str], port: int, environment: dict[str, str] | None = None) -> Iterator[Subject]:
+def started(
+    command: list[str], port: int, environment: dict[str, str] | None = None, counted: Path | None = None
+) -> Iterator[Subject]:
     """Start a process; it is ended afterwards."""
     process = subprocess.Popen(command, env=os.environ | (environment or {}))
     try:
-        yield Subject(process, f"http://127.0.0.1:{port}")
+        yield Subject(process, f"http://127.0.0.1:{port}", counted)
     finally:
         process.terminate()
         process.wait(20)
@@ -232,6 +259,24 @@ async def measured(what: str, kind: str, subject: Subject, ask: Callable[[], Awa
     )
 
 
+async def lived(
+    what: str, kind: str, app: Subject, neighbours: str, ask: Callable[[], Awaitable[list[Answered]]]
+) -> Measured:
+    """Let payments be begun and notified, wait until all is told, and count what that took beside the time."""
+    before = await app.counts(neighbours)
+    result = await measured(what, kind, app, ask)
+    counted = {name: (number - before[name]) for name, number in (await app.counts(neighbours)).items()}
+    many = result.requests = result.requests // 2  # of two requests each
+    result.processor_answering *= 2
+    result.processor_in_all *= 2
+    result.per_second /= 2
+    result.relays = 2
+    result.statements, result.transactions = counted["statements"] / many, counted["transactions"] / many
+    result.requests_to_saleor, result.reports = counted["saleor"] / many, counted["reports"] / many
+    result.errors += counted["reports"] < many  # each has been booked
+    return result
+
+
 async def compare(kind: str, folder: Path, requests: int, shoppers: int, gateway_ms: int) -> list[Measured]:
     """Measure the relay and the app on one kind of database."""
     name = "PostgreSQL" if kind.startswith("postgresql") else "SQLite"
@@ -240,7 +285,8 @@ async def compare(kind: str, folder: Path, requests: int, shoppers: int, gateway
     jwks.write_text(json.dumps(key.jwks()))
     results = []
     with counterparts(gateway_ms) as neighbours:
-        asked, orders = initializations(key, neighbours, requests + WARM_UP)
+        one_by_one = max(20, requests // 20)
+        asked, orders = initializations(key, neighbours, 2 * requests + WARM_UP + one_by_one)
         port = free_port()
         with (
             database(kind, folder) as url,
@@ -252,7 +298,9 @@ async def compare(kind: str, folder: Path, requests: int, shoppers: int, gateway
                 return ask_side_by_side(port, "/relay", asked[part], shoppers, lambda body: b"/form" in body)
 
             await relaid(slice(WARM_UP))
-            results.append(await measured("bare relay", name, relay, lambda: relaid(slice(WARM_UP, None))))
+            results.append(
+                await measured("bare relay", name, relay, lambda: relaid(slice(WARM_UP, WARM_UP + requests)))
+            )
         port = free_port()
         with database(kind, folder) as url:
             settings = Settings(data_dir=folder, database_url=url, base_url=f"http://127.0.0.1:{port}")
@@ -264,30 +312,46 @@ async def compare(kind: str, folder: Path, requests: int, shoppers: int, gateway
                 "APP_PORT": str(port),
                 "APP_LOG_LEVEL": "warning",
             }
-            with started([sys.executable, "-m", "app.cli", "run"], port, environment) as app:
+            counted = folder / f"{secrets.token_hex(4)}.json"
+            command = [sys.executable, "-m", "bench.counted", str(counted)]
+            with started(command, port, environment, counted) as app:
                 await wait_until_it_answers(port)
+                begin, notify = "/api/webhooks/transaction-initialize-session", f"/api/webhooks/gateway/{account}"
 
                 def begun(part: slice) -> Awaitable[list[Answered]]:
-                    path = "/api/webhooks/transaction-initialize-session"
-                    return ask_side_by_side(port, path, asked[part], shoppers, lambda body: b"checkoutUrl" in body)
+                    return ask_side_by_side(port, begin, asked[part], shoppers, lambda body: b"checkoutUrl" in body)
 
                 def notified(part: slice) -> Awaitable[list[Answered]]:
-                    path = f"/api/webhooks/gateway/{account}"
-                    return ask_side_by_side(port, path, notifications(orders[part]), shoppers)
+                    return ask_side_by_side(port, notify, notifications(orders[part]), shoppers)
+
+                async def whole(part: slice, side_by_side: int, pause: float = 0) -> list[Answered]:
+                    return await ask_in_turn(
+                        port,
+                        [
+                            ((begin, *one), (notify, *other))
+                            for one, other in zip(asked[part], notifications(orders[part]), strict=True)
+                        ],
+                        side_by_side,
+                        pause,
+                    )
 
                 await begun(slice(WARM_UP))
                 await notified(slice(WARM_UP))
-                rest = slice(WARM_UP, None)
-                results.append(await measured("initialize", name, app, lambda: begun(rest)))
-                results.append(await measured("notification", name, app, lambda: notified(rest)))
+                first, then = slice(WARM_UP, WARM_UP + requests), slice(WARM_UP + requests, WARM_UP + 2 * requests)
+                rest = slice(WARM_UP + 2 * requests, None)
+                results.append(await measured("initialize", name, app, lambda: begun(first)))
+                results.append(await measured("notification", name, app, lambda: notified(first)))
+                results.append(await lived("whole life", name, app, neighbours, lambda: whole(then, shoppers)))
+                results.append(await lived("... one by one", name, app, neighbours, lambda: whole(rest, 1, 0.1)))
     return results
 
 
 def shown(results: list[Measured]) -> str:
     """Return the table."""
     head = (
-        f"{'':26}{'errors':>8}{'a second':>10}{'p50':>8}{'p95':>8}{'p99':>8}"
+        f"{'':28}{'errors':>8}{'a second':>10}{'p50':>8}{'p95':>8}{'p99':>8}"
         f"{'processor':>11}{'ratio':>7}{'in all':>9}{'ratio':>7}"
+        f"{'statements':>12}{'transactions':>14}{'to Saleor':>11}{'reports':>9}"
     )
     lines = [head]
     relay = results[0]
@@ -295,11 +359,13 @@ def shown(results: list[Measured]) -> str:
         if each.what == relay.what:
             relay = each
         answering, in_all = each.processor_answering, each.processor_in_all
+        counted = (each.statements, each.transactions, each.requests_to_saleor, each.reports)
         lines.append(
-            f"{each.database + ', ' + each.what:26}{each.errors:8}{each.per_second:10.0f}"
+            f"{each.database + ', ' + each.what:28}{each.errors:8}{each.per_second:10.0f}"
             f"{each.p50:8.1f}{each.p95:8.1f}{each.p99:8.1f}"
-            f"{answering:11.2f}{answering / relay.processor_answering:7.2f}"
-            f"{in_all:9.2f}{in_all / relay.processor_in_all:7.2f}"
+            f"{answering:11.2f}{answering / (each.relays * relay.processor_answering):7.2f}"
+            f"{in_all:9.2f}{in_all / (each.relays * relay.processor_in_all):7.2f}"
+            + "".join(f"{number:{width}.2f}" for number, width in zip(counted, (12, 14, 11, 9), strict=True) if number)
         )
     return "\n".join(lines)
 
