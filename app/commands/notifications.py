@@ -12,7 +12,7 @@ from app.commands.terminal import AsJson, moment, plain, say, show, show_json, t
 from app.db.search import notifications_page
 from app.db.tables import Notification
 from app.payments.services import Services
-from app.payments.sync.notifications import UNMATCHED, digest
+from app.payments.sync.notifications import UNMATCHED, process
 
 Failed = Annotated[bool, typer.Option("--failed", help="Only those that could not be digested.")]
 Unmatched = Annotated[bool, typer.Option("--unmatched", help="Only those of orders that are not ours.")]
@@ -69,7 +69,7 @@ def replay(
         results: list[dict[str, object]] = []
         for number in meant:
             outcome = (
-                await digest(services, number) if await _exists(services, number) else "there is no such notification"
+                await process(services, number) if await _exists(services, number) else "there is no such notification"
             )
             results.append({"notification": number, "outcome": outcome})
             if not as_json:

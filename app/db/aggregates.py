@@ -90,12 +90,16 @@ class PaymentAggregate:
         if operation.id is None:
             self.tied.append((row, operation))
 
+    def event(self, event_row_id: int) -> SaleorEvent:
+        """Return the event of that row."""
+        return next(event for event in self.events if event.id == event_row_id)
+
     def by_id(self, operation_row_id: int | None) -> Operation:
         """Return the operation of that row."""
         return next(operation for operation in self.operations if operation.id == operation_row_id)
 
 
-def row_id_of(row: Payment | Operation) -> int:
+def row_id_of(row: Payment | Operation | SaleorEvent) -> int:
     """Return the row id of what is stored for certain."""
     assert row.id is not None  # noqa: S101 - stored
     return row.id

@@ -1,20 +1,25 @@
 """The inbox: verified notifications of the gateway, kept before anything is made of them (laws of money, 6).
 
-They are kept sealed: a notification can hold a card's token, and always holds what a shopper did.
+They are kept sealed: a notification can hold a card's token, and always holds what a shopper did. What is kept, and
+what is processed, in the same moment is committed together (``group_commit``).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any, TypeAlias
 
 from sqlalchemy import func, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
 
+from app.db.aggregates import PaymentAggregate, save
 from app.db.database import Database
 from app.db.job_queue import JobQueue
+from app.db.repository import ByOrder, lock_payments
 from app.db.tables import Notification
 from app.db.vault import Vault, VaultError
 
@@ -37,6 +42,18 @@ class Trouble(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Processed:
+    """What came of a notification, in words; ``trouble``: why a person must look at it.
+
+    ``again_at``: it is not processed yet, and tried again then.
+    """
+
+    outcome: str
+    trouble: Trouble | None = None
+    again_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StoredNotification:
     """A notification as it was received. ``data`` is the signed text, ``attempts`` counts tries to process it.
 
@@ -56,6 +73,20 @@ class StoredNotification:
 
     def __repr__(self) -> str:
         return f"<StoredNotification {self.id} order={self.order_id}>"
+
+
+Decide: TypeAlias = Callable[[StoredNotification, PaymentAggregate | None], Processed]
+"""Changes the payment that a notification tells of, under its lock (None: there is none), and says what came of it.
+
+It is called again, with both read anew, when a transaction came to nothing.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Due:
+    notification_id: int
+    decide: Decide
+    now: datetime
 
 
 class Inbox:
@@ -81,30 +112,18 @@ class Inbox:
 
         A repeat is counted, not stored again, and is not processed again: its content is the same, so is its effect.
         """
-        row = Notification(
-            account_id=account_id,
-            digest=digest,
-            data_sealed=self._vault.seal(data, _place(account_id, digest)),
-            order_id=order_id,
-            next_attempt_at=now,
-            received_at=now,
-        )
+        row = {
+            "account_id": account_id,
+            "digest": digest,
+            "data_sealed": self._vault.seal(data, _place(account_id, digest)),
+            "order_id": order_id,
+            "next_attempt_at": now,
+            "received_at": now,
+        }
         if came_to_nothing is not None:
-            row.outcome, row.trouble = came_to_nothing
-            row.next_attempt_at, row.processed_at = None, now
-        try:
-            async with self._database.transaction() as session:
-                session.add(row)
-        except IntegrityError:
-            repeat = (
-                update(Notification)
-                .where(col(Notification.account_id) == account_id, col(Notification.digest) == digest)
-                .values(deliveries=col(Notification.deliveries) + 1)
-            )
-            async with self._database.transaction() as session:
-                await session.exec(repeat)
-            return False
-        return True
+            outcome, trouble = came_to_nothing
+            row |= {"outcome": outcome, "trouble": trouble, "next_attempt_at": None, "processed_at": now}
+        return await self._database.group_commit(_keep_all, row)
 
     async def get(self, notification_id: int) -> StoredNotification:
         """Return the notification with that row id, which exists."""
@@ -118,17 +137,20 @@ class Inbox:
         async with self._database.transaction() as session:
             return (await session.exec(query)).one()
 
-    async def settle(
-        self, notification_id: int, *, outcome: str, now: datetime, trouble: Trouble | None = None
-    ) -> None:
-        """Mark a notification as processed and say what came of it; with ``trouble``, a person must look."""
-        await self._set(notification_id, outcome=outcome, processed_at=now, next_attempt_at=None, trouble=trouble)
+    async def process(self, notification_id: int, decide: Decide, now: datetime) -> Processed:
+        """Let ``decide`` post a notification to its payment; commit that together with what came of it.
+
+        Nothing is changed when it raises. Raises LookupError, DatabaseUnavailableError.
+        """
+        return await self._database.group_commit(self._process_all, _Due(notification_id, decide, now))
 
     async def postpone(
         self, notification_id: int, *, reason: str, until: datetime, trouble: Trouble | None = None
     ) -> None:
         """Keep a notification that could not be processed, to be tried again."""
-        await self._set(notification_id, outcome=reason, next_attempt_at=until, trouble=trouble)
+        later = {"outcome": reason, "next_attempt_at": until, "trouble": trouble}
+        async with self._database.transaction() as session:
+            await session.exec(update(Notification).where(col(Notification.id) == notification_id).values(**later))
 
     async def of_order(self, account_id: str, *order_ids: str) -> Sequence[StoredNotification]:
         """Return the notifications about an order (about each of them, if there are several), oldest first."""
@@ -159,9 +181,56 @@ class Inbox:
             next_attempt_at=row.next_attempt_at,
         )
 
-    async def _set(self, notification_id: int, **columns: object) -> None:
-        async with self._database.transaction() as session:
-            await session.exec(update(Notification).where(col(Notification.id) == notification_id).values(**columns))
+    async def _process_all(self, session: AsyncSession, many: Sequence[_Due]) -> list[Processed]:
+        """Process notifications, the oldest first; return what came of each, in the order in which they are given."""
+        query = select(Notification).where(col(Notification.id).in_([each.notification_id for each in many]))
+        rows = {row.id: row for row in (await session.exec(query)).all()}
+        orders = {(row.account_id, row.order_id) for row in rows.values()}
+        found = await lock_payments(session, [ByOrder(order_id, account_id=account) for account, order_id in orders])
+        payments = {(each.payment.account_id, each.payment.order_id): each for each in found}
+        came_of_it: dict[int, Processed] = {}
+        posted: set[int | None] = set()
+        for due in sorted(many, key=lambda each: each.notification_id):
+            if due.notification_id not in rows:
+                raise LookupError(f"no notification {due.notification_id}")
+            row = rows[due.notification_id]
+            payment = payments.get((row.account_id, row.order_id))
+            if payment is not None:
+                if payment.payment.id in posted:  # what the one before has added is known by its rows
+                    await save(session, payment)
+                    await session.flush()
+                posted.add(payment.payment.id)
+            result = came_of_it[due.notification_id] = due.decide(self._open(row), payment)
+            row.outcome, row.trouble, row.next_attempt_at = result.outcome, result.trouble, result.again_at
+            row.processed_at = due.now if result.again_at is None else row.processed_at
+        for payment in found:
+            await save(session, payment)
+        return [came_of_it[due.notification_id] for due in many]
+
+
+async def _keep_all(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> list[bool]:
+    """Store notifications; return False for each that repeats one that is there, or one before it."""
+    first: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in rows:
+        first.setdefault((row["account_id"], row["digest"]), row)
+    # In one order everywhere, so that no two processes wait for each other's row.
+    in_order = [first[name] for name in sorted(first)]
+    dialect = session.get_bind().dialect.name
+    insert: Any = (postgresql if dialect == "postgresql" else sqlite).insert(Notification)
+    stored = col(Notification.account_id), col(Notification.digest)
+    statement = insert.values(in_order).on_conflict_do_nothing(index_elements=stored).returning(*stored)
+    fresh = {(account_id, digest) for account_id, digest in (await session.exec(statement)).all()}
+    kept = []
+    for row in rows:
+        name = (row["account_id"], row["digest"])
+        kept.append(name in fresh)
+        if name in fresh:
+            fresh.remove(name)
+            continue
+        same = (col(Notification.account_id) == name[0], col(Notification.digest) == name[1])
+        again = update(Notification).where(*same).values(deliveries=col(Notification.deliveries) + 1)
+        await session.exec(again)
+    return kept
 
 
 def _place(account_id: str, digest: str) -> str:

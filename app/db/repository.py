@@ -22,7 +22,7 @@ from app.db.database import Database
 from app.db.errors import CommitUnknownError
 from app.db.group_commit import Write
 from app.db.problems import load_problems
-from app.db.tables import Operation, Payment, State
+from app.db.tables import Operation, Payment, SaleorEvent, State
 
 log = structlog.get_logger(__name__)
 
@@ -60,7 +60,14 @@ class ByOperation:
     operation_id: int
 
 
-Which: TypeAlias = ById | ByTransaction | ByOrder
+@dataclass(frozen=True, slots=True)
+class ByEvent:
+    """The payment of which that row of an event tells."""
+
+    event_id: int
+
+
+Which: TypeAlias = ById | ByTransaction | ByOrder | ByEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +226,7 @@ async def _objections(
 ) -> list[Exception | None]:
     # All locks before any row is inserted: whoever waits for somebody's row holds none that the other wants.
     debts = [each.new.debt for each in many if each.new.debt is not None]
-    locked = await _lock(session, [], debts) if debts else []
+    locked = await lock_payments(session, [], debts) if debts else []
     objections: list[Exception | None] = []
     for insertion, payment in zip(many, payments, strict=True):
         new = insertion.new
@@ -258,13 +265,13 @@ def _transaction(payment: Payment) -> str:
 
 async def _update_all(session: AsyncSession, many: Sequence[_Change]) -> list[Any]:
     debts = [each.debt for each in many if each.debt is not None]
-    locked = await _lock(session, [each.which for each in many], debts)
+    locked = await lock_payments(session, [each.which for each in many], debts)
     answers: list[Any] = []
     for each in many:
         if each.abandoned:
             answers.append(None)
             continue
-        own = next((one for one in locked if _is_meant(one.payment, each.which)), None)
+        own = next((one for one in locked if _is_meant(one, each.which)), None)
         if own is None:
             answers.append(PaymentNotFoundError(str(each.which)))
             continue
@@ -276,14 +283,21 @@ async def _update_all(session: AsyncSession, many: Sequence[_Change]) -> list[An
     return answers
 
 
-async def _lock(session: AsyncSession, which: Sequence[Which], debts: Sequence[SameDebt]) -> list[PaymentAggregate]:
+async def lock_payments(
+    session: AsyncSession, which: Sequence[Which], debts: Sequence[SameDebt] = ()
+) -> list[PaymentAggregate]:
     """Return those payments and all attempts to pay these debts, oldest first, locked in that order.
 
     Whoever wants several payments locked takes them all at once and in this order, so that no two wait for each other.
     The lock's statement reads each row as it is once others have let go of it; what belongs to it is read after that.
     """
+    event_ids = [each.event_id for each in which if isinstance(each, ByEvent)]
+    of_events = select(SaleorEvent.payment_id).where(col(SaleorEvent.id).in_(event_ids))
     names = {
-        "payment_ids": [each.payment_id for each in which if isinstance(each, ById)],
+        "payment_ids": [
+            *(each.payment_id for each in which if isinstance(each, ById)),
+            *((await session.exec(of_events)).all() if event_ids else ()),
+        ],
         "order_ids": [each.order_id for each in which if isinstance(each, ByOrder)],
         "installation_ids": sorted(
             {each.installation_id for each in [*which, *debts] if isinstance(each, ByTransaction | SameDebt)}
@@ -304,8 +318,11 @@ def _pays(payment: Payment, debt: SameDebt) -> bool:
     return payment.source_id == debt.source_id or payment.transaction_id in debt.transaction_ids
 
 
-def _is_meant(payment: Payment, which: Which) -> bool:
+def _is_meant(aggregate: PaymentAggregate, which: Which) -> bool:
+    payment = aggregate.payment
     match which:
+        case ByEvent(event_id):
+            return any(each.id == event_id for each in aggregate.events)
         case ById(payment_id):
             return payment.id == payment_id
         case ByTransaction(installation_id, transaction_id):
@@ -322,6 +339,9 @@ def _condition(which: Which | ByOperation) -> sa.ColumnElement[bool]:
     match which:
         case ByOperation(operation_id):
             owner = select(Operation.payment_id).where(Operation.id == operation_id)
+            return col(Payment.id) == owner.scalar_subquery()
+        case ByEvent(event_id):
+            owner = select(SaleorEvent.payment_id).where(SaleorEvent.id == event_id)
             return col(Payment.id) == owner.scalar_subquery()
         case ById(payment_id):
             return col(Payment.id) == payment_id

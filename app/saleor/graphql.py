@@ -8,7 +8,7 @@ Raises, from every call:
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from datetime import timedelta
@@ -22,8 +22,10 @@ from gql.transport.exceptions import TransportError, TransportQueryError
 from gql.transport.httpx import HTTPXAsyncTransport
 
 from app.exact_json import dumps, loads
+from app.saleor.aliases import alias, repeated, variables_of
+from app.saleor.batches import Batches
 from app.saleor.documents import Documents
-from app.saleor.errors import SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
+from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from app.saleor.installation import Installed
 from app.saleor.reports import EventReport, ReportOutcome
 from app.saleor.versions import OLDEST_SUPPORTED, Version, read_version
@@ -39,6 +41,7 @@ __all__ = [
 ]
 
 DEADLINE = timedelta(seconds=10)
+_MOST_TOGETHER = 10  # Saleor takes some 50 ms for a report, one after the other: together well below the deadline
 
 # GRAPHQL_ERROR is the one code of a report that says nothing definite: it is worth asking again.
 _PERMANENT = {"INVALID", "NOT_FOUND", "INCORRECT_DETAILS", "ALREADY_EXISTS", "REQUIRED"}
@@ -65,11 +68,12 @@ class SaleorClient:
         self._operations = operations
         self._deadline = deadline
         self._sessions: dict[str, _Session] = {}
-        self._requests: dict[tuple[str, Version], _Printed] = {}
+        self._requests: dict[tuple[str, Version, int], _Printed] = {}
+        self._batches: Batches[_Asked, Mapping[str, Any], Any] = Batches(self._ask_all, _MOST_TOGETHER)
 
     async def who_am_i(self, saleor_api_url: str, token: str, *, within: timedelta | None = None) -> AppIdentity:
         """Ask Saleor whose token this is. The address must have passed the allow-list."""
-        data = await self._execute(saleor_api_url, token, "who_am_i", {}, within=within)
+        data = await self._execute(saleor_api_url, token, self._request("who_am_i"), within=within)
         app = data.get("app")
         if not isinstance(app, Mapping) or not isinstance(app.get("id"), str):
             code = "NOT_AN_APP"
@@ -79,8 +83,7 @@ class SaleorClient:
     async def report(self, installed: Installed, event: EventReport) -> ReportOutcome:
         """Report an event with the installation's proven token (``transactionEventReport``; Saleor contract, A.7)."""
         version = read_version(installed.schema_version)
-        data = await self.ask(installed, "transaction_event_report", event.variables(version))
-        report = data.get("transactionEventReport")
+        report = await self.ask_with_others(installed, "transaction_event_report", event.variables(version))
         if not isinstance(report, Mapping):
             msg = "Saleor answered a report with nothing"
             raise SaleorUnreachableError(msg)
@@ -96,21 +99,54 @@ class SaleorClient:
             msg = "no token has been proven for this installation yet"
             raise SaleorNotAuthorisedError(msg)
         version = read_version(installed.schema_version)
-        return await self._execute(
-            installed.saleor_api_url, installed.token, operation, variables, version, within=within
-        )
+        request = self._request(operation, version).asked_with(variables)
+        return await self._execute(installed.saleor_api_url, installed.token, request, within=within)
+
+    async def ask_with_others(self, installed: Installed, operation: str, variables: Mapping[str, Any]) -> Any:
+        """Return the one field of a document, asked in one request with those who ask the same in this moment.
+
+        What goes wrong with one of them is told to that one alone.
+        """
+        if not installed.token:
+            msg = "no token has been proven for this installation yet"
+            raise SaleorNotAuthorisedError(msg)
+        version = read_version(installed.schema_version)
+        asked = _Asked(installed.saleor_api_url, installed.token, operation, version)
+        return await self._batches.ask(asked, variables)
+
+    async def _ask_all(self, asked: "_Asked", each_time: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
+        if len(each_time) > 1:
+            request = self._request(asked.operation, asked.version, len(each_time)).asked_with(variables_of(each_time))
+            names = [alias(number) for number in range(len(each_time))]
+            try:
+                data = await self._send(asked.saleor_api_url, asked.token, request)
+                return [data.get(name) for name in names]
+            except TransportQueryError as error:
+                if _tells_apart(error, names):
+                    return [_part_of(error, name) for name in names]
+            except (TimeoutError, TransportError) as error:
+                if isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout):
+                    raise _failure_of(error) from error
+        # It can be because of one of them: then it is told to that one alone.
+        return await asyncio.gather(*(self._ask_alone(asked, each) for each in each_time), return_exceptions=True)
+
+    async def _ask_alone(self, asked: "_Asked", variables: Mapping[str, Any]) -> Any:
+        request = self._request(asked.operation, asked.version).asked_with(variables)
+        data = await self._execute(asked.saleor_api_url, asked.token, request)
+        return next(iter(data.values()), None)
 
     async def _execute(
-        self,
-        saleor_api_url: str,
-        token: str,
-        operation: str,
-        variables: Mapping[str, Any],
-        version: Version = OLDEST_SUPPORTED,
-        *,
-        within: timedelta | None = None,
+        self, saleor_api_url: str, token: str, request: "_Printed", *, within: timedelta | None = None
     ) -> dict[str, Any]:
-        request = self._request(operation, version).asked_with(variables)
+        try:
+            return await self._send(saleor_api_url, token, request, within=within)
+        except (TimeoutError, TransportError) as exc:
+            raise _failure_of(exc) from exc
+
+    async def _send(
+        self, saleor_api_url: str, token: str, request: "_Printed", *, within: timedelta | None = None
+    ) -> dict[str, Any]:
+        """Return a document's data. Raises TimeoutError and gql's errors."""
         session = await self._session(saleor_api_url)
         # Written here and not by the HTTP client, which has no form for a Decimal.
         sent = {
@@ -119,23 +155,14 @@ class SaleorClient:
             "headers": {"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
             "follow_redirects": False,
         }
-        try:
-            async with asyncio.timeout((within or self._deadline).total_seconds()):
-                return await session.execute(request, extra_args=sent)
-        except TimeoutError as exc:
-            msg = "Saleor did not answer in time"
-            raise SaleorUnreachableError(msg) from exc
-        except TransportQueryError as exc:
-            raise _failure(exc.errors or []) from exc
-        except TransportError as exc:
-            cause = type(exc.__cause__ or exc).__name__
-            msg = f"Saleor did not answer a GraphQL request ({cause})"
-            raise SaleorUnreachableError(msg) from exc
+        async with asyncio.timeout((within or self._deadline).total_seconds()):
+            return await session.execute(request, extra_args=sent)
 
-    def _request(self, operation: str, version: Version) -> "_Printed":
-        if (operation, version) not in self._requests:
-            self._requests[operation, version] = _Printed(self._operations.text(operation, version))
-        return self._requests[operation, version]
+    def _request(self, operation: str, version: Version = OLDEST_SUPPORTED, times: int = 1) -> "_Printed":
+        if (operation, version, times) not in self._requests:
+            text = self._operations.text(operation, version)
+            self._requests[operation, version, times] = _Printed(text if times == 1 else repeated(text, times))
+        return self._requests[operation, version, times]
 
     async def _session(self, saleor_api_url: str) -> _Session:
         if saleor_api_url not in self._sessions:
@@ -144,6 +171,16 @@ class SaleorClient:
             session: _Session = await client.connect_async()  # type: ignore[no-untyped-call] # gql does not say
             self._sessions[saleor_api_url] = session
         return self._sessions[saleor_api_url]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Of whom what is asked."""
+
+    saleor_api_url: str
+    token: str
+    operation: str
+    version: Version
 
 
 class _Printed(GraphQLRequest):
@@ -185,6 +222,26 @@ def refusal_of(error: Mapping[str, Any]) -> SaleorRefusedError | SaleorUnreachab
     if code in _PERMANENT:
         return SaleorRefusedError(code, field, message)
     return SaleorUnreachableError(f"Saleor could not do it ({code}): {message}")
+
+
+def _tells_apart(error: TransportQueryError, names: Sequence[str]) -> bool:
+    """Return True for an answer that has some of what was asked, and says which part each error is about."""
+    paths = [each.get("path") or [None] for each in error.errors or [] if isinstance(each, Mapping)]
+    return isinstance(error.data, Mapping) and bool(paths) and all(path[0] in names for path in paths)
+
+
+def _part_of(error: TransportQueryError, name: str) -> Any:
+    own = [each for each in error.errors or [] if each["path"][0] == name]
+    return _failure(own) if own else (error.data or {}).get(name)
+
+
+def _failure_of(error: TimeoutError | TransportError) -> SaleorError:
+    if isinstance(error, TimeoutError):
+        return SaleorUnreachableError("Saleor did not answer in time")
+    if isinstance(error, TransportQueryError):
+        return _failure(error.errors or [])
+    cause = type(error.__cause__ or error).__name__
+    return SaleorUnreachableError(f"Saleor did not answer a GraphQL request ({cause})")
 
 
 def _failure(errors: list[Any]) -> SaleorNotAuthorisedError | SaleorRefusedError | SaleorUnreachableError:

@@ -76,8 +76,8 @@ async def order_placed(client: SaleorClient, installed: Installed, transaction_i
 
     Raises SaleorError.
     """
-    data = await client.ask(installed, "order_of_transaction", {"id": transaction_id})
-    order = (data.get("transaction") or {}).get("order")
+    transaction = await client.ask_with_others(installed, "order_of_transaction", {"id": transaction_id})
+    order = (transaction or {}).get("order")
     try:
         return None if order is None else PlacedOrder.model_validate(order)
     except ValidationError as exc:

@@ -1,7 +1,10 @@
-"""A lane: one kind of work, with so many jobs at once and no more, and a part of them for each store.
+"""A consumer: one kind of work, with so many jobs at once and no more, and a part of them for each store.
 
-It is what keeps a worker fair. Lanes share nothing, so a flood in one does not reach the others. In a lane a store has
-only its share, so one that is slow, or down, or busy, does not hold the others up.
+It is what keeps a worker fair. Consumers share nothing, so a flood of one kind of work does not reach the others. In
+each a store has only its share, so one that is slow, or down, or busy, does not hold the others up.
+
+What is claimed together is begun in the same moment, so the jobs' reads, writes and reports are done together as well
+(``db.group_commit``, ``saleor.batches``): each job is written as if it were alone.
 """
 
 import asyncio
@@ -16,10 +19,12 @@ from app.payments.services import Services
 
 log = structlog.get_logger(__name__)
 
+_MUCH = 0.25  # of the jobs that there can be at once
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a lane does: claims ``work``, and does the job of a row. ``most`` jobs at once, ``share`` for one store."""
+    """What a consumer does: claims ``work``, and does the job of a row. ``most`` at once, ``share`` for one store."""
 
     work: JobQueue
     job: Callable[[Services, int], Awaitable[object]]
@@ -28,7 +33,7 @@ class Job:
 
 
 class Consumer:
-    """The jobs of one trade that a worker does at the moment."""
+    """The jobs of one kind that a worker does at the moment."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -38,6 +43,11 @@ class Consumer:
     def does(self, work: JobQueue) -> bool:
         """Return True when that is its kind of work."""
         return self._job.work is work
+
+    @property
+    def has_room(self) -> bool:
+        """Return True when a claim is worth its while: what ends one by one is not followed by claims of one."""
+        return len(self._jobs) <= self._job.most * (1 - _MUCH)
 
     async def claim(self, services: Services) -> list[Claim]:
         """Claim as much of what is due as there is room for."""

@@ -1,12 +1,14 @@
 """Delivers the outbox: each event until Saleor has it, or refuses it for good (laws of money, 5)."""
 
-from datetime import timedelta
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 import structlog
 from pydantic import ValidationError
-from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.db.outbox import event_with_payment, events_beside, later_events
+from app.db.aggregates import PaymentAggregate, row_id_of
+from app.db.repository import ByEvent
 from app.db.tables import EventState, Payment, SaleorEvent
 from app.i18n.messages import LazyMessage, Money
 from app.payments.core.details import from_kept
@@ -35,37 +37,52 @@ _PAUSES_UNAUTHORISED = (timedelta(minutes=1), timedelta(hours=1))  # uninstalled
 
 
 async def deliver(services: Services, saleor: SaleorClient, event_id: int) -> None:
-    """Report one claimed event to its Saleor and commit what came of it."""
-    async with services.database.transaction() as session:
-        event, payment = await event_with_payment(session, event_id)
-        if event.state is not EventState.WAITING:
-            return
-        needless = await _is_needless(session, event)
-        if needless:
-            supersede(payment, event, services.now())
-        held = event.operation_id is not None and not needless
-    if held:
+    """Report one claimed event to its Saleor and commit what came of it.
+
+    What is told in the same moment is read, asked and written together: by the repository, and by Saleor's client.
+    """
+    which = ByEvent(event_id)
+    due = await services.payments.update(which, lambda payment: _due(payment, event_id, services.now()))
+    if due is not None and due.answer_awaited:
         if not await may_be_told(services, saleor, event_id):
             return
-        async with services.database.transaction() as session:  # by then it can have another reference
-            event, payment = await event_with_payment(session, event_id)
-    if not needless:
-        outcome = await _tell(services, saleor, payment, event)
-        await note_presence(services, payment.installation_id, outcome if isinstance(outcome, SaleorError) else None)
-        async with services.database.transaction() as session:
-            event, payment = await event_with_payment(session, event_id)
-            # It can have taken so long that another worker has delivered it meanwhile.
-            if event.state is EventState.WAITING:
-                _post(event, payment, outcome, services)
-            if event.state is EventState.REFUSED and has_succeeded(event, await events_beside(session, event)):
-                supersede(payment, event, services.now())
+        due = await services.payments.update(
+            which, lambda payment: _due(payment, event_id, services.now())
+        )  # by another reference
+    if due is None:
+        return
+    outcome = await _tell(services, saleor, due.payment, due.event)
+    await note_presence(services, due.payment.installation_id, outcome if isinstance(outcome, SaleorError) else None)
+    await services.payments.update(which, lambda payment: _post(payment, event_id, outcome, services))
 
 
-async def _is_needless(session: AsyncSession, event: SaleorEvent) -> bool:
+@dataclass(frozen=True, slots=True)
+class _Due:
+    """An event to be told. ``answer_awaited``: it is of an operation whose answer Saleor may be reading just now."""
+
+    payment: Payment
+    event: SaleorEvent
+    answer_awaited: bool
+
+
+def _due(aggregate: PaymentAggregate, event_id: int, now: datetime) -> _Due | None:
+    """Return the event if it is still to be told; what must not be told any more is taken out of the queue."""
+    event = aggregate.event(event_id)
+    if event.state is not EventState.WAITING:
+        return None
+    if _is_needless(event, aggregate.events):
+        supersede(aggregate.payment, event, now)
+        return None
+    operation = None if event.operation_id is None else aggregate.by_id(event.operation_id)
+    awaited = operation is not None and operation.answer_awaited_until is not None
+    return _Due(aggregate.payment, event, awaited)
+
+
+def _is_needless(event: SaleorEvent, events: Sequence[SaleorEvent]) -> bool:
     """Return True for what must not be told any more, because something newer is told instead."""
     if is_note(event):
-        return any(says_what_is_possible(each) for each in await later_events(session, event))
-    return is_failure(event) and is_overtaken(event, await events_beside(session, event))
+        return any(says_what_is_possible(each) for each in events if row_id_of(each) > row_id_of(event))
+    return is_failure(event) and is_overtaken(event, events)
 
 
 async def _tell(
@@ -96,11 +113,18 @@ def _report(payment: Payment, event: SaleorEvent, page: str | None) -> EventRepo
     )
 
 
-def _post(event: SaleorEvent, payment: Payment, outcome: ReportOutcome | SaleorError, services: Services) -> None:
+def _post(aggregate: PaymentAggregate, event_id: int, outcome: ReportOutcome | SaleorError, services: Services) -> None:
+    event, payment = aggregate.event(event_id), aggregate.payment
+    if event.state is not EventState.WAITING:
+        return  # it has taken so long that another worker has delivered it meanwhile
     if isinstance(outcome, ReportOutcome):
         note_delivered(event, payment, services.now(), outcome)
-        return
-    error = outcome
+    else:
+        _post_failure(event, aggregate, outcome, services)
+
+
+def _post_failure(event: SaleorEvent, aggregate: PaymentAggregate, error: SaleorError, services: Services) -> None:
+    payment = aggregate.payment
     event.last_error = str(error)
     if isinstance(error, SaleorRefusedError):
         log.error("event refused by Saleor", event_type=event.type, order_id=payment.order_id, code=error.code)
@@ -114,6 +138,8 @@ def _post(event: SaleorEvent, payment: Payment, outcome: ReportOutcome | SaleorE
             code=error.code,
         )
         raise_on(payment, of_event(event), words, services.now())
+        if has_succeeded(event, aggregate.events):
+            supersede(payment, event, services.now())
         return
     first, longest = _PAUSES_UNAUTHORISED if isinstance(error, SaleorNotAuthorisedError) else _PAUSES
     log.warning("event not delivered yet", event_type=event.type, order_id=payment.order_id, error=str(error))

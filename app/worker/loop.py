@@ -14,7 +14,7 @@ from app.db.presence import CHECKS
 from app.db.reported_problems import PROBLEMS
 from app.payments.operations.competing_attempts import compare_attempts
 from app.payments.services import Services
-from app.payments.sync.notifications import digest
+from app.payments.sync.notifications import process
 from app.payments.sync.resolve import look
 from app.saleor.deadline import Deadline
 from app.saleor.graphql import SaleorClient
@@ -50,12 +50,12 @@ class Worker:
             await check_presence(services, saleor, installation_id)
 
         self._consumers = (
-            Consumer(Job(NOTIFICATIONS, digest, most=10, share=5)),
+            Consumer(Job(NOTIFICATIONS, process, most=100, share=50)),
             Consumer(Job(ATTEMPTS, compare_attempts, most=10, share=5)),
             Consumer(Job(POLLS, _look, most=40, share=10)),
-            Consumer(Job(EVENTS, tell, most=40, share=10)),
+            Consumer(Job(EVENTS, tell, most=80, share=20)),
             Consumer(Job(PROBLEMS, compare, most=5, share=1)),
-            Consumer(Job(ORDERS, find, most=8, share=2)),
+            Consumer(Job(ORDERS, find, most=40, share=10)),
             Consumer(Job(CHECKS, check, most=5, share=1)),
         )
         self._stopping = asyncio.Event()
@@ -98,10 +98,11 @@ class Worker:
         return sum(len(claims) for _, claims in claimed)
 
     async def _tend(self, services: Services, consumer: Consumer) -> None:
+        ticked = True
         while not self._stopping.is_set():
             consumer.woken.clear()
             try:
-                claims = await consumer.claim(services)
+                claims = await consumer.claim(services) if ticked or consumer.has_room else []
                 if self._stopping.is_set():
                     await consumer.give_back(services, claims)
                     return
@@ -110,7 +111,9 @@ class Worker:
                 log.exception("worker round failed")
             try:
                 await asyncio.wait_for(consumer.woken.wait(), _TICK_SECONDS)
+                ticked = False
             except TimeoutError:
+                ticked = True
                 continue
             await asyncio.sleep(_GATHERING_SECONDS)
 

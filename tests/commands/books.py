@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from app.db.aggregates import PaymentAggregate
-from app.db.inbox import StoredNotification
+from app.db.inbox import Processed, StoredNotification
 from app.db.tables import (
     EventState,
     Flow,
@@ -159,5 +160,9 @@ async def a_payment(
             account_id=account.id, digest=name, data=told.data, order_id=row.order_id, now=told.received_at
         )
         for kept in await services.inbox.of_order(account.id, row.order_id):
-            await services.inbox.settle(kept.id, outcome=told.outcome or "", now=told.received_at)
+            await services.inbox.process(kept.id, partial(_came_of_it, told), told.received_at)
     return row
+
+
+def _came_of_it(told: StoredNotification, *_: object) -> Processed:
+    return Processed(told.outcome or "")

@@ -11,7 +11,7 @@ from sqlmodel import col, select
 from app.db.accounts import AccountBook
 from app.db.aggregates import POLLS
 from app.db.database import Database, create_engine
-from app.db.inbox import NOTIFICATIONS, Inbox
+from app.db.inbox import NOTIFICATIONS, Inbox, Processed
 from app.db.installations import InstallationBook
 from app.db.job_queue import Capacity, Claim, Tenant, claim, give_back
 from app.db.outbox import EVENTS, event_with_payment, later_events
@@ -230,7 +230,7 @@ class TestInbox:
         for digest in ("a", "b"):
             await inbox.keep(account_id=account.id, digest=digest * 64, data=digest, order_id="order1", now=NOON)
         first, second = await notifications(database)
-        await inbox.settle(first, outcome="create success", now=NOON)
+        await inbox.process(first, lambda *_: Processed("create success"), NOON)
         await inbox.postpone(second, reason="RuntimeError", until=NOON + timedelta(seconds=4))
         assert await notifications(database, NOON + timedelta(seconds=3)) == []
         assert await notifications(database, NOON + timedelta(seconds=4)) == [second]

@@ -20,7 +20,7 @@ from app.db.repository import (
     PaymentNotFoundError,
     PaymentRepository,
     SameDebt,
-    _lock,
+    lock_payments,
 )
 from app.db.tables import Kind, MerchantAccount, Operation, Payment, State
 from tests.db.rows import NOON, a_new_payment, an_event, raw
@@ -206,7 +206,7 @@ async def test_other_attempts_are_found_without_going_through_all_payments(
         sa.event.listen(database.engine.sync_engine, "before_cursor_execute", note)
         which, debt = ById(row_id_of(aggregate.payment)), debt_of(aggregate, "transaction-2")
         async with database.transaction() if not sqlite else AsyncSession(connection) as session:
-            await _lock(session, [which], [debt])
+            await lock_payments(session, [which], [debt])
         sa.event.remove(database.engine.sync_engine, "before_cursor_execute", note)
         lock, parameters = next(each for each in asked if "source_id" in each[0])
         how = "EXPLAIN QUERY PLAN " if sqlite else "EXPLAIN "

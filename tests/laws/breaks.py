@@ -105,8 +105,8 @@ BREAKS = [
         law=6,
         what="a notification whose processing failed is given up",
         where="payments/sync/notifications.py",
-        old="services.inbox.postpone(notification_id, reason=reason, until=until, trouble=why)",
-        new="services.inbox.settle(notification_id, outcome=reason, now=until, trouble=why)",
+        old="services.inbox.postpone(notification_id, reason=reason, until=until, trouble=Trouble.FAILED)",
+        new="services.inbox.process(notification_id, lambda *_: Processed(reason, Trouble.FAILED), until)",
     ),
     Break(
         law=7,

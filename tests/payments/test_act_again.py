@@ -8,7 +8,7 @@ from sqlmodel import func, select
 from app.db.tables import Notification, Operation, State
 from app.payments.core.problems import problem_words
 from app.payments.operations.actions import requested
-from app.payments.sync.notifications import digest
+from app.payments.sync.notifications import process
 from app.saleor.answers import ActionAnswer
 from tests.payments.fake_gateway import BROKEN, Heard, Mute, Reply, operation, payment, said
 from tests.payments.fake_saleor import amounts
@@ -117,7 +117,7 @@ class TestOneAtATime:
         await paid.notify(paid.refunded("1.00", "refund-1"))
         async with paid.services.database.transaction() as session:
             last = (await session.exec(select(func.max(Notification.id)))).one()
-        assert await digest(paid.services, last or 0)
+        assert await process(paid.services, last or 0)
         late = await paid.staff("REFUND", "10.00", "key-3")
         assert late.result is None
         paid.gateway.will(*(said(operation("refund", paid.order_id, amount)) for amount in ("400.00", "10.00")))

@@ -21,7 +21,7 @@ from app.payments.staff.manual_resolution import (
     tell_refused_again,
     tell_waiting_now,
 )
-from app.payments.sync.notifications import Receipt, digest, receive
+from app.payments.sync.notifications import Receipt, process, receive
 from app.saleor.errors import SaleorUnreachableError
 from tests.commands.books import a_payment
 from tests.dashboard.dashboard_app import names, next_door
@@ -189,7 +189,7 @@ async def test_what_the_gateway_has_signed_and_nobody_understands_is_kept(shop: 
     async with shop.services.database.transaction() as session:
         [kept] = [await session.get_one(Notification, 1)]
     assert (kept.deliveries, kept.trouble, kept.next_attempt_at) == (2, Trouble.UNREADABLE, None)
-    await digest(shop.services, 1)  # replayed, it is still not understood, and not tried for ever
+    await process(shop.services, 1)  # replayed, it is still not understood, and not tried for ever
     assert await whats(shop) == [(AlertKind.UNREADABLE, 1)]
     assert await shop.work() == 0
 

@@ -3,10 +3,12 @@
 from collections import deque
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from sqlmodel import col, select
 
+from app.db.inbox import Inbox, Processed
 from app.db.tables import EventState, SaleorEvent
 from app.payments.core.problems import problem_words
 from app.payments.staff.manual_resolution import tell_refused_again
@@ -56,12 +58,16 @@ async def test_an_event_is_written_in_the_commit_that_causes_it(shop: Shop, monk
     await shop.work()
     seen: list[tuple[str, int]] = []
 
-    async def look_between_the_commits(*_: object, **__: object) -> None:
+    process = Inbox.process
+
+    async def look_after_the_commit(*asked: Any) -> Processed:
+        processed = await process(*asked)
         async with shop.services.database.transaction() as session:
             events = (await session.exec(select(SaleorEvent).where(SaleorEvent.type == "CHARGE_SUCCESS"))).all()
         seen.append(((await shop.aggregate()).create.state.value, len(events)))
+        return processed
 
-    monkeypatch.setattr(type(shop.services.inbox), "settle", look_between_the_commits)
+    monkeypatch.setattr(Inbox, "process", look_after_the_commit)
     await shop.notify(payment(shop.order_id))
     shop.saleor.troubles.append(SaleorUnreachableError("down"))
     await shop.work()

@@ -1,15 +1,12 @@
 """The gateway notifies us: verify, keep, answer; and make something of it afterwards (laws of money, 6)."""
 
-from contextlib import suppress
 from datetime import datetime, timedelta
 from enum import Enum, auto
 
 import structlog
 
-from app.db.aggregates import ATTEMPTS, POLLS, PaymentAggregate
-from app.db.inbox import NOTIFICATIONS, StoredNotification, Trouble
-from app.db.outbox import EVENTS
-from app.db.repository import ByOrder, PaymentNotFoundError
+from app.db.aggregates import PaymentAggregate
+from app.db.inbox import NOTIFICATIONS, Processed, StoredNotification, Trouble
 from app.db.vault import VaultError
 from app.gateway.errors import ForgedNotificationError, UnreadableNotificationError
 from app.gateway.notification import SignedButUnreadableError, read_data, read_notification
@@ -25,6 +22,7 @@ _FIRST_PAUSE = timedelta(seconds=2)
 _LONGEST_PAUSE = timedelta(minutes=30)
 
 UNMATCHED = "no payment of ours has this order"
+_SEALED = "no key opens it"
 _CANNOT_BE_READ = "signed by the gateway, but it cannot be read"
 CANNOT_BE_OPENED = LazyMessage(
     "A notification of the gateway cannot be opened: the secret key that it was sealed with is not in the key file. "
@@ -36,10 +34,6 @@ _UNREADABLE_WORDS = LazyMessage(
     "The gateway shows operations of this payment that the app cannot read, so money may have moved that it does not "
     "know of. Compare this payment with the merchant portal."
 )
-
-
-class SealedNotificationError(Exception):
-    """No key of ours opens it."""
 
 
 class Receipt(Enum):
@@ -91,66 +85,59 @@ async def receive(services: Services, account_id: str, form: bytes) -> Receipt:
     return Receipt.KEPT if fresh else Receipt.REPEATED
 
 
-async def digest(services: Services, notification_id: int) -> str | None:
-    """Post a kept notification to its payment's aggregate and return what came of it, in words.
+async def process(services: Services, notification_id: int) -> str | None:
+    """Post a kept notification to its payment and return what came of it, in words.
 
     If that fails it is kept, to be tried again later, and None is returned.
     """
-    notification = await services.inbox.get(notification_id)
+    posted: list[PaymentAggregate] = []
+
+    def decide(notification: StoredNotification, payment: PaymentAggregate | None) -> Processed:
+        posted[:] = [] if payment is None else [payment]
+        return _post(services, notification, payment)
+
     try:
-        outcome = await _post(services, notification)
-    except UnreadableNotificationError:
-        await services.inbox.settle(
-            notification.id, outcome=_CANNOT_BE_READ, now=services.now(), trouble=Trouble.UNREADABLE
-        )
-        return _CANNOT_BE_READ
+        processed = await services.inbox.process(notification_id, decide, services.now())
     except Exception as error:
-        about = {"notification": notification_id, "order_id": notification.order_id, "why": type(error).__name__}
-        log.exception("notification not processed", **about, exc_info=notification.data is not None)
-        pause = services.schedule.pause(_FIRST_PAUSE, notification.attempts, _LONGEST_PAUSE)
-        why = Trouble.SEALED if isinstance(error, SealedNotificationError) else Trouble.FAILED
-        reason, until = type(error).__name__, services.now() + pause
-        await services.inbox.postpone(notification_id, reason=reason, until=until, trouble=why)
+        log.exception("notification not processed", notification=notification_id, why=type(error).__name__)
+        until = _tried_again_at(services, (await services.inbox.get(notification_id)).attempts)
+        reason = type(error).__name__
+        await services.inbox.postpone(notification_id, reason=reason, until=until, trouble=Trouble.FAILED)
         return None
-    trouble = Trouble.UNMATCHED if outcome == UNMATCHED else None
-    await services.inbox.settle(notification_id, outcome=outcome, now=services.now(), trouble=trouble)
-    services.wake(POLLS, EVENTS, ATTEMPTS)
-    return outcome
+    services.wake_for(posted)
+    if processed.again_at is not None:
+        log.error("notification not opened", notification=notification_id)
+        return None
+    return processed.outcome
 
 
-async def _post(services: Services, notification: StoredNotification) -> str:
-    if notification.data is None:
-        await _tell_staff(services, notification)
-        raise SealedNotificationError
-    record = read_data(notification.data)
-    account = await services.accounts.find(notification.account_id)
-    assert account is not None  # noqa: S101 - a notification refers to its account
+def _post(services: Services, notification: StoredNotification, payment: PaymentAggregate | None) -> Processed:
     now = services.now()
-
-    def step(aggregate: PaymentAggregate) -> str:
-        seen = seen_in(record, aggregate.payment.language)
-        if seen is None:
-            return f"nothing to do for {record.method}"
-        clear(aggregate.payment, SEALED, now)
-        apply(aggregate, account.pos_id, [seen], Posting(now=now, schedule=services.schedule, alone=True))
-        if has_problem(aggregate.payment, ADDRESS) and aggregate.create.next_poll_at is None:
-            # Something else answered our call, and yet the gateway has told the outcome: one look tells whether it
-            # answers there again, so that the problem ends by itself (laws of money, 13).
-            aggregate.create.next_poll_at = services.schedule.after_end(now)
-        return f"{seen.kind.value} {seen.state.value}"
-
+    if notification.data is None:
+        if payment is not None:
+            raise_problem(payment, CANNOT_BE_OPENED, now, cause=SEALED)
+        return Processed(_SEALED, Trouble.SEALED, again_at=_tried_again_at(services, notification.attempts))
     try:
-        return await services.payments.update(ByOrder(record.order_id, account_id=account.id), step)
-    except PaymentNotFoundError:
-        return UNMATCHED
+        record = read_data(notification.data)
+    except UnreadableNotificationError:
+        return Processed(_CANNOT_BE_READ, Trouble.UNREADABLE)
+    if payment is None:
+        return Processed(UNMATCHED, Trouble.UNMATCHED)
+    seen = seen_in(record, payment.payment.language)
+    if seen is None:
+        return Processed(f"nothing to do for {record.method}")
+    clear(payment.payment, SEALED, now)
+    posting = Posting(now=now, schedule=services.schedule, alone=True)
+    apply(payment, payment.payment.account.pos_id, [seen], posting)
+    if has_problem(payment.payment, ADDRESS) and payment.create.next_poll_at is None:
+        # Something else answered our call, and yet the gateway has told the outcome: one look tells whether it
+        # answers there again, so that the problem ends by itself (laws of money, 13).
+        payment.create.next_poll_at = services.schedule.after_end(now)
+    return Processed(f"{seen.kind.value} {seen.state.value}")
 
 
-async def _tell_staff(services: Services, notification: StoredNotification) -> None:
-    which, now = ByOrder(notification.order_id, account_id=notification.account_id), services.now()
-    with suppress(PaymentNotFoundError):
-        await services.payments.update(
-            which, lambda aggregate: raise_problem(aggregate, CANNOT_BE_OPENED, now, cause=SEALED)
-        )
+def _tried_again_at(services: Services, attempts: int) -> datetime:
+    return services.now() + services.schedule.pause(_FIRST_PAUSE, attempts, _LONGEST_PAUSE)
 
 
 def mind_unreadable(aggregate: PaymentAggregate, shown: Shown, now: datetime) -> None:

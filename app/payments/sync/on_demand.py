@@ -18,7 +18,7 @@ from app.payments.core.event_queue import has_succeeded, is_overtaken, says_what
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.operations.look_up import opened, shown_at_gateway
 from app.payments.services import Services
-from app.payments.sync.notifications import digest, mind_unreadable
+from app.payments.sync.notifications import mind_unreadable, process
 from app.payments.sync.resolve import look
 from app.saleor.deadline import Deadline
 
@@ -157,4 +157,4 @@ def undigested(notifications: Sequence[StoredNotification]) -> list[StoredNotifi
 
 async def digest_again(services: Services, notifications: Sequence[StoredNotification]) -> bool:
     """Make something of notifications again, here and now; return whether that went well with all."""
-    return all([await digest(services, each.id) is not None for each in notifications])
+    return all([await process(services, each.id) is not None for each in notifications])

@@ -11,7 +11,7 @@ from app.payments.alerts.items import AlertKind, open_items
 from app.payments.core.problems import problem_words
 from app.payments.operations.competing_attempts import compare_attempts
 from app.payments.staff.manual_resolution import Decision, settle
-from app.payments.sync.notifications import digest
+from app.payments.sync.notifications import process
 from app.saleor.answers import SessionAnswer
 from tests.payments.fake_gateway import BROKEN, Heard, Mute, operation, payment, refused, said
 from tests.payments.fake_saleor import amounts
@@ -265,7 +265,7 @@ class TestAPageIsClosedAsSoonAsAnotherAttemptIsPaid:
         older, newer = two
         await older.notify(payment(older.order_id, "success", TOTAL))
         notification = next(iter(await older.services.inbox.of_order(older.account.id, older.order_id)))
-        await digest(older.services, notification.id)  # and nobody gets to anything else
+        await process(older.services, notification.id)  # and nobody gets to anything else
         assert (await older.aggregate()).payment.attempts_due_at is not None
         assert await state(newer) is State.INIT
         would_close(newer)

@@ -1,0 +1,71 @@
+"""Asking Saleor the same several times in one request: a document in which the field stands once for each, by an alias.
+
+Saleor executes mutations in one document one after the other, and tells the result of each apart. A request costs both
+sides far more than one field in it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from graphql import (
+    FieldNode,
+    NameNode,
+    OperationDefinitionNode,
+    SelectionSetNode,
+    VariableNode,
+    Visitor,
+    parse,
+    print_ast,
+    visit,
+)
+
+
+def alias(number: int) -> str:
+    """Return the name under which the answer to that repetition comes."""
+    return f"_{number}"
+
+
+def repeated(text: str, times: int) -> str:
+    """Return the document with its only field ``times`` times, each with variables of its own.
+
+    Raises ValueError for a document of several operations or fields.
+    """
+    document = parse(text, no_location=True)
+    operations = [each for each in document.definitions if isinstance(each, OperationDefinitionNode)]
+    if len(operations) != 1 or len(operations[0].selection_set.selections) != 1:
+        raise ValueError("only a document of one field can be repeated")
+    [operation] = operations
+    each_time = [_renamed(operation, number) for number in range(times)]
+    whole = replace(
+        operation,
+        variable_definitions=tuple(one for each in each_time for one in each.variable_definitions or ()),
+        selection_set=SelectionSetNode(
+            selections=tuple(one for each in each_time for one in each.selection_set.selections)
+        ),
+    )
+    definitions = (whole if each is operation else each for each in document.definitions)
+    return print_ast(replace(document, definitions=tuple(definitions)))
+
+
+def variables_of(each_time: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the variables of a repeated document, from those of each repetition."""
+    return {
+        f"{name}{alias(number)}": value
+        for number, variables in enumerate(each_time)
+        for name, value in variables.items()
+    }
+
+
+def _renamed(operation: OperationDefinitionNode, number: int) -> OperationDefinitionNode:
+    """Return the operation with variables and a field that bear names of that repetition."""
+
+    class Rename(Visitor):
+        def enter_variable(self, node: VariableNode, *_: object) -> VariableNode:
+            return replace(node, name=NameNode(value=f"{node.name.value}{alias(number)}"))
+
+    renamed: OperationDefinitionNode = visit(operation, Rename())
+    [field] = renamed.selection_set.selections
+    assert isinstance(field, FieldNode)  # noqa: S101 - no document of ours begins with a fragment
+    named = replace(field, alias=NameNode(value=alias(number)))
+    return replace(renamed, selection_set=SelectionSetNode(selections=(named,)))
