@@ -14,7 +14,7 @@ COMMANDS: Mapping[str, Command | Group] = {
     "run": Command("app.commands.serve:run", "Serve the app, with the worker inside unless APP_WORKER=false."),
     "worker": Command(
         "app.commands.serve:run_worker",
-        "Do the durable jobs without serving: tell Saleor, digest notifications, look up what is not known.",
+        "Do the durable jobs without serving: tell Saleor, process notifications, look up what is not known.",
     ),
     "migrate": Command("app.commands.database:migrate_database", "Bring the database to the newest shape."),
     "attention": Command("app.commands.attention:attention", "Show what needs a person, and what to do about it."),

@@ -14,7 +14,7 @@ from app.db.tables import Notification
 from app.payments.services import Services
 from app.payments.sync.notifications import UNMATCHED, process
 
-Failed = Annotated[bool, typer.Option("--failed", help="Only those that could not be digested.")]
+Failed = Annotated[bool, typer.Option("--failed", help="Only those that could not be processed.")]
 Unmatched = Annotated[bool, typer.Option("--unmatched", help="Only those of orders that are not ours.")]
 
 
@@ -59,7 +59,7 @@ def replay(
 ) -> None:
     """Make something of notifications again, here and now, just as the worker does when they come.
 
-    What a notification says twice changes nothing, so no harm is done by replaying one that was digested.
+    What a notification says twice changes nothing, so no harm is done by replaying one that was processed.
     """
     if bool(numbers) + failed + unmatched != 1:
         raise CommandFailed("give numbers of notifications, or one of --failed and --unmatched", status=2)
@@ -73,7 +73,7 @@ def replay(
             )
             results.append({"notification": number, "outcome": outcome})
             if not as_json:
-                say(f"{len(results)} of {len(meant)}: {number}: {outcome or 'not digested; it is tried again later'}")
+                say(f"{len(results)} of {len(meant)}: {number}: {outcome or 'not processed; it is tried again later'}")
         return results
 
     results = at_desk(do)
@@ -82,7 +82,7 @@ def replay(
     elif not results:
         say("There is no such notification.")
     if any(each["outcome"] is None for each in results):
-        raise CommandFailed("not all could be digested; the log says why")
+        raise CommandFailed("not all could be processed; the log says why")
 
 
 async def _page(

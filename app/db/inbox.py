@@ -38,7 +38,7 @@ class Trouble(StrEnum):
     UNMATCHED = "unmatched"  # of an order that we do not know
     UNREADABLE = "unreadable"  # signed, and yet no record of a payment
     SEALED = "sealed"  # no key of ours opens it
-    FAILED = "failed"  # it could not be digested, and is tried again
+    FAILED = "failed"  # it could not be processed, and is tried again
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,7 +110,7 @@ async def notifications_page(
 ) -> Sequence[Notification]:
     """Return the newest notifications, sealed; with ``after``, those that are older than that row.
 
-    ``failed``: only those that were tried and could not be digested. ``outcome``: only those of which that came.
+    ``failed``: only those that were tried and could not be processed. ``outcome``: only those of which that came.
     """
     query = select(Notification).order_by(col(Notification.id).desc()).limit(most)
     if failed:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from graphql import GraphQLSchema, build_schema, parse, validate
 
+from app.saleor.aliases import repeated
 from app.saleor.documents import Documents
 from app.saleor.versions import OLDEST_SUPPORTED, Version
 from tests.conftest import missing
@@ -42,6 +43,13 @@ def _short(part: Path | str | Version) -> str:
 @pytest.mark.parametrize(("folder", "name", "version"), list(documents()), ids=_short)
 def test_what_a_saleor_is_given_is_valid_in_its_schema(folder: Path, name: str, version: Version) -> None:
     document = parse(Documents(folder).text(name, version))
+    assert validate(schema(version), document) == []
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=_short)
+@pytest.mark.parametrize("name", ["transaction_event_report", "order_of_transaction"])
+def test_what_is_asked_together_is_valid_too(name: str, version: Version) -> None:
+    document = parse(repeated(Documents(ROOT / "manifest" / "operations").text(name, version), 10))
     assert validate(schema(version), document) == []
 
 

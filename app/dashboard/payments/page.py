@@ -22,7 +22,7 @@ from app.payments.split.rules import names_of
 from app.payments.split.standing import is_split, standing_of
 from app.payments.staff.status import Expected, Standing, expectations, standings
 from app.payments.staff.timeline import Entry, timeline
-from app.payments.sync.on_demand import undigested, untold
+from app.payments.sync.on_demand import unprocessed, untold
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class PaymentPage:
     """A payment. ``split`` is empty when it is not split; ``chosen_total`` None when the next refund goes by rules.
 
     ``said`` is what the gateway said of the payment itself, ``receipts`` those of all operations. ``saleor_order`` is
-    the path of the order in the Dashboard, None where there is none yet. ``untold`` and ``undigested`` can be told, or
+    the path of the order in the Dashboard, None where there is none yet. ``untold`` and ``unprocessed`` can be told, or
     made something of, again; ``needs_decision``: only a person can say how it ended.
     """
 
@@ -48,7 +48,7 @@ class PaymentPage:
     account: str
     saleor_order: str | None
     untold: list[SaleorEvent]
-    undigested: list[StoredNotification]
+    unprocessed: list[StoredNotification]
     needs_decision: bool
     entries: list[Entry]
     expected: list[Expected]
@@ -81,7 +81,7 @@ async def page_of(services: Services, aggregate: PaymentAggregate) -> PaymentPag
         account=account.name,
         saleor_order=_path_of_order(aggregate.payment.source_id),
         untold=untold(aggregate),
-        undigested=undigested(notifications),
+        unprocessed=unprocessed(notifications),
         needs_decision=any(map(needs_decision, open_problems(aggregate.payment))),
         entries=timeline(aggregate, notifications, names),
         expected=expectations(aggregate, notifications),

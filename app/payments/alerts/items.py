@@ -15,7 +15,7 @@ item                  while                                                     
 ``PAID_TWICE``        several payments pay the same                                enough is given back, or ... looked
 ``WAITING``           an outcome is not known for a day                            it is known
 ``SEALED``            no key of ours opens a notification                          the key is back, or ... looked
-``FAILED``            a notification cannot be digested for ``PATIENCE``           it is digested, or ... looked
+``FAILED``            a notification cannot be processed for ``PATIENCE``          it is processed, or ... looked
 ``UNREADABLE``        the gateway has signed what we do not understand             somebody has looked
 ``UNMATCHED``         the gateway tells of an order that we do not know            it is found later, or ... looked
 ====================  ===========================================================  ==================================

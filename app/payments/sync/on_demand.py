@@ -150,7 +150,7 @@ def untold(aggregate: PaymentAggregate) -> list[SaleorEvent]:
     ]
 
 
-def undigested(notifications: Sequence[StoredNotification]) -> list[StoredNotification]:
+def unprocessed(notifications: Sequence[StoredNotification]) -> list[StoredNotification]:
     """Return the notifications of which something was to be made, in vain until now. Pure."""
     return [each for each in notifications if each.processed_at is None and each.outcome is not None]
 

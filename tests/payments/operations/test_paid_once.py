@@ -397,7 +397,7 @@ async def test_a_payment_that_is_alone_costs_nothing_more(shop: Shop) -> None:
     for status, status_code in [("pending", "2102"), ("pending", "2001"), ("success", "1000")]:
         await shop.notify(payment(shop.order_id, status, TOTAL, status_code=status_code))
         newest = max(await shop.services.inbox.of_order(shop.account.id, shop.order_id), key=lambda each: each.id)
-        await digest(shop.services, newest.id)
+        await process(shop.services, newest.id)
         row = (await shop.aggregate()).payment
         assert (row.has_rivals, row.attempts_due_at, row.to_pay) == (False, None, Decimal("100.00"))
     assert await state(shop) is State.SUCCESS

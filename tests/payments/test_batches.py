@@ -1,0 +1,246 @@
+"""What waits is done in batches, and each payment fares as if it were alone (laws of money, in batches)."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from sqlalchemy import event as listening
+from sqlmodel import col, select
+
+from app.db.aggregates import PaymentAggregate
+from app.db.database import Database
+from app.db.inbox import Inbox, Trouble
+from app.db.tables import EventState, Notification, Payment, SaleorEvent, State
+from app.payments.core.apply import apply
+from app.payments.sync.notifications import Receipt, process, receive
+from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
+from app.saleor.installation import Installed
+from app.saleor.reports import EventReport, ReportOutcome
+from tests.payments.fake_gateway import operation, payment
+from tests.payments.fake_saleor import amounts
+from tests.payments.shop import TOTAL, Shop, at_once, signed, source
+
+MANY = 12
+
+
+@dataclass
+class Counted:
+    """What was asked of the database."""
+
+    statements: int = 0
+    transactions: int = 0
+
+
+@contextmanager
+def counting(database: Database) -> Iterator[Counted]:
+    counted, engine = Counted(), database.engine.sync_engine
+
+    def statement(*_: Any) -> None:
+        counted.statements += 1
+
+    def commit(*_: Any) -> None:
+        counted.transactions += 1
+
+    listening.listen(engine, "before_cursor_execute", statement)
+    listening.listen(engine, "commit", commit)
+    try:
+        yield counted
+    finally:
+        listening.remove(engine, "before_cursor_execute", statement)
+        listening.remove(engine, "commit", commit)
+
+
+async def begun(shop: Shop, many: int = MANY) -> list[Shop]:
+    """Let so many shoppers begin to pay, each a checkout of their own."""
+    shops = []
+    for number in range(many):
+        each = replace(shop, transaction=shop.saleor.new_transaction())
+        shop.gateway.will(shop.gateway.page(f"c{number}"))
+        await each.begin(sourceObject=_checkout(number))
+        shops.append(each)
+    return shops
+
+
+def _checkout(number: int) -> dict[str, Any]:
+    return source(id=f"checkout {number}")
+
+
+async def notified(shops: list[Shop]) -> None:
+    """Let the gateway notify us of all of them, paid, in one moment."""
+    receipts = await at_once(*(each.notify(payment(each.order_id)) for each in shops))
+    assert receipts == [Receipt.KEPT] * len(shops)
+
+
+@asynccontextmanager
+async def poisoned(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
+    """Let whatever is posted to that payment fail."""
+
+    def fails(aggregate: PaymentAggregate, *rest: Any, **more: Any) -> None:
+        if aggregate.payment.order_id == shop.order_id:
+            raise RuntimeError("nobody has thought of this")
+        apply(aggregate, *rest, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("app.payments.sync.notifications.apply", fails)
+        yield
+
+
+@pytest.mark.law(5, 6)
+async def test_a_batch_takes_few_statements_and_books_every_payment(shop: Shop) -> None:
+    """Twelve payments cost hardly more of the database than one."""
+    [alone] = await begun(shop, 1)
+    await notified([alone])
+    with counting(shop.services.database) as one:
+        await alone.work()
+    shops = await begun(shop)
+    with counting(shop.services.database) as kept:
+        await notified(shops)
+    with counting(shop.services.database) as all_of_them:
+        await shop.work()
+    assert all(each.amounts == amounts(charged=TOTAL) for each in shops)
+    assert kept.transactions <= 2
+    assert kept.statements <= 2
+    assert all_of_them.transactions <= one.transactions + 4  # a first one goes alone, the others follow together
+    assert all_of_them.statements <= 2 * one.statements
+
+
+@pytest.mark.law(6)
+async def test_a_poisonous_notification_harms_nobody(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The batch comes to nothing, each is done alone, and the one that fails is kept and tried again."""
+    shops = await begun(shop)
+    await notified(shops)
+    async with poisoned(shops[5], monkeypatch):
+        await shop.work()
+    booked = [each.amounts == amounts(charged=TOTAL) for each in shops]
+    assert booked == [number != 5 for number in range(MANY)]
+    async with shop.services.database.transaction() as session:
+        [kept] = (await session.exec(select(Notification).where(col(Notification.processed_at).is_(None)))).all()
+    assert (kept.order_id, kept.trouble, kept.outcome) == (shops[5].order_id, Trouble.FAILED, "RuntimeError")
+    await shop.later(minutes=1)
+    assert shops[5].amounts == amounts(charged=TOTAL)
+
+
+@pytest.mark.law(6)
+async def test_one_that_nobody_can_open_harms_nobody(shop: Shop) -> None:
+    shops = await begun(shop, 3)
+    await notified(shops)
+    async with shop.services.database.transaction() as session:
+        rows = {row.order_id: row for row in (await session.exec(select(Notification))).all()}
+        first, second, _ = (rows[each.order_id] for each in shops)
+        second.data_sealed = first.data_sealed  # sealed for another place
+    await shop.work()
+    assert [each.amounts == amounts(charged=TOTAL) for each in shops] == [True, False, True]
+
+
+@pytest.mark.law(5)
+async def test_half_of_a_batch_is_refused(shop: Shop) -> None:
+    """Each refusal is a problem of its own payment, and of no other."""
+    shops = await begun(shop)
+    await notified(shops)
+    refused = {each.transaction.id for each in shops[::2]}
+    report = shop.saleor.report
+
+    async def half(installed: Installed, event: EventReport) -> ReportOutcome:
+        if event.transaction_id in refused:
+            raise SaleorRefusedError("INVALID", None, "no")
+        return await report(installed, event)
+
+    shop.saleor.report = half  # type: ignore[method-assign] # it stands before the books
+    await shop.work()
+    async with shop.services.database.transaction() as session:
+        rows = (await session.exec(select(Payment, SaleorEvent).join(SaleorEvent).order_by(col(Payment.id)))).all()
+    told = [(row.problem_since is not None, event.state) for row, event in rows if event.type == "CHARGE_SUCCESS"]
+    assert told == [(True, EventState.REFUSED), (False, EventState.DELIVERED)] * (MANY // 2)
+
+
+@pytest.mark.law(5)
+async def test_killed_after_telling_a_batch_it_is_told_again_and_counted_once(shop: Shop) -> None:
+    """Saleor has all of them, and we died before we could note it."""
+    shops = await begun(shop, 4)
+    await notified(shops)
+
+    class DeathError(BaseException):
+        pass
+
+    async def dies_after_it(installed: Installed, event: EventReport) -> ReportOutcome:
+        await report(installed, event)
+        raise DeathError
+
+    report, shop.saleor.report = shop.saleor.report, dies_after_it  # type: ignore[method-assign]
+    with pytest.raises(DeathError):
+        await shop.work()
+    shop.saleor.report = report  # type: ignore[method-assign]
+    assert [each.amounts for each in shops] == [amounts(charged=TOTAL)] * 4
+    await shop.later(minutes=5)
+    assert [each.amounts for each in shops] == [amounts(charged=TOTAL)] * 4
+    assert len(shop.saleor.reports) == 8
+    async with shop.services.database.transaction() as session:
+        rows = (await session.exec(select(SaleorEvent).where(SaleorEvent.type == "CHARGE_SUCCESS"))).all()
+    assert {each.state for each in rows} == {EventState.DELIVERED}
+
+
+@pytest.mark.law(3, 5, 7)
+async def test_what_is_told_of_one_payment_in_one_batch_keeps_its_order(shop: Shop) -> None:
+    """A payment, its refund and the payment's older word once more, all kept before anybody works."""
+    [paid] = await begun(shop, 1)
+    await paid.notify(payment(paid.order_id, "pending"))
+    await paid.notify(payment(paid.order_id))
+    await paid.notify(operation("refund", paid.order_id, "69.50", named="refund-1"))
+    await paid.notify(operation("refund", paid.order_id, "69.50", named="refund-1", extra="again"))
+    await paid.notify(operation("refund", paid.order_id, "69.50", named="refund-2"))
+    await paid.notify(payment(paid.order_id, "pending", extra="late"))
+    await paid.work()
+    assert paid.amounts == amounts(charged="430.50", refunded="139.00")
+    recorded = await paid.aggregate()
+    assert [(each.operation_id, each.state) for each in recorded.operations[1:]] == [
+        ("refund-1", State.SUCCESS),
+        ("refund-2", State.SUCCESS),
+    ]
+    told = [each.type for each in shop.saleor.reports if each.type != "INFO"]
+    assert told[-3:] == ["CHARGE_SUCCESS", "REFUND_SUCCESS", "REFUND_SUCCESS"]
+
+
+@pytest.mark.law(6)
+async def test_the_same_notification_twice_in_one_moment_is_kept_once(shop: Shop) -> None:
+    [paid] = await begun(shop, 1)
+    form = signed(payment(paid.order_id))
+    receipts = await at_once(*(receive(shop.services, shop.account.id, form) for _ in range(5)))
+    assert sorted(receipts, key=lambda each: each.name) == [Receipt.KEPT, *[Receipt.REPEATED] * 4]
+    [kept] = await shop.services.inbox.of_order(shop.account.id, paid.order_id)
+    assert kept.deliveries == 5
+
+
+@pytest.mark.law(6)
+async def test_two_workers_share_a_backlog_and_do_nothing_twice(shop: Shop) -> None:
+    shops = await begun(shop)
+    await notified(shops)
+    await at_once(*(shop.work() for _ in range(3)))
+    assert [each.amounts for each in shops] == [amounts(charged=TOTAL)] * MANY
+    assert len([each for each in shop.saleor.reports if each.type == "CHARGE_SUCCESS"]) == MANY
+
+
+@pytest.mark.law(5)
+async def test_a_saleor_that_goes_away_in_the_middle_gets_the_rest_later(shop: Shop) -> None:
+    shops = await begun(shop)
+    await notified(shops)
+    shop.saleor.troubles.extend([None, None, *[SaleorUnreachableError("down")] * 10])
+    await shop.work()
+    await shop.later(minutes=10)
+    assert [each.amounts for each in shops] == [amounts(charged=TOTAL)] * MANY
+
+
+async def test_a_notification_that_is_not_there_is_told_to_nobody_else(shop: Shop) -> None:
+    [paid] = await begun(shop, 1)
+    await notified([paid])
+    inbox: Inbox = shop.services.inbox
+    [kept] = await inbox.of_order(shop.account.id, paid.order_id)
+    done, lost = await asyncio.gather(
+        process(shop.services, kept.id),
+        inbox.process(kept.id + 1, lambda *_: pytest.fail("of what?"), shop.clock.now),
+        return_exceptions=True,
+    )
+    assert done == "create success"
+    assert isinstance(lost, LookupError)
