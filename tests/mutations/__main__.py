@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from tests.mutations.mutants import Mutant, mutants_of
-from tests.mutations.places import REPOSITORY, ROOMS, TESTS
+from tests.mutations.places import LEFT_OUT, REPOSITORY, ROOMS, TESTS
 from tests.mutations.reach import Reach
 from tests.mutations.trial import Outcome, failed_in, import_all, import_and_run_tests, outcome_of, run_tests
 
@@ -68,7 +68,11 @@ def _write_down(reach: Path, tests: Sequence[str]) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "-p", "tests.mutations.reach"]
     environment = os.environ | {"MUTATION_REACH": str(reach), "PYTHONPATH": str(REPOSITORY)}
     subprocess.run(
-        [*command, "-k", "not postgresql", *tests], cwd=REPOSITORY, env=environment, check=False, stdout=sys.stderr
+        [*command, "-k", "not postgresql", "-m", LEFT_OUT, *tests],
+        cwd=REPOSITORY,
+        env=environment,
+        check=False,
+        stdout=sys.stderr,
     )
 
 

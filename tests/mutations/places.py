@@ -7,5 +7,15 @@ REPOSITORY = Path(__file__).resolve().parent.parent.parent
 ROOMS = ("app/payments", "app/db", "app/worker")
 """What moves money."""
 
-TESTS = ("tests/payments", "tests/db", "tests/worker", "tests/shopper/test_router.py", "tests/commands")
+TESTS = (
+    "tests/payments",
+    "tests/db",
+    "tests/worker",
+    "tests/shopper/test_router.py",
+    "tests/commands",
+    "tests/dashboard",
+)
 """What is asked: stories of one process. Browsers, several processes and made-up stories would take too long."""
+
+LEFT_OUT = "not browser and not long"
+"""The marks of tests that are in these folders and are not asked."""

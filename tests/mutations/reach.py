@@ -16,6 +16,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, TypeAlias
@@ -102,7 +103,7 @@ class Reach:
         return cls(list(runs.values()), seconds)
 
     def tests_of(self, mutant: Mutant) -> Sequence[str]:
-        """Return the tests that may run the line of a mutant: those of its own room first, and the quickest of them.
+        """Return the tests that may run the line of a mutant: those that speak of it first, then its own room's.
 
         They were seen on SQLite. What is about the database is asked of the other one, too, and what is about locks of
         that one only.
@@ -112,8 +113,17 @@ class Reach:
             lines = reached.get(mutant.place, {})
             found |= lines.get(mutant.text) or lines.get(_ENTERED, set())
         own = f"tests/{'/'.join(mutant.path.parts[1:-1])}/"
-        in_order = sorted(found, key=lambda each: (not each.startswith(own), self.seconds[each]))
-        others = [each.replace("[sqlite", "[postgresql") for each in in_order if "[sqlite" in each]
-        if mutant.is_about_a_lock:
-            return others
-        return [*in_order, *others] if mutant.path.is_relative_to("app/db") else in_order
+        words = _words(f"{mutant.path.stem} {mutant.function} {mutant.text}")
+        in_order = sorted(
+            found, key=lambda each: (-len(words & _words(each)), not each.startswith(own), self.seconds[each])
+        )
+        if not (mutant.is_about_a_lock or mutant.path.is_relative_to("app/db")):
+            return in_order
+        both = [(each, each.replace("[sqlite", "[postgresql")) for each in in_order]
+        return list(dict.fromkeys(one for pair in both for one in pair[mutant.is_about_a_lock :]))
+
+
+@cache
+def _words(text: str) -> frozenset[str]:
+    """Return the beginnings of the longer words of a text: "cancels" and "cancellation" speak of the same."""
+    return frozenset(each[:5].lower() for each in re.findall(r"[A-Za-z]{4,}", text)) - {"tests", "test", "payme"}

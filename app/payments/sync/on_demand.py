@@ -54,11 +54,11 @@ async def ask_now(services: Services, order_id: str) -> GatewayError | None:
 async def ask_to_notify(services: Services, order_id: str) -> list[Resent]:
     """Ask the gateway to notify us again of everything that was done with a payment (gateway interface, 9)."""
     aggregate, account = await _read(services, order_id)
+    first = Method.PURCHASE if aggregate.payment.flow is Flow.CHARGE else Method.AUTH
     try:
         client = opened(services, account)
     except KeysNotOpenedError as error:
-        return [Resent(Method.PURCHASE if aggregate.payment.flow is Flow.CHARGE else Method.AUTH, 0, error)]
-    first = Method.PURCHASE if aggregate.payment.flow is Flow.CHARGE else Method.AUTH
+        return [Resent(first, 0, error)]
     done = [first, *(_METHODS[each.kind] for each in aggregate.operations if each.kind in _METHODS)]
     answers = []
     for method in dict.fromkeys(done):

@@ -128,6 +128,27 @@ async def test_a_page_that_is_open_is_not_settled_as_failed(shop: Shop) -> None:
     assert shop.amounts == amounts(charged="100.00")
 
 
+@pytest.mark.parametrize(("method", "moved"), [("capture", True), ("void", False)])
+async def test_a_payment_of_which_money_was_taken_is_not_settled_as_failed(
+    shop: Shop, method: str, *, moved: bool
+) -> None:
+    """One that does not agree with what was asked, and of which something was done in the portal, can."""
+    shop.gateway.will(shop.gateway.page())
+    await shop.begin(flow="AUTHORIZATION")
+    await shop.notify(payment(shop.order_id, "pending", method="auth"))
+    await shop.notify(payment(shop.order_id, method="auth", amount="5.69"))
+    await shop.notify(operation(method, shop.order_id, "5.69", named="portal-1"))
+    await shop.work()
+    create = await shop.operation(Kind.CREATE)
+    assert create.state is State.PENDING
+    if moved:
+        with pytest.raises(RefusalError, match="Money of this payment was charged or refunded"):
+            await by_hand(shop, State.FAILURE, row_id=create.id)
+    else:
+        await by_hand(shop, State.FAILURE, row_id=create.id)
+    assert (await shop.operation(Kind.CREATE)).state is (State.PENDING if moved else State.FAILURE)
+
+
 async def test_nothing_is_settled_while_the_gateway_is_being_asked(stuck: Shop) -> None:
     second = await stuck.operation(Kind.REFUND, 1)
     with pytest.raises(RefusalError, match="has not been sent yet"):

@@ -91,6 +91,7 @@ def test_what_the_app_does_by_itself_was_not_asked_by_saleor() -> None:
     closing = operation(Kind.CANCEL, State.INTENT, asked_by_saleor=False, amount=Decimal(0), created_at=after(hours=1))
     words = told(timeline(aggregate([operation(state=State.INIT), closing]), []))
     assert words[-1] == "app: asks the gateway to close the payment page"
+    assert not any(each.startswith("Saleor: asks to") for each in words)
     assert "gateway: opens the payment page" in words
 
 
