@@ -223,7 +223,7 @@ def _filled(todo: int, weights: Mapping[str, Fraction], room: Mapping[str, int])
     """Divide as much of ``todo`` as those with a weight have room for."""
     open_ = {who: weight for who, weight in weights.items() if room.get(who, 0) > 0}
     given: dict[str, int] = {}
-    while open_ and todo > 0:
+    while open_:
         whole = sum(open_.values(), Fraction())
         full = {who: room[who] for who, weight in open_.items() if todo * weight / whole >= room[who]}
         if not full:  # every exact share is below its limit, so its rounded one is not above it

@@ -1,5 +1,6 @@
 """Staff, or Saleor itself, ask to charge, refund or cancel (laws of money, 1, 8, 9, 14)."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -7,6 +8,7 @@ from sqlmodel import select
 
 from app.db.tables import Kind, Operation, ProductsForm, State
 from app.payments.core.problems import problem_words
+from app.payments.core.schedule import Schedule
 from app.payments.operations.actions import requested
 from tests.payments.baskets import line, taxed
 from tests.payments.fake_gateway import Heard, operation, payment, refused, said
@@ -118,6 +120,16 @@ class TestCancel:
 
 
 class TestRefund:
+    async def test_goes_to_where_the_account_has_moved(self, paid: Shop) -> None:
+        """From the next call on: whoever changes an account need not start the app anew."""
+        paid.clock.forward(seconds=1)
+        await paid.services.accounts.change(paid.account.id, base_url="http://127.0.0.1:9")
+        paid.services = replace(paid.services, schedule=Schedule(pauses_before_resending=()))
+        answer = await paid.staff("REFUND", "100.00")
+        assert answer.result == "REFUND_FAILURE"
+        assert "could not be reached" in (answer.message or "")
+        assert paid.gateway.heard == []
+
     @pytest.mark.law(9)
     async def test_several_parts_each_with_a_reference_of_its_own(self, paid: Shop) -> None:
         """Of two refunds under one reference Saleor would swallow the second."""

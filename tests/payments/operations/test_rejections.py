@@ -57,6 +57,8 @@ FINDING_OUT = (
           "The reservation of 100.00 UAH was released: nothing can be charged."),
         ((FIRST, State.SUCCESS, [BEING_RELEASED]), (CHARGE, "1.00"),
           "The reservation of 100.00 UAH is being released at this moment: nothing can be charged."),
+        ((FIRST, State.SUCCESS, [RELEASED, op(Kind.DISPUTE, State.PENDING)]), (CHARGE, "1.00"),
+          "The reservation of 100.00 UAH was released: nothing can be charged."),
         ((AT_ONCE, State.SUCCESS, []), (CHARGE, "1.00"),
           "100.00 UAH was taken at once: nothing is reserved that could be charged."),
         ((FIRST, State.INIT, []), (CHARGE, "1.00"),

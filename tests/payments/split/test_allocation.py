@@ -216,6 +216,7 @@ def test_nobody_has_a_part() -> None:
 
 def test_money_without_cents_is_divided_without_cents() -> None:
     assert smallest("JPY", Decimal("100.00")) == 1
+    assert smallest("JPY", Decimal("100.00"), Decimal("10.50")) == Decimal("0.01")  # one of them has cents all the same
     assert smallest("JPY", Decimal("100.50")) == Decimal("0.01")
     assert smallest("UAH", Decimal("100.00")) == Decimal("0.01")
     parts = distribute(Decimal("100.00"), {"a": Decimal(1), "b": Decimal(2)}, smallest("JPY", Decimal("100.00")))
