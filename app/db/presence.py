@@ -78,7 +78,5 @@ async def note_check(session: AsyncSession, installation_id: int, now: datetime,
     row.next_check_at = now + BETWEEN_CHECKS
     if authorised is False and row.unauthorised_since is None:
         row.unauthorised_since = now
-    back = authorised and row.unauthorised_since is not None
-    await session.flush()
-    if back:
+    if authorised and row.unauthorised_since is not None:
         await revive(session, installation_id, now)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 from app.db import database as module
@@ -44,6 +44,26 @@ async def test_what_sqlite_has_undone_is_not_committed_in_part(tmp_path: Path) -
     async with database.engine.begin() as connection:
         assert (await connection.execute(text("SELECT text FROM page"))).scalars().all() == ["one"]
     await database.close()
+
+
+async def test_what_breaks_off_before_the_commit_is_undone_for_certain(
+    database: Database, account: MerchantAccount
+) -> None:
+    """Also where the rows are written only at the end of the block: nobody need look whether they are there."""
+
+    def gone(_connection: Any, _cursor: Any, statement: str, *_more: Any) -> None:
+        if statement.startswith("INSERT"):
+            raise OperationalError(statement, {}, ConnectionResetError())
+
+    event.listen(database.engine.sync_engine, "before_cursor_execute", gone)
+    try:
+        with pytest.raises(DatabaseUnavailableError) as caught:
+            async with database.transaction() as session:
+                session.add(a_new_payment(account, 1))
+    finally:
+        event.remove(database.engine.sync_engine, "before_cursor_execute", gone)
+    assert not isinstance(caught.value, CommitUnknownError)
+    assert await raw(database, "SELECT count(*) FROM payment") == [(0,)]
 
 
 async def test_a_connection_that_the_server_has_closed_is_replaced(

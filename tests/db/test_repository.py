@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -85,6 +86,27 @@ async def test_of_the_same_payment_twice_one_is_kept(database: Database, account
     assert [each is not None for each in answers] == [True, True, False, True]
     assert await raw(database, "SELECT count(*) FROM payment") == [(3,)]
     assert await raw(database, "SELECT count(*) FROM operation") == [(3,)]
+
+
+@pytest.mark.law(12)
+async def test_who_begins_in_the_same_moment_meets_the_attempts_to_pay_the_same_and_no_others(
+    database: Database, account: MerchantAccount
+) -> None:
+    """They are written together, and all that they may meet is locked together."""
+    for number, source in ((1, "one"), (2, "two")):
+        await written(database, account, number, source=source)
+    met: dict[str, list[str]] = {}
+
+    def begins(number: int, source: str) -> NewPayment:
+        def meets(payment: Payment, attempts: Sequence[PaymentAggregate]) -> None:
+            met[payment.order_id] = [each.payment.order_id for each in attempts]
+
+        debt = SameDebt(account.installation_id, source)
+        return replace(intent(account, number, source=source), debt=debt, objection=meets)
+
+    payments = PaymentRepository(database)
+    await asyncio.gather(*(payments.begin(begins(*each)) for each in ((3, "three"), (4, "one"), (5, "two"))))
+    assert met == {"order3": [], "order4": ["order1"], "order5": ["order2"]}
 
 
 async def test_a_step_is_saved_with_all_that_it_added(database: Database, account: MerchantAccount) -> None:

@@ -103,7 +103,7 @@ class Reach:
         return cls(list(runs.values()), seconds)
 
     def tests_of(self, mutant: Mutant) -> Sequence[str]:
-        """Return the tests that may run the line of a mutant: those that speak of it first, then its own room's.
+        """Return the tests that may run the line of a mutant: those of its own room, and that speak of it, first.
 
         They were seen on SQLite. What is about the database is asked of the other one, too, and what is about locks of
         that one only.
@@ -115,7 +115,7 @@ class Reach:
         own = f"tests/{'/'.join(mutant.path.parts[1:-1])}/"
         words = _words(f"{mutant.path.stem} {mutant.function} {mutant.text}")
         in_order = sorted(
-            found, key=lambda each: (-len(words & _words(each)), not each.startswith(own), self.seconds[each])
+            found, key=lambda each: (-len(words & _words(each)) - 2 * each.startswith(own), self.seconds[each])
         )
         if not (mutant.is_about_a_lock or mutant.path.is_relative_to("app/db")):
             return in_order
