@@ -11,6 +11,7 @@ from app.gateway.errors import OutcomeUnknownError
 from app.payments.accounts.check import in_words, try_out
 from app.payments.services import Services
 from tests.commands.conftest import KEYS, POS_ID, PointOfSale, Shell, add_account, one_database
+from tests.payments.fake_gateway import payment
 
 
 async def test_an_account_that_works(shell: Shell, services: Services, account: MerchantAccount) -> None:
@@ -64,6 +65,7 @@ async def test_nothing_to_check_is_no_success(shell: Shell, services: Services, 
     ("answer", "words"),
     [
         (None, None),
+        (JSONResponse([payment("0", amount=1)]), None),  # whom it shows an order, it knows
         (JSONResponse([]), "says the same to any keys, so nothing is known of these"),
         (
             JSONResponse({"message": "no", "args": {"code": "S-401"}}, 401),

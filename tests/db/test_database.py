@@ -111,6 +111,15 @@ class TestNothingIsWaitedForWithoutEnd:
                 await lock()
         await lock()
 
+    async def test_nor_when_the_first_thing_done_on_a_connection_is_undone(
+        self, database: Database, hasty: Database, account: MerchantAccount
+    ) -> None:
+        """The limits are said once for each connection, and stay."""
+        async with hasty.transaction() as session:
+            await (await session.connection()).execute(ONE)
+            await session.rollback()
+        await self.test_a_lock_that_somebody_holds(database, hasty, account)
+
     async def test_a_connection_that_others_have(self, hasty: Database) -> None:
         async def hold(number: int) -> None:
             async with hasty.transaction() as session:

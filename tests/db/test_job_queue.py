@@ -10,7 +10,7 @@ from sqlmodel import col, select
 
 from app.db.accounts import AccountBook
 from app.db.aggregates import POLLS
-from app.db.database import Database, create_engine
+from app.db.database import Database, create_engine, is_sqlite
 from app.db.inbox import NOTIFICATIONS, Inbox, Processed
 from app.db.installations import InstallationBook
 from app.db.job_queue import Capacity, Claim, Tenant, claim, give_back
@@ -64,6 +64,17 @@ async def finish(database: Database, event_id: int, state: EventState = EventSta
 
 
 class TestEvents:
+    async def test_what_somebody_is_working_on_is_left_to_them_and_not_waited_for(
+        self, database: Database, other: Database, account: MerchantAccount, database_url: str
+    ) -> None:
+        if is_sqlite(database_url):
+            pytest.skip("SQLite has one connection")
+        await many_payments(database, account, 2)
+        first, second = await events(database, most=2)
+        async with asyncio.timeout(10), database.transaction() as session:
+            await event_with_payment(session, first)
+            assert await events(other, NOON + LEASE, most=2) == [second]
+
     async def test_nobody_gets_the_same_claim(
         self, database: Database, other: Database, account: MerchantAccount
     ) -> None:

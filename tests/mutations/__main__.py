@@ -27,8 +27,8 @@ from tests.mutations.places import LEFT_OUT, REPOSITORY, ROOMS, TESTS
 from tests.mutations.reach import Reach
 from tests.mutations.trial import Outcome, failed_in, import_all, import_and_run_tests, outcome_of, run_tests
 
-_AT_FIRST, _MOST_TESTS = 40, 250  # tests for one mutant
-_PATIENCE = 400.0  # seconds
+_AT_FIRST, _MOST_TESTS = 40, 2000  # tests for one mutant
+_PATIENCE = 1800.0  # seconds
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

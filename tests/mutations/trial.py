@@ -23,7 +23,11 @@ from tests.mutations.places import REPOSITORY
 _BROKEN = 99  # the exit status of a trial that came to nothing
 
 
-_OPTIONS = ("-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+_OPTIONS = (
+    *("-p", "no:cacheprovider", "-p", "no:xdist"),
+    *("-p", "no:unraisableexception"),  # what the parent left open is found by its children
+    *("-W", "ignore::pytest.PytestAssertRewriteWarning"),
+)
 
 
 class Outcome(StrEnum):

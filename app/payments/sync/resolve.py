@@ -29,7 +29,6 @@ from app.payments.core.page_cancellation import (
     pursue,
 )
 from app.payments.core.problems import (
-    ADDRESS,
     clear,
     disagrees,
     of_waiting,
@@ -152,7 +151,6 @@ def _post(
     else:
         apply(aggregate, due.account.pos_id, records, posting)
         mind_unreadable(aggregate, records, posting.now)
-        clear(aggregate.payment, ADDRESS, posting.now)
     if operation.kind is Kind.CREATE and posting.now >= posting.schedule.after_intent(operation.created_at):
         give_up(aggregate, posting)
     if is_pursued(operation):

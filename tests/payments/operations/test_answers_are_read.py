@@ -232,6 +232,7 @@ class TestALostAnswer:
         await answered(paid, says(paid, request))
         await paid.later(minutes=9)
         assert paid.saleor.reports == []
+        assert len(paid.saleor.queried) < 20  # it is asked ever more seldom
         await paid.later(minutes=3)
         assert paid.amounts == amounts(charged="469.50", refunded="100.00")
 

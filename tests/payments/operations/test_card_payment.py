@@ -466,6 +466,11 @@ async def test_what_is_wrong_is_refused_before_anything_is_recorded(
     assert shop.gateway.heard == []
 
 
+async def test_a_card_that_is_nothing_leads_to_the_page(shop: Shop) -> None:
+    shop.gateway.will(shop.gateway.page())
+    assert (await shop.begin(data={"card": None})).data["checkoutUrl"]
+
+
 async def test_what_is_wrong_with_the_card_is_told_to_the_shopper_in_words(shop: Shop) -> None:
     answer = await shop.begin(data=await typed(shop, CARD | {"number": "4242424242424243"}, language="uk"))
     assert error_of(answer) == {

@@ -110,6 +110,8 @@ class TestNoPageIsOpenedForWhatIsCovered:
         await opened(shop)
         await comes_to(shop, "pending", status_code="2102")
         new = await opened(another(shop))
+        await shop.work()
+        assert await state(new) is State.INIT
         would_close(new)
         await comes_to(shop, "pending", status_code="2001")
         assert await state(new) is State.FAILURE

@@ -128,6 +128,7 @@ def test_the_shopper_goes_back_to_a_storefront_of_the_account(url: str) -> None:
         "https://evil.example/https://shop.example.com",
         "https://shop.example.com@evil.example/",
         "https://user:secret@shop.example.com/",
+        "https://:secret@shop.example.com/",
         "https://shop.example.com\\@evil.example/",
         "https://shop.example.com\t.evil.example/",
         "https://shop.example.com:8443/",

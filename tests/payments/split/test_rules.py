@@ -87,5 +87,11 @@ def test_where_only_the_market_is_known_the_example_makes_two_sellers_up() -> No
     assert len(shares) == 3
 
 
+@pytest.mark.parametrize("data", ["", "metadata", [], ["metadata"], 0, False])
+def test_what_is_no_table_is_no_rules_and_not_their_absence(data: Any) -> None:
+    with pytest.raises(RulesError, match="these are no rules"):
+        read_rules(data)
+
+
 def test_without_splitting_there_is_no_example() -> None:
     assert worked_example(read_rules(None)).steps == ()

@@ -4,6 +4,8 @@ from decimal import Decimal
 
 import pytest
 
+from app.db.aggregates import PaymentAggregate
+from app.db.repository import ByOrder
 from app.db.tables import Kind, State
 from app.payments.core.problems import problem_words
 from app.payments.core.refusal import RefusalError
@@ -155,6 +157,24 @@ async def test_nothing_is_settled_while_the_gateway_is_being_asked(stuck: Shop) 
         await by_hand(stuck, State.SUCCESS, None, second.id)
     with pytest.raises(RefusalError, match="no operation 99"):
         await by_hand(stuck, State.SUCCESS, None, 99)
+
+
+async def test_what_the_process_died_over_is_settled_once_its_call_must_be_over(paid: Shop) -> None:
+    paid.gateway.will(Mute.HANGS_UP)
+    await paid.staff("REFUND", "30.00")
+    refund = await paid.operation(Kind.REFUND)
+
+    def begun(aggregate: PaymentAggregate) -> None:
+        asked = aggregate.by_id(refund.id)
+        asked.state, asked.updated_at = State.INTENT, paid.clock.now
+
+    await paid.services.payments.update(ByOrder(paid.order_id), begun)
+    with pytest.raises(RefusalError, match="being asked at this moment"):
+        await by_hand(paid, State.SUCCESS, None, refund.id)
+    paid.clock.forward(seconds=16)
+    await by_hand(paid, State.SUCCESS, None, refund.id)
+    await paid.later(minutes=1)
+    assert paid.amounts == amounts(charged="539.50", refunded="30.00")
 
 
 class TestAskingNow:

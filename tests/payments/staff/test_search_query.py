@@ -31,6 +31,7 @@ AMOUNTS = st.decimals("0.01", "999999999.99", places=2)
         ("100₴", "100.00", "UAH"),
         ("100 грн.", "100.00", "UAH"),
         ("0.05", "0.05", None),
+        ("9999999999999.99", "9999999999999.99", None),
     ],
 )
 def test_amounts(typed: str, amount: str, currency: str | None) -> None:
@@ -52,6 +53,7 @@ def test_amounts(typed: str, amount: str, currency: str | None) -> None:
         "0x10",
         "UAH",
         "5.000,000",
+        "10000000000000.00",  # more than any payment
     ],
 )
 def test_what_only_looks_like_an_amount_is_a_name(typed: str) -> None:

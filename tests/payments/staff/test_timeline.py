@@ -39,6 +39,11 @@ def test_a_payment_that_the_gateway_notified_of() -> None:
     ]
 
 
+def test_what_saleor_took_at_once_was_told_without_ado() -> None:
+    entries = timeline(aggregate([operation()], [event(attempts=1)]), [])
+    assert told(entries)[-1] == "app: tells Saleor CHARGE_SUCCESS 100.00 UAH “Successful [1000]”: delivered at 12:00:04"
+
+
 def test_without_a_notification_the_gateways_answer_is_told() -> None:
     create = operation(state=State.FAILURE, message="Insufficient funds [4009]")
     entries = timeline(aggregate([create]), [])

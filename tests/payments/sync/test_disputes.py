@@ -78,9 +78,11 @@ async def test_one_that_is_open_is_shown_until_it_has_ended_and_cannot_be_refund
 
 
 async def test_one_that_the_store_wins_takes_nothing(paid: Shop) -> None:
+    polls = paid.gateway.polls
     await paid.notify(dispute(paid, "pending"))
     await paid.notify(dispute(paid, "failure"))
-    await paid.work()
+    await paid.later(days=3)
+    assert paid.gateway.polls == polls  # what has ended nobody looks at
     assert await whats(paid) == []
     assert paid.amounts == amounts(charged="569.50")
     assert "The dispute over 569.50 UAH has ended in the store's favour: nothing was taken back." in {
@@ -97,7 +99,9 @@ async def test_a_look_up_that_shows_one_counts_as_well(paid: Shop) -> None:
     assert await ask_now(paid.services, paid.order_id) is None
     assert await whats(paid) == [(AlertKind.DISPUTE, 1)]
     polls = paid.gateway.polls
-    await paid.later(days=3)
+    await paid.later(hours=23)
+    assert paid.gateway.polls == polls
+    await paid.later(days=2, hours=1)
     assert paid.gateway.polls == polls + 3
     record["status"] = "success"
     await paid.later(days=1, minutes=1)
