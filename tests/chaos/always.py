@@ -183,6 +183,9 @@ ALWAYS: dict[str, Story] = {
     "the shopper pays when staff have cancelled in vain": Story(
         (Begins(), NextCall(Trouble.WE_DIE_BEFORE), Asks("CANCEL"), Pays())
     ),
+    "the closing of a page that was replaced is lost, and asked for again": Story(
+        (Begins(), Begins(), NextCall(Trouble.LOST), CatchesUp(), CatchesUp(), Passes(30), CatchesUp())
+    ),
     "a refund of unknown outcome, and another one": Story(
         (*PAID, NextCall(Trouble.LOST), Asks("REFUND", TEN), Asks("REFUND", SOME))
     ),
