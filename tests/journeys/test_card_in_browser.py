@@ -24,7 +24,7 @@ from tests.journeys.card_shop import (
 from tests.journeys.stack import Stack
 from tests.journeys.stories import TOTAL, both_books_agree, paid_order
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 ONE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # the browser sees no database
 
 

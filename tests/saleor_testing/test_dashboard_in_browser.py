@@ -15,7 +15,7 @@ from tests.saleor_testing.placed import an_order
 from tests.saleor_testing.stub import Headers, Stub, Told
 from tests.saleor_testing.test_dashboard import WIDGET, the_app
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 SANDBOX = "allow-same-origin allow-forms allow-scripts allow-downloads allow-popups"
 HTML: Headers = [("Content-Type", "text/html")]

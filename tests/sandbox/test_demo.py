@@ -107,6 +107,7 @@ async def test_it_tells_every_step_and_ends_well(tmp_path: Path) -> None:
     assert left_behind(kept) == []
 
 
+@pytest.mark.long
 async def test_a_wrong_step_is_named_with_the_reason(tmp_path: Path) -> None:
     async with started("-c", WITH_WRONG_KEYS, str(tmp_path)) as demo:
         said, complained = await until_its_end(demo)
@@ -187,6 +188,7 @@ async def test_then_the_person_plays_until_ctrl_c(tmp_path: Path) -> None:
     assert left_behind(tmp_path) == []
 
 
+@pytest.mark.long
 async def test_interrupted_in_the_middle_it_says_so_by_its_status(tmp_path: Path) -> None:
     async with started(*DEMO, "--json", "--keep", str(tmp_path)) as demo:
         async for event in events(demo):

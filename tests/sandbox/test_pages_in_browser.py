@@ -10,7 +10,7 @@ from app.sandbox.control import SandboxControl
 from tests.browsing import chromium
 from tests.sandbox.scene import Scene
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 
 @pytest.fixture(params=[False, True], ids=["no-javascript", "javascript"])

@@ -12,7 +12,7 @@ from tests.reading_codes import read_code
 from tests.shopper.conftest import Payments
 from tests.shopper.views import CHECKOUT, PAID, payment
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 HERE = f"/pay/return/{PAID.order_id}"
 LINK = f"/pay/{PAID.order_id}"
 OPEN = payment(PaymentState.WAITING, checkout_url=CHECKOUT, return_url=None)

@@ -29,6 +29,7 @@ from tests.browsing import serving
 from tests.conftest import REPOSITORY
 from tests.journeys.stack import eventually
 
+pytestmark = pytest.mark.long
 SHORT = {"APP_WORKER_LEASE": "2"}  # how long a dead worker's claim stands
 
 
