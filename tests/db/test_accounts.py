@@ -1,5 +1,6 @@
 """Merchant accounts and channel routes: keys sealed, changed, never lost while a payment needs them."""
 
+import asyncio
 import re
 from datetime import timedelta
 from typing import Any
@@ -7,13 +8,14 @@ from typing import Any
 import pytest
 
 from app.db.accounts import AccountBook, AccountError, AccountKeys
-from app.db.database import Database
+from app.db.database import Database, is_sqlite
 from app.db.inbox import Inbox
 from app.db.installations import InstallationBook, OpenInstallation
 from app.db.tables import MerchantAccount
 from app.db.vault import VaultError
 from tests.conftest import Clock
 from tests.db.rows import KEYS, NOON, a_payment, an_account, an_installation, raw
+from tests.payments.test_at_once import queue_for_the_lock
 
 
 async def test_an_account_with_a_public_id_that_nobody_guesses(accounts: AccountBook, account: MerchantAccount) -> None:
@@ -32,6 +34,22 @@ async def test_its_keys_are_sealed_and_shown_to_nobody(
         assert secret not in row
         assert secret not in repr(accounts.keys(account))
     assert accounts.keys(account) == KEYS
+
+
+async def test_of_two_that_replace_the_secret_at_once_the_second_replaces_the_firsts(
+    database: Database, accounts: AccountBook, account: MerchantAccount, database_url: str
+) -> None:
+    """Each reads what is there under a lock: else the first one's secret would verify nothing, though it was in use."""
+    if is_sqlite(database_url):
+        pytest.skip("SQLite has one connection")
+    async with database.transaction() as session:
+        await session.get_one(MerchantAccount, account.id, with_for_update=True)
+        changing = []
+        for number, secret in enumerate(("second", "third"), 1):
+            changing.append(asyncio.create_task(accounts.change_keys(account.id, api_secret=secret)))
+            await queue_for_the_lock(database, number)
+    _, changed = await asyncio.gather(*changing)
+    assert accounts.keys(changed).previous_api_secret == "second"
 
 
 async def test_keys_of_one_account_do_not_open_in_another(

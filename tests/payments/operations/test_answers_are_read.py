@@ -407,6 +407,21 @@ class TestTwoAtTheSameMoment:
         states = [each.state for each in (await paid.aggregate()).operations if each.kind is Kind.REFUND]
         assert states == [State.SUCCESS, State.SUCCESS]
 
+    async def test_that_the_connection_of_one_broke_says_nothing_of_the_other(self, paid: Shop) -> None:
+        """Saleor notes a failure that names neither of them, but an amount."""
+        refunds(paid, "100.00", "refund-1")
+        first = paid.saleor.open(paid.transaction, "REFUND", Decimal(100), "first")
+        answer = await answered(paid, says(paid, first), "body 1")
+        refunds(paid, "50.00", "refund-2")
+        second = paid.saleor.open(paid.transaction, "REFUND", Decimal(50), "second")
+        await answered(paid, says(paid, second), "body 2")
+        dropped(paid, second)
+        await paid.later(seconds=8)
+        assert Decimal("100.00") not in {each.amount for each in paid.saleor.reports}  # Saleor is still reading that
+        paid.saleor.book_action(paid.transaction, first, "REFUND", answer)
+        await paid.later(minutes=1)
+        assert paid.amounts == amounts(charged="419.50", refunded="150.00")
+
     async def test_a_known_request_over_another_amount_is_refused_in_words(self, paid: Shop) -> None:
         refunds(paid)
         await paid.staff("REFUND", "100.00")

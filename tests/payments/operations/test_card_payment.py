@@ -300,6 +300,18 @@ async def test_an_unknown_outcome_is_pending_under_our_reference_and_never_sent_
 
 
 @pytest.mark.law(2)
+async def test_an_answer_that_tells_of_something_else_leaves_the_outcome_unknown(shop: Shop) -> None:
+    data = await typed(shop)
+    shop.gateway.will(said(payment(shop.order_id, mode="direct", method="payout")))
+    answer = await shop.begin(data=data)
+    assert (answer.result, answer.psp_reference) == ("CHARGE_REQUEST", f"payment-of-{shop.order_id}")
+    direct(shop)
+    await shop.later(minutes=5)
+    assert shop.amounts == amounts(charged=TOTAL)
+    assert shop.gateway.calls == ["payment"]
+
+
+@pytest.mark.law(2)
 async def test_an_unknown_payment_of_which_nothing_is_found_has_failed(shop: Shop) -> None:
     shop.gateway.will(BROKEN)
     answer = await shop.begin(data=await typed(shop))
