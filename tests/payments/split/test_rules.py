@@ -7,7 +7,7 @@ import pytest
 
 from app.payments.split.allocation import total_of
 from app.payments.split.example import worked_example
-from app.payments.split.rules import RulesError, SplitMode, read_rules
+from app.payments.split.rules import LONGEST, RulesError, SplitMode, read_rules, rules_in
 from tests.payments.split.people import MARKET, NAMES, POTTER, SMITH, WEAVER, rules
 
 
@@ -85,6 +85,13 @@ def test_where_only_the_market_is_known_the_example_makes_two_sellers_up() -> No
     shares = worked_example(rules(names={})).steps[0].shares
     assert MARKET in shares
     assert len(shares) == 3
+
+
+def test_rules_may_be_so_long_and_no_longer() -> None:
+    longest = "mode = 'off'".ljust(LONGEST)
+    assert not rules_in(longest).on
+    with pytest.raises(RulesError, match="have at most"):
+        rules_in(f"{longest} ")
 
 
 @pytest.mark.parametrize("data", ["", "metadata", [], ["metadata"], 0, False])

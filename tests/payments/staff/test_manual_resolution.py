@@ -130,16 +130,19 @@ async def test_a_page_that_is_open_is_not_settled_as_failed(shop: Shop) -> None:
     assert shop.amounts == amounts(charged="100.00")
 
 
-@pytest.mark.parametrize(("method", "moved"), [("capture", True), ("void", False)])
+@pytest.mark.parametrize(
+    ("method", "status", "moved"),
+    [("capture", "success", True), ("capture", "failure", False), ("void", "success", False)],
+)
 async def test_a_payment_of_which_money_was_taken_is_not_settled_as_failed(
-    shop: Shop, method: str, *, moved: bool
+    shop: Shop, method: str, status: str, *, moved: bool
 ) -> None:
     """One that does not agree with what was asked, and of which something was done in the portal, can."""
     shop.gateway.will(shop.gateway.page())
     await shop.begin(flow="AUTHORIZATION")
     await shop.notify(payment(shop.order_id, "pending", method="auth"))
     await shop.notify(payment(shop.order_id, method="auth", amount="5.69"))
-    await shop.notify(operation(method, shop.order_id, "5.69", named="portal-1"))
+    await shop.notify(operation(method, shop.order_id, "5.69", status, named="portal-1"))
     await shop.work()
     create = await shop.operation(Kind.CREATE)
     assert create.state is State.PENDING
@@ -149,6 +152,17 @@ async def test_a_payment_of_which_money_was_taken_is_not_settled_as_failed(
     else:
         await by_hand(shop, State.FAILURE, row_id=create.id)
     assert (await shop.operation(Kind.CREATE)).state is (State.PENDING if moved else State.FAILURE)
+
+
+async def test_a_cancellation_ends_with_its_payment_and_not_by_hand(shop: Shop) -> None:
+    shop.gateway.will(shop.gateway.page(), Mute.HANGS_UP)
+    await shop.begin()
+    await shop.staff("CANCEL")
+    closing = await shop.operation(Kind.CANCEL)
+    for state in (State.SUCCESS, State.FAILURE):
+        with pytest.raises(RefusalError, match="A cancellation ends with its payment"):
+            await by_hand(shop, state, None, closing.id)
+    assert (await shop.operation(Kind.CANCEL)).state is State.UNKNOWN
 
 
 async def test_nothing_is_settled_while_the_gateway_is_being_asked(stuck: Shop) -> None:
