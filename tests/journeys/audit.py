@@ -1,4 +1,4 @@
-"""The auditor: holds the gateway's books, ours and Saleor's against each other when a story is over."""
+"""The auditor: compares what the gateway, the app and Saleor have recorded when a story is over."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 from sqlmodel import col, select
 
-from app.db.aggregates import PaymentAggregate
-from app.db.tables import EventState, Kind, Notification, Operation, Payment, SaleorEvent, State
+from app.db.aggregates import PaymentAggregate, aggregates_of
+from app.db.tables import EventState, Kind, Notification, Operation, Payment, State
 from app.main import open_services
 from app.payments.core.balance import balance
 from app.payments.core.problems import problem_words
@@ -22,7 +22,7 @@ _CALLS = {"capture": "/api/v1/capture", "void": "/api/v1/void", "refund": "/api/
 
 
 @dataclass(frozen=True)
-class FakeSaleor:
+class Recorded:
     """Everything that the app has written down."""
 
     aggregates: Sequence[PaymentAggregate]
@@ -47,42 +47,31 @@ class FakeSaleor:
         )
 
 
-async def open_books(stack: Stack) -> FakeSaleor:
+async def what_is_recorded(stack: Stack) -> Recorded:
     """Read all that the app has written down."""
     async with open_services(stack.settings) as services, services.database.transaction() as session:
         payments = (await session.exec(select(Payment).order_by(col(Payment.id)))).all()
-        operations = (await session.exec(select(Operation).order_by(col(Operation.id)))).all()
-        events = (await session.exec(select(SaleorEvent).order_by(col(SaleorEvent.id)))).all()
-        return FakeSaleor(
-            [
-                PaymentAggregate(
-                    payment,
-                    [each for each in operations if each.payment_id == payment.id],
-                    [each for each in events if each.payment_id == payment.id],
-                )
-                for payment in payments
-            ],
-            (await session.exec(select(Notification))).all(),
-        )
+        notifications = (await session.exec(select(Notification))).all()
+        return Recorded(await aggregates_of(session, payments), notifications)
 
 
-async def at_rest(stack: Stack) -> FakeSaleor:
-    """Wait until nobody has anything left to do, and return the app's books as they are then."""
+async def at_rest(stack: Stack) -> Recorded:
+    """Wait until nobody has anything left to do, and return what the app has recorded by then."""
 
-    async def resting() -> FakeSaleor | None:
+    async def resting() -> Recorded | None:
         await stack.saleor.background_done()
         await stack.gateway.webhooks_idle()
-        books = await open_books(stack)
-        return books if books.at_rest else None
+        recorded = await what_is_recorded(stack)
+        return recorded if recorded.at_rest else None
 
     return await eventually(resting)
 
 
 async def three_books_agree(stack: Stack) -> None:
     """Compare the three, payment by payment; no money moved twice, none is forgotten, nobody was told twice."""
-    books = await at_rest(stack)
+    recorded = await at_rest(stack)
     orders = {payment.order_id: payment for payment in await stack.gateway.payments()}
-    for aggregate in books.aggregates:
+    for aggregate in recorded.aggregates:
         theirs = [orders.pop(name) for name in [aggregate.payment.order_id] if name in orders]
         saleor = await stack.saleor.transaction(aggregate.payment.transaction_id)
         _agree(aggregate, theirs, saleor)

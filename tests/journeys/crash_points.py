@@ -26,7 +26,7 @@ class Point(Enum):
     NOTIFICATION_NOT_ANSWERED = "the notification is kept, not acknowledged"
     NOTIFICATION_CLAIMED = "the notification is claimed, nothing is made of it"
     NOTIFICATION_NOT_POSTED = "what follows from the notification is written, not committed"
-    NOTIFICATION_NOT_TICKED = "what follows from the notification is committed, it still counts as unprocessed"
+    NOTIFICATION_POSTED = "the notification and what follows from it are committed, nobody is told"
     # Telling Saleor
     EVENT_CLAIMED = "the event is claimed, Saleor is not told"
     DELIVERY_NOT_NOTED = "Saleor is told, that it was is not committed"

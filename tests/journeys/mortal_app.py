@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-from sqlalchemy import Update, event
+from sqlalchemy import Insert, event
 from sqlalchemy.orm import ORMExecuteState, Session, object_session
 from sqlalchemy.orm.attributes import get_history
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -114,17 +114,20 @@ def watch_commits(fate: Fate) -> None:
         points: set[Point] = session.info.setdefault("before", set())
         points.update(point for row in session.new if (point := _of_new(session, row)) is not None)
         points.update(point for row in session.dirty if (point := _of_changed(session, row)) is not None)
+        if any(isinstance(row, Notification) and row.processed_at is not None for row in session.dirty):
+            points.add(Point.NOTIFICATION_NOT_POSTED)
+            session.info.setdefault("after", set()).add(Point.NOTIFICATION_POSTED)
 
     @event.listens_for(Session, "do_orm_execute")
     def executed(state: ORMExecuteState) -> None:
         statement = state.statement
-        if isinstance(statement, Update) and statement.compile().params.get("processed_at") is not None:
-            state.session.info.setdefault("before", set()).add(Point.NOTIFICATION_NOT_TICKED)
+        if isinstance(statement, Insert) and statement.entity_description["entity"] is Notification:
+            state.session.info.setdefault("before", set()).add(Point.NOTIFICATION_NOT_KEPT)
 
     @event.listens_for(Notification, "load")
-    def claimed(_row: Notification, context: Any) -> None:
+    def claimed(_row: Notification, _context: Any) -> None:
         if not _asked_by_somebody.get():
-            context.session.info.setdefault("after", set()).add(Point.NOTIFICATION_CLAIMED)
+            fate.comes_to(Point.NOTIFICATION_CLAIMED)
 
     @event.listens_for(Session, "before_commit")
     def about_to_commit(session: Session) -> None:
@@ -157,8 +160,6 @@ def watch_steps() -> None:
 
 
 def _of_new(session: Session, row: object) -> Point | None:
-    if isinstance(row, Notification):
-        return Point.NOTIFICATION_NOT_KEPT
     if isinstance(row, Operation):
         return Point.INTENT_NOT_COMMITTED if row.state is State.INTENT else _news_of(session, row)
     return None
