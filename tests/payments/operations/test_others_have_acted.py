@@ -15,6 +15,7 @@ from app.gateway.errors import (
     Violation,
 )
 from app.payments.core.call_errors import others_have_acted
+from app.payments.core.problems import problem_words
 from tests.payments.fake_gateway import Mute, Reply, operation, refused, said
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import Shop
@@ -178,3 +179,4 @@ class TestOneLookAfterEach:
         await paid.later(days=30)
         assert paid.gateway.polls == polls
         assert (await paid.operation(Kind.REFUND)).next_poll_at is None
+        assert problem_words((await paid.aggregate()).payment) is None  # what came of it is known

@@ -105,6 +105,11 @@ def test_a_discount_of_the_whole_order_that_no_line_shows() -> None:
     assert shares(voucher, discounts="default") == money(market="30.00", potter="240.00", smith="360.00")
 
 
+def test_what_is_discounted_for_all_leaves_less_of_which_a_gift_card_takes_the_default_ones_part() -> None:
+    found = basket(mugs(), lamp(), shipping="100.00", gift_cards="40.00", total="310.00")
+    assert shares(found, gift_cards="default") == money(market="10.00", potter="120.00", smith="180.00")
+
+
 def test_a_surcharge_that_no_line_shows_is_the_default_ones_or_goes_by_the_lines() -> None:
     fee = basket(mugs(), lamp(), total="660.00")
     assert shares(fee) == money(market="60.00", potter="240.00", smith="360.00")

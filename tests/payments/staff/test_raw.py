@@ -62,6 +62,11 @@ def test_what_has_not_been_sent_was_not_said() -> None:
     assert [each.what for each in raw(aggregate([operation(), waiting]), [])] == ["create"]
 
 
+def test_what_others_did_the_gateway_was_not_asked() -> None:
+    theirs = operation(Kind.REFUND, idempotency_key="gateway:4711", request={})
+    assert [each.what for each in raw(aggregate([operation(), theirs]), [])] == ["create"]
+
+
 def test_what_no_key_opens_is_told_as_nothing() -> None:
     assert raw(aggregate(), [notification(data=None)])[-1].text == "null"
     assert raw_records(Records(())) == "[]"

@@ -49,6 +49,15 @@ class TestARefundOfWhichNobodyKnows:
         assert shop.saleor.reports == []
         assert (await shop.operation(Kind.REFUND)).state is State.UNKNOWN
 
+    @pytest.mark.law(2)
+    async def test_what_does_not_agree_about_another_one_keeps_it_from_nothing(self, shop: Shop) -> None:
+        await shop.paid()
+        await shop.notify(operation("refund", shop.order_id, "30.00", named="portal-1") | {"currency": "USD"})
+        shop.gateway.will(Mute.HANGS_UP)
+        await shop.staff("REFUND", "10.00")
+        await shop.later(hours=1)
+        assert (await shop.operation(Kind.REFUND)).state is State.FAILURE
+
 
 class TestAPageOfWhichNobodyHasTheLink:
     @pytest.mark.law(2)
