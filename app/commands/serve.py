@@ -79,7 +79,7 @@ def _require_free_port(settings: Settings) -> None:
 
 
 def run_worker() -> None:
-    """Do the durable jobs without serving: tell Saleor, digest notifications, look up what is not known."""
+    """Do the durable jobs without serving: tell Saleor, process notifications, look up what is not known."""
     settings = read_settings()
     configure_logs(settings.log_format, settings.log_level)
     settings.open_vault()
