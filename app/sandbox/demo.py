@@ -138,6 +138,8 @@ class Demo:
         while (ended := self.stack.ended()) is None:
             with suppress(httpx2.TransportError):  # of a process that has just ended
                 await self.timeline.show_new()
+            if (running := asyncio.current_task()) is not None and running.cancelling():
+                raise asyncio.CancelledError  # Ctrl-C in the middle of a request, which a library can swallow
             await asyncio.sleep(0.2)
         found = f"the {ended.name} has ended by itself"
         self.output.trouble("left_open", "All is left open", "everything runs", found, ended.name, ended.last_lines())
