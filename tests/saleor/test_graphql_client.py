@@ -8,16 +8,12 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-import httpx2
 import pytest
 from pydantic import ValidationError
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
-from starlette.routing import Route
 
 from app.saleor.channels import Channel, channels
-from app.saleor.documents import Documents
 from app.saleor.graphql import (
     AppIdentity,
     EventReport,
@@ -30,9 +26,9 @@ from app.saleor.payment_methods import CardDetails
 from app.saleor.reports import PlacedOrder, ReportOutcome
 from app.saleor.vocabulary import AvailableAction, EventType
 from tests.saleor.fake_saleor import Row, permission_denied
-from tests.saleor.loopback import misbehaving, serving
+from tests.saleor.graphql_api import answered_by, saleor_client
+from tests.saleor.loopback import misbehaving
 from tests.saleor.recordings import CASSETTES
-from tests.saleor.served_app import MANIFEST
 
 REPORT = EventReport(
     transaction_id="VHJhbnNhY3Rpb25JdGVtOjE=",
@@ -81,14 +77,14 @@ def api() -> Api:
 @pytest.fixture
 async def here(api: Api) -> AsyncIterator[Row]:
     """An installation whose Saleor is the API of this test."""
-    async with serving(Starlette(routes=[Route("/graphql/", api.answer, methods=["POST"])])) as address:
-        yield Row(f"{address}/graphql/", schema_version="3.23", app_id="QXBwOjE=", token="the-token")
+    async with answered_by(api.answer) as row:
+        yield row
 
 
 @pytest.fixture
 async def client() -> AsyncIterator[SaleorClient]:
-    async with httpx2.AsyncClient(follow_redirects=True) as http:
-        yield SaleorClient(http, Documents(MANIFEST / "operations"), deadline=timedelta(seconds=5))
+    async with saleor_client() as client:
+        yield client
 
 
 async def test_a_report_is_accepted(client: SaleorClient, api: Api, here: Row) -> None:

@@ -5,28 +5,21 @@ import json
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from typing import Any
 
-import httpx2
 import pytest
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from app.saleor.aliases import repeated
-from app.saleor.documents import Documents
 from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
 from app.saleor.orders import order_placed
 from app.saleor.reports import EventReport, ReportOutcome
 from app.saleor.vocabulary import EventType
 from tests.saleor.fake_saleor import Row
-from tests.saleor.loopback import serving
-from tests.saleor.served_app import MANIFEST
+from tests.saleor.graphql_api import DOCUMENTS, answered_by, saleor_client
 
-DOCUMENTS = Documents(MANIFEST / "operations")
 BROKEN = {"message": "boom", "extensions": {"exception": {"code": "ValueError"}}}
 DENIED = {"message": "no", "extensions": {"exception": {"code": "PermissionDenied"}}}
 
@@ -77,14 +70,14 @@ def api() -> Api:
 
 @pytest.fixture
 async def here(api: Api) -> AsyncIterator[Row]:
-    async with serving(Starlette(routes=[Route("/graphql/", api.answer, methods=["POST"])])) as address:
-        yield Row(f"{address}/graphql/", schema_version="3.23", app_id="QXBwOjE=", token="the-token")
+    async with answered_by(api.answer) as row:
+        yield row
 
 
 @pytest.fixture
 async def client() -> AsyncIterator[SaleorClient]:
-    async with httpx2.AsyncClient() as http:
-        yield SaleorClient(http, DOCUMENTS, deadline=timedelta(seconds=5))
+    async with saleor_client() as client:
+        yield client
 
 
 Reporting = Callable[..., Any]

@@ -20,7 +20,7 @@ from app.payments.staff.raw import Source, raw, raw_records
 from app.payments.sync.on_demand import (
     ask_now,
     ask_to_notify,
-    digest_again,
+    process_again,
     records_now,
     tell_again,
     unprocessed,
@@ -101,7 +101,7 @@ class AgainParts:
 
     async def _work_again(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         aggregate = await self._shown.payment(staff, order_id)
-        went_well = await digest_again(self._services, unprocessed(await self._notifications(aggregate)))
+        went_well = await process_again(self._services, unprocessed(await self._notifications(aggregate)))
         return await self._shown.part(staff, order_id, Flash(_DIGESTED) if went_well else Flash(_NOT_DIGESTED, "info"))
 
     async def _notifications(self, aggregate: PaymentAggregate) -> Sequence[StoredNotification]:

@@ -155,6 +155,6 @@ def unprocessed(notifications: Sequence[StoredNotification]) -> list[StoredNotif
     return [each for each in notifications if each.processed_at is None and each.outcome is not None]
 
 
-async def digest_again(services: Services, notifications: Sequence[StoredNotification]) -> bool:
+async def process_again(services: Services, notifications: Sequence[StoredNotification]) -> bool:
     """Make something of notifications again, here and now; return whether that went well with all."""
     return all([await process(services, each.id) is not None for each in notifications])
