@@ -1,15 +1,12 @@
 """The only place where everything meets: settings become a running app."""
 
 import asyncio
-import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
-from functools import cache, partial
+from datetime import datetime
+from functools import partial
 from importlib.metadata import version
-from pathlib import Path
-from typing import TypeAlias
 
 import httpx2
 import structlog
@@ -17,25 +14,16 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from app import DISTRIBUTION
+from app.bootstrap import MANIFEST, Connections, guard_of_saleors, new_connections, open_services, utc_now
 from app.dashboard.deep_link import way_in
 from app.dashboard.order.widget import ORDER_WIDGET, OrderWidget
 from app.dashboard.router import create_dashboard_router
 from app.dashboard.routes import create_parts
-from app.db.accounts import AccountBook
-from app.db.blind_index import BlindIndex
-from app.db.card_keys import CardKeyBook
-from app.db.database import Database, create_engine
 from app.db.errors import DatabaseError
-from app.db.inbox import Inbox
-from app.db.installations import InstallationBook
-from app.db.personal import PersonalData
 from app.framing import ANY_DASHBOARD
-from app.gateway.hosts import on_private_network
-from app.outbound import CheckedTransport, Guard, is_private, no_guard
-from app.payments.services import Addresses, Gateways, Services
+from app.payments.services import Services
 from app.payments.sync.notifications import Receipt, receive
 from app.payments.webhooks import define_webhooks
-from app.saleor.addresses import AllowList
 from app.saleor.app import AppInfo, SaleorApp
 from app.saleor.bodies import read_at_most
 from app.saleor.documents import Documents
@@ -49,12 +37,8 @@ from app.shopper.router import create_shopper_router
 from app.static import static_files
 from app.worker.loop import Worker
 
-MANIFEST = Path(__file__).parent.parent / "manifest"
-
 log = structlog.get_logger(__name__)
 
-# Saleor and the gateway each get a pool of their own, so that a slow one does not starve the other.
-_LIMITS = httpx2.Limits(max_connections=100, max_keepalive_connections=50, keepalive_expiry=30)
 _MOST_NOTIFICATION_BYTES = 256 * 1024
 
 _TRY_AGAIN = (
@@ -71,88 +55,6 @@ _RECEIPTS = {
     Receipt.UNREADABLE: 400,
     Receipt.UNVERIFIED: 503,
 }
-
-
-Connections: TypeAlias = Callable[[Guard], httpx2.AsyncClient]
-
-
-def utc_now() -> datetime:
-    """Return this moment, aware, in UTC."""
-    return datetime.now(UTC)
-
-
-def new_connections(guard: Guard) -> httpx2.AsyncClient:
-    """Return a pool of connections to one side, the gateway's or Saleor's; whoever makes it closes it.
-
-    Hosts that ``guard`` names only lead to the public internet.
-    """
-    transport = CheckedTransport(_tls(), _LIMITS, guard)
-    return httpx2.AsyncClient(transport=transport, follow_redirects=False, trust_env=False)
-
-
-def guard_of_gateways(settings: Settings) -> Guard:
-    """Return the guard of gateways: the pages take addresses from whoever manages a store's apps.
-
-    Not where the app itself is on a private network. What is private by its name was given in a terminal.
-    """
-    return no_guard if on_private_network(settings.base_url) else lambda host: not is_private(host)
-
-
-def guard_of_saleors(settings: Settings) -> Guard:
-    """Return the guard of Saleors: where the allow-list has a ``*``, strangers choose what stands there."""
-    allowed = AllowList(settings.allowed_saleor_urls)
-    return lambda host: allowed.chosen_by_strangers(host) and not is_private(host)
-
-
-@asynccontextmanager
-async def open_services(
-    settings: Settings,
-    now: Callable[[], datetime] = utc_now,
-    connections: Connections = new_connections,
-) -> AsyncIterator[Services]:
-    """Give services with everything open behind it: the database and the gateway's connections.
-
-    Raises SettingsError when the secret key cannot be used.
-    """
-    vault = settings.open_vault()
-    async with AsyncExitStack() as stack:
-        database = Database(create_engine(settings.database))
-        stack.push_async_callback(database.close)
-        accounts = AccountBook(database, vault, now)
-        http = await stack.enter_async_context(connections(guard_of_gateways(settings)))
-        yield Services(
-            database=database,
-            installations=InstallationBook(database, vault, now),
-            accounts=accounts,
-            inbox=Inbox(database, vault),
-            card_keys=CardKeyBook(database, vault),
-            emails=BlindIndex(vault),
-            personal=PersonalData(vault),
-            gateways=Gateways(http, accounts),
-            addresses=Addresses(settings.base_url, settings.iframe_base_url),
-            now=now,
-            schedule=settings.schedule,
-        )
-
-
-@asynccontextmanager
-async def open_worker(
-    settings: Settings,
-    now: Callable[[], datetime] = utc_now,
-    connections: Connections = new_connections,
-) -> AsyncIterator[tuple[Worker, Services]]:
-    """Give a worker and the services that it works at, without the web app. Raises SettingsError."""
-    async with AsyncExitStack() as stack:
-        services = await stack.enter_async_context(open_services(settings, now, connections))
-        worker = Worker(await stack.enter_async_context(open_saleor(settings, connections)))
-        yield worker, replace(services, wake=worker.wake)
-
-
-@asynccontextmanager
-async def open_saleor(settings: Settings, connections: Connections = new_connections) -> AsyncIterator[SaleorClient]:
-    """Give what asks Saleors, with connections of its own."""
-    async with connections(guard_of_saleors(settings)) as http:
-        yield SaleorClient(http, Documents(MANIFEST / "operations"))
 
 
 def create_app(
@@ -277,9 +179,3 @@ async def _running(worker: Worker, services: Services) -> AsyncIterator[None]:
     finally:
         worker.stop()
         await task
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    """Return the process's one context: making it reads all trusted certificates."""
-    return ssl.create_default_context()

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
 
+from app.bootstrap import open_services
 from app.db.accounts import NewAccount
-from app.main import open_services
 from app.saleor.testing.signing import SigningKey
 from app.sandbox.processes import free_port
 from app.settings import Settings

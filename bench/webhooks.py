@@ -43,10 +43,10 @@ import psycopg
 from psycopg import sql
 from sqlalchemy import make_url
 
+from app.bootstrap import open_services
 from app.db.accounts import AccountKeys, NewAccount
 from app.db.migrate import migrate
 from app.gateway.signature import sign
-from app.main import open_services
 from app.payments.core.references import order_id_of
 from app.saleor.testing.signing import SigningKey
 from app.sandbox.processes import free_port

@@ -8,7 +8,7 @@ from unittest.mock import patch
 from sqlalchemy.engine import URL
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from app import main
+from app import bootstrap
 from app.db.database import Database, async_url, create_engine
 
 
@@ -38,5 +38,5 @@ def lasting_engines() -> Iterator[Engines]:
             await super().close()
             engines.give_back(self.engine)
 
-    with patch.object(main, "create_engine", engines.take), patch.object(main, "Database", Lasting):
+    with patch.object(bootstrap, "create_engine", engines.take), patch.object(bootstrap, "Database", Lasting):
         yield engines

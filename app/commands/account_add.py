@@ -9,7 +9,7 @@ from app.commands.account_keys import SecretsFile, read_keys
 from app.commands.account_view import as_facts, finding_to_json, lacks_in_words, to_json
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_installation
-from app.commands.opening import at_desk
+from app.commands.opening import with_services
 from app.commands.terminal import AsJson, complain, say, show, show_json, warn
 from app.gateway.hosts import PRESETS
 from app.payments.accounts.channels import AccountView, view
@@ -56,7 +56,7 @@ def add(
             ) from taken
         return installation.id
 
-    installation_id = at_desk(before)
+    installation_id = with_services(before)
     keys = read_keys(secrets_file)
     try:
         new = new_account(installation_id, pos_id, place, keys, columns)
@@ -68,7 +68,7 @@ def add(
         added = await view(services, account)
         return added, None if no_check else await check(services.gateways.client(account), added, new=True)
 
-    added, finding = at_desk(keep)
+    added, finding = with_services(keep)
     if as_json:
         show_json({**to_json(added), "check": finding_to_json(finding) if finding else None})
     else:

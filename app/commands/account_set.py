@@ -12,7 +12,7 @@ from app.commands.account_keys import SecretsFile, keys_again, read_new_keys
 from app.commands.account_view import as_facts, to_json
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_account
-from app.commands.opening import at_desk
+from app.commands.opening import with_services
 from app.commands.terminal import AsJson, say, show, show_json
 from app.db.accounts import GRACE
 from app.payments.accounts.channels import AccountView, view
@@ -74,7 +74,7 @@ def change(
     keys = rotate_secrets or secrets_file is not None
     if not columns and place is None and scheme_word is None and not keys and not end_grace:
         raise CommandFailed("say what to change: `saleor-gateway accounts set --help` lists it", status=2)
-    meant = at_desk(lambda services: find_account(services, account))
+    meant = with_services(lambda services: find_account(services, account))
     if changes_address(meant, Change(columns, place)):
         new_keys = keys_again(secrets_file)
     else:
@@ -103,7 +103,7 @@ def change(
             row = await services.accounts.forget_previous_secret(row.id)
         return await view(services, row)
 
-    changed = at_desk(keep)
+    changed = with_services(keep)
     if as_json:
         show_json(to_json(changed))
         return

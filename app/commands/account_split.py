@@ -9,7 +9,7 @@ from rich.table import Table
 from app.commands import account_flags as flags
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_account
-from app.commands.opening import at_desk
+from app.commands.opening import with_services
 from app.commands.terminal import AsJson, complain, fact, fact_sheet, plain, say, show, show_json, table
 from app.db.tables import MerchantAccount
 from app.payments.services import Services
@@ -46,7 +46,7 @@ def split(
             return row
         return await services.accounts.change(row.id, split_rules=given.model_dump(mode="json") if given.on else None)
 
-    row = at_desk(keep)
+    row = with_services(keep)
     rules = given or _kept(row)
     worked = worked_example(rules, row.currencies[0] if row.currencies else "UAH")
     if as_json:

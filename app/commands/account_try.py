@@ -11,7 +11,7 @@ from app.commands import account_flags as flags
 from app.commands.amounts import read_amount
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_account
-from app.commands.opening import at_desk
+from app.commands.opening import with_services
 from app.commands.terminal import AsJson, moment, say, show_json
 from app.db.aggregates import PaymentAggregate
 from app.db.tables import State
@@ -61,7 +61,7 @@ def try_account(
         except RefusalError as refusal:
             raise CommandFailed(refusal.message, status=2) from refusal
 
-    aggregate = at_desk(begin)
+    aggregate = with_services(begin)
     payment, create = aggregate.payment, aggregate.create
     if as_json:
         show_json(

@@ -8,7 +8,7 @@ from app.commands import account_flags as flags
 from app.commands.account_view import as_facts, as_table, finding_to_json, lacks_in_words, to_json
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_account
-from app.commands.opening import at_desk
+from app.commands.opening import with_services
 from app.commands.terminal import AsJson, complain, confirm, require_somebody_to_ask, say, show, show_json, warn
 from app.payments.accounts.channels import AccountView, view, views
 from app.payments.accounts.check import Finding, check
@@ -17,7 +17,7 @@ from app.payments.services import Services
 
 def show_accounts(as_json: AsJson = False) -> None:
     """Show all merchant accounts."""
-    found = at_desk(views)
+    found = with_services(views)
     if as_json:
         show_json([to_json(each) for each in found])
         return
@@ -36,7 +36,7 @@ def show_account(account: flags.Account, as_json: AsJson = False) -> None:
     async def find(services: Services) -> AccountView:
         return await view(services, await find_account(services, account))
 
-    found = at_desk(find)
+    found = with_services(find)
     if as_json:
         show_json(to_json(found))
     else:
@@ -60,7 +60,7 @@ def check_accounts(
         )
         return [await check(services.gateways.client(each.account), each) for each in await views(services, rows)]
 
-    findings = at_desk(look)
+    findings = with_services(look)
     if not findings:
         raise CommandFailed("there is no merchant account that is switched on: saleor-gateway accounts add --help")
     if as_json:
@@ -82,13 +82,13 @@ def remove(
     async def find(services: Services) -> AccountView:
         return await view(services, await find_account(services, account))
 
-    found = at_desk(find)
+    found = with_services(find)
     row = found.account
     if not yes:
         require_somebody_to_ask("confirm with --yes")
         show(as_facts(found))
         confirm(f"Remove the merchant account {row.name!r}?")
-    deleted = at_desk(lambda services: services.accounts.remove(row.id))
+    deleted = with_services(lambda services: services.accounts.remove(row.id))
     if as_json:
         show_json({"id": row.id, "outcome": "deleted" if deleted else "disabled", "unmapped": list(found.channels)})
         return

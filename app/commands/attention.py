@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from app.commands.finding import find_installation
-from app.commands.opening import at_desk
+from app.commands.opening import with_services
 from app.commands.terminal import AsJson, fact, fact_sheet, moment, say, show, show_json
 from app.db.installations import OpenInstallation
 from app.payments.alerts.items import Item, open_items
@@ -23,7 +23,7 @@ def attention(
         meant = await services.installations.all() if saleor is None else [await find_installation(services, saleor)]
         return [(store, item) for store in meant for item in await open_items(services, store)]
 
-    found = at_desk(read)
+    found = with_services(read)
     if as_json:
         show_json([_to_json(store, item) for store, item in found])
     elif not found:

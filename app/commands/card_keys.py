@@ -8,7 +8,7 @@ import typer
 from rich.text import Text
 
 from app.commands.finding import find_installation
-from app.commands.opening import at_desk
+from app.commands.opening import with_services
 from app.commands.terminal import AsJson, moment, plain, say, show, show_json, table
 from app.db.tables import CardKey
 from app.payments.cards.keys import GRACE, OFFERED_FOR, outdated_among
@@ -29,7 +29,7 @@ def show_keys(as_json: AsJson = False) -> None:
         stores = await services.installations.all()
         return [(each.saleor_api_url, await services.card_keys.of(each.id).all()) for each in stores], services.now()
 
-    stores, now = at_desk(read)
+    stores, now = with_services(read)
     found = [(saleor, *row) for saleor, keys in stores for row in _states(keys, now)]
     if as_json:
         show_json([_to_json(saleor, key, word, end) for saleor, key, word, end in found])
@@ -72,7 +72,7 @@ def rotate(
             services.card_keys.of(store.id), services.now(), forget_old=forget_old
         )
 
-    address, key = at_desk(work)
+    address, key = with_services(work)
     if as_json:
         show_json(_to_json(address, key, "offered", key.created_at + OFFERED_FOR))
         return

@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
+from app.bootstrap import open_saleor
 from app.commands import account_flags as flags
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_account, find_installation
-from app.commands.opening import at_desk
+from app.commands.opening import with_services
 from app.commands.terminal import AsJson, plain, say, show, show_json, table, warn
-from app.main import open_saleor
 from app.payments.accounts.channels import ChannelMap, ChannelStanding, is_slug, read_channels, views
 from app.payments.services import Services
 from app.settings import read_settings
@@ -59,7 +59,7 @@ def map_channel(channel: Channel, account: flags.Account, as_json: AsJson = Fals
             (each for each in before if (each.saleor, each.channel) == (mapped.saleor, mapped.channel)), None
         )
 
-    mapped, before = at_desk(do)
+    mapped, before = with_services(do)
     if as_json:
         show_json({**mapped.to_json(), "instead_of": before.account if before else None})
         return
@@ -71,7 +71,7 @@ def map_channel(channel: Channel, account: flags.Account, as_json: AsJson = Fals
 
 def show_channels(as_json: AsJson = False) -> None:
     """Show which channels have an account. Payments are offered in no other."""
-    routes = at_desk(_routes)
+    routes = with_services(_routes)
     if as_json:
         show_json([each.to_json() for each in routes])
         return
@@ -93,7 +93,7 @@ def check_channels(saleor: flags.Saleor = None, as_json: AsJson = False) -> None
         async with open_saleor(read_settings()) as client:
             return await read_channels(services, client, installation)
 
-    found = at_desk(look)
+    found = with_services(look)
     if as_json:
         show_json({"unreachable": found.unreachable, "channels": [_standing_to_json(each) for each in found.channels]})
     else:
@@ -125,7 +125,7 @@ def unmap_channel(channel: Channel, saleor: flags.Saleor = None, as_json: AsJson
         await services.accounts.unmap_channel(installation.id, channel)
         return meant[0]
 
-    unmapped = at_desk(do)
+    unmapped = with_services(do)
     if as_json:
         show_json(unmapped.to_json())
         return

@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from app.commands.failure import CommandFailed
-from app.commands.opening import at_desk
+from app.commands.opening import with_services
 from app.commands.terminal import AsJson, moment, plain, say, show, show_json, table
 from app.db.search import events_page
 from app.db.tables import EventState, Payment, SaleorEvent
@@ -33,7 +33,7 @@ def show_events(
         async with services.database.transaction() as session:
             return await events_page(session, state, most=limit, after=after)
 
-    found = at_desk(read)
+    found = with_services(read)
     if as_json:
         show_json([_to_json(event, payment) for event, payment in found])
         return
@@ -68,7 +68,7 @@ def retry(
     async def do(services: Services) -> list[int]:
         return await tell_again(services, events or await _refused(services))
 
-    again = at_desk(do)
+    again = with_services(do)
     left = sorted(set(events or ()) - set(again))
     if as_json:
         show_json({"again": again, "left": left})

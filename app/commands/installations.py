@@ -8,7 +8,7 @@ from rich.text import Text
 
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_installation
-from app.commands.opening import at_desk
+from app.commands.opening import with_services
 from app.commands.terminal import AsJson, moment, plain, say, show, show_json, table
 from app.dashboard.deep_link import dashboard_of
 from app.db.installations import OpenInstallation
@@ -25,7 +25,7 @@ def show_installations(as_json: AsJson = False) -> None:
         accounts = [each.saleor for each in await views(services)]
         return await services.installations.all(), accounts, services.addresses.base_url
 
-    found, accounts, base_url = at_desk(read)
+    found, accounts, base_url = with_services(read)
     if as_json:
         show_json([_to_json(each, accounts.count(each.saleor_api_url)) for each in found])
         return
@@ -74,7 +74,7 @@ def set_installation(
         accounts = [each.saleor for each in await views(services)]
         return await services.installations.get(meant.id), accounts.count(meant.saleor_api_url)
 
-    changed, accounts = at_desk(do)
+    changed, accounts = with_services(do)
     if as_json:
         show_json(_to_json(changed, accounts))
         return
@@ -104,7 +104,7 @@ def move_installation(
         services.installations.forget()
         return moved, await services.installations.get(before.id)
 
-    moved, where = at_desk(do)
+    moved, where = with_services(do)
     if as_json:
         show_json(asdict(moved) | {"saleor": where.saleor_api_url})
         return

@@ -7,7 +7,7 @@ import typer
 
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_installation, find_payment
-from app.commands.opening import at_desk
+from app.commands.opening import with_services
 from app.commands.payment_view import AnyName
 from app.commands.terminal import AsJson, say, show_json
 from app.payments.alerts.items import AlertKind
@@ -33,7 +33,7 @@ def acknowledge(payment: AnyName, as_json: AsJson = False) -> None:
             found = (await find_payment(session, payment)).payment
         return found.order_id, await mark_looked_at(services, found.installation_id, found.order_id) or ()
 
-    order_id, words = at_desk(do)
+    order_id, words = with_services(do)
     if as_json:
         show_json({"order_id": order_id, "looked_at": list(words)})
     if not words:
@@ -56,7 +56,7 @@ def notifications_looked_at(
         store = await find_installation(services, saleor)
         return await mark_notifications_looked_at(services, store.id, AlertKind(what.value))
 
-    seen = at_desk(do)
+    seen = with_services(do)
     if as_json:
         show_json({"looked_at": seen})
     else:

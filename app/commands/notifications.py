@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from app.commands.failure import CommandFailed
-from app.commands.opening import at_desk
+from app.commands.opening import with_services
 from app.commands.terminal import AsJson, moment, plain, say, show, show_json, table
 from app.db.search import notifications_page
 from app.db.tables import Notification
@@ -32,7 +32,7 @@ def show_notifications(
     async def read(services: Services) -> Sequence[Notification]:
         return await _page(services, failed=failed, unmatched=unmatched, most=limit, after=after)
 
-    found = at_desk(read)
+    found = with_services(read)
     if as_json:
         show_json([_to_json(each) for each in found])
         return
@@ -76,7 +76,7 @@ def replay(
                 say(f"{len(results)} of {len(meant)}: {number}: {outcome or 'not processed; it is tried again later'}")
         return results
 
-    results = at_desk(do)
+    results = with_services(do)
     if as_json:
         show_json(results)
     elif not results:

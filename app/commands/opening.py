@@ -12,6 +12,7 @@ from typing import TypeVar
 from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
 
+from app.bootstrap import open_services
 from app.commands.database import require_newest
 from app.commands.failure import CommandFailed
 from app.db.accounts import AccountError
@@ -19,7 +20,6 @@ from app.db.database import is_sqlite
 from app.db.errors import CommitUnknownError, DatabaseError
 from app.db.vault import VaultError
 from app.errors import SettingsError
-from app.main import open_services
 from app.payments.services import Services
 from app.settings import Settings, read_settings
 
@@ -28,11 +28,11 @@ T = TypeVar("T")
 _SAME_AS_THE_APP = "start the app once, and give this command the same settings and the same working directory"
 
 
-def at_desk(work: Callable[[Services], Awaitable[T]]) -> T:
+def with_services(work: Callable[[Services], Awaitable[T]]) -> T:
     """Do ``work`` at services with the settings of the environment. Raises SettingsError and CommandFailed."""
     settings = read_settings()
     _require_what_the_app_made(settings)
-    return asyncio.run(_at_desk(settings, work))
+    return asyncio.run(_with_services(settings, work))
 
 
 def _require_what_the_app_made(settings: Settings) -> None:
@@ -44,7 +44,7 @@ def _require_what_the_app_made(settings: Settings) -> None:
         raise SettingsError(f"there is no secret key file {settings.key_file.absolute()}: {_SAME_AS_THE_APP}")
 
 
-async def _at_desk(settings: Settings, work: Callable[[Services], Awaitable[T]]) -> T:
+async def _with_services(settings: Settings, work: Callable[[Services], Awaitable[T]]) -> T:
     await require_newest(settings)
     try:
         async with open_services(settings) as services:

@@ -11,7 +11,7 @@ import typer
 from app.commands.amounts import read_amount, read_shares
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_payment
-from app.commands.opening import at_desk
+from app.commands.opening import with_services
 from app.commands.payment_view import AnyName, summary
 from app.commands.terminal import AsJson, confirm, require_somebody_to_ask, say, show_json
 from app.db.aggregates import PaymentAggregate
@@ -86,7 +86,7 @@ def _do(
     yes: bool,
     as_json: bool,
 ) -> None:
-    aggregate, account = at_desk(lambda services: _found(services, payment))
+    aggregate, account = with_services(lambda services: _found(services, payment))
     shares = read_shares(taken_from, names_of(account.split_rules)) or None
     now = balance(aggregate.payment.flow, aggregate.operations)
     step = _step(kind, None if amount is None else read_amount(amount), shares, now)
@@ -102,7 +102,7 @@ def _do(
         except RefusalError as refusal:
             raise CommandFailed(f"nothing was done: {refusal.message}") from refusal
 
-    _tell(*at_desk(do), as_json=as_json)
+    _tell(*with_services(do), as_json=as_json)
 
 
 def _step(kind: Kind, amount: Decimal | None, shares: Mapping[str, Decimal] | None, now: Balance) -> Step:

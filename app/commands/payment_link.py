@@ -8,16 +8,16 @@ from uuid import UUID
 
 import typer
 
+from app.bootstrap import open_saleor
 from app.commands import account_flags as flags
 from app.commands.amounts import read_amount
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_installation
-from app.commands.opening import at_desk
+from app.commands.opening import with_services
 from app.commands.payment_act import RequestName
 from app.commands.payment_view import summary
 from app.commands.terminal import AsJson, fact, fact_sheet, show, show_json
 from app.db.aggregates import PaymentAggregate
-from app.main import open_saleor
 from app.payments.core.refusal import RefusalError
 from app.payments.services import Services
 from app.payments.staff.order_payments import payment_link
@@ -57,7 +57,7 @@ def link(
                 raise CommandFailed(f"there is no link: {refusal.message}") from refusal
         return aggregate, services.addresses.pay_page(aggregate.payment.order_id)
 
-    aggregate, page = at_desk(do)
+    aggregate, page = with_services(do)
     payment = aggregate.payment
     if as_json:
         addresses = {"link": page, "qr_svg": f"{page}.svg", "qr_png": f"{page}.png"}

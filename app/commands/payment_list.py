@@ -9,7 +9,7 @@ import typer
 
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_account, find_installation, find_payment
-from app.commands.opening import at_desk
+from app.commands.opening import with_services
 from app.commands.payment_view import listed, summary
 from app.commands.terminal import AsJson, say, show, show_json
 from app.db.aggregates import PaymentAggregate, outlines_of
@@ -97,9 +97,9 @@ def list_payments(
             return await outlines_of(session, found)
 
     if as_csv:
-        at_desk(write)
+        with_services(write)
         return
-    aggregates = at_desk(find)
+    aggregates = with_services(find)
     if as_json:
         show_json([summary(each) for each in aggregates])
         return

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_payment
-from app.commands.opening import at_desk
+from app.commands.opening import with_services
 from app.commands.payment_view import AnyName
 from app.commands.terminal import AsJson, moment, say, show, show_json
 from app.exact_json import loads
@@ -25,10 +25,10 @@ def show_raw(
 ) -> None:
     """Show what the gateway was asked and has notified, and what Saleor was told. Nothing of the shopper is shown."""
     if now:
-        text = at_desk(lambda services: _records(services, payment))
+        text = with_services(lambda services: _records(services, payment))
         show_json(loads(text, any_number=True)) if as_json else show(Text(text))
         return
-    messages = at_desk(lambda services: _messages(services, payment))
+    messages = with_services(lambda services: _messages(services, payment))
     if as_json:
         show_json(
             [

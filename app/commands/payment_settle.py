@@ -9,7 +9,7 @@ import typer
 from app.commands.amounts import read_amount
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_payment
-from app.commands.opening import at_desk
+from app.commands.opening import with_services
 from app.commands.payment_view import AnyName, summary
 from app.commands.terminal import AsJson, confirm, require_somebody_to_ask, say, show_json, warn
 from app.db.aggregates import PaymentAggregate, find_by_order
@@ -73,7 +73,7 @@ def settle_payment(
         reason=(reason or "").strip(),
         amount=None if amount is None else read_amount(amount),
     )
-    aggregate, meant = at_desk(lambda services: _meant(services, payment, operation))
+    aggregate, meant = with_services(lambda services: _meant(services, payment, operation))
     if not yes:
         require_somebody_to_ask("confirm with --yes")
         sum_ = decision.amount or meant.amount
@@ -88,7 +88,7 @@ def settle_payment(
         except RefusalError as refusal:
             raise CommandFailed(f"nothing was changed: {refusal.message}") from refusal
 
-    _tell(at_desk(do), as_json=as_json)
+    _tell(with_services(do), as_json=as_json)
 
 
 def resend(payment: AnyName, as_json: AsJson = False) -> None:
@@ -99,7 +99,7 @@ def resend(payment: AnyName, as_json: AsJson = False) -> None:
             aggregate = await find_payment(session, payment)
         return aggregate.payment.order_id, await ask_to_notify(services, aggregate.payment.order_id)
 
-    order_id, answers = at_desk(do)
+    order_id, answers = with_services(do)
     if as_json:
         show_json(
             [
@@ -134,7 +134,7 @@ def _look(payment: str, *, as_json: bool) -> None:
         assert aggregate is not None  # noqa: S101 - payments are never deleted
         return aggregate, error
 
-    aggregate, error = at_desk(do)
+    aggregate, error = with_services(do)
     if error is not None:
         raise CommandFailed(f"the gateway could not be asked: {_words(error)}")
     _tell(aggregate, as_json=as_json)

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from app.commands.finding import find_payments
-from app.commands.opening import at_desk
+from app.commands.opening import with_services
 from app.commands.payment_shares import share_table, shares_to_json
 from app.commands.payment_view import AnyName, listed, summary
 from app.commands.terminal import AsJson, fact, fact_sheet, moment, plain, say, show, show_json
@@ -43,7 +43,7 @@ def show_payment(payment: AnyName, as_json: AsJson = False) -> None:
         notifications = await services.inbox.of_order(account.id, aggregate.payment.order_id)
         return _Story(aggregate, account, saleor, notifications)
 
-    found = at_desk(read)
+    found = with_services(read)
     if isinstance(found, list):
         if as_json:
             show_json([summary(each) for each in found])

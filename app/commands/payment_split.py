@@ -8,7 +8,7 @@ import typer
 from app.commands.amounts import read_shares
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_payment
-from app.commands.opening import at_desk
+from app.commands.opening import with_services
 from app.commands.payment_shares import share_table, share_words, shares_to_json
 from app.commands.terminal import AsJson, say, show, show_json
 from app.db.aggregates import PaymentAggregate, load_by_order
@@ -67,7 +67,7 @@ def split(
                 raise CommandFailed(f"nothing was changed: {refusal.message}") from refusal
         return aggregate, account
 
-    aggregate, account = at_desk(do)
+    aggregate, account = with_services(do)
     if as_json:
         show_json({"order_id": aggregate.payment.order_id, **shares_to_json(aggregate)})
         return

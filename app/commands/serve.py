@@ -12,12 +12,13 @@ import structlog
 import uvicorn
 from starlette.types import ASGIApp
 
+from app.bootstrap import open_worker
 from app.commands.connections import bounded_protocol
 from app.commands.database import bring_up_to_date, require_newest
 from app.db.database import is_sqlite
 from app.errors import SettingsError
 from app.logs import configure_logs
-from app.main import create_app, open_worker
+from app.main import create_app
 from app.settings import PREFIX, Settings, read_settings
 
 log = structlog.get_logger(__name__)

@@ -7,7 +7,7 @@ an address that the operator has set, or to Saleor Cloud (docs/decisions, 0011).
 
 import re
 
-from app.db.installations import InstallationBook, OpenInstallation
+from app.db.installations import InstallationRepository, OpenInstallation
 from app.saleor.addresses import is_api_url
 from app.saleor.dashboard_address import app_page_in, dashboard_beside
 
@@ -19,7 +19,7 @@ def dashboard_of(installation: OpenInstallation) -> str | None:
     return installation.dashboard_url or dashboard_beside(installation.saleor_api_url)
 
 
-async def way_in(installations: InstallationBook, saleor_api_url: str, path: str) -> str | None:
+async def way_in(installations: InstallationRepository, saleor_api_url: str, path: str) -> str | None:
     """Return where the Dashboard of that store shows our page at ``path``; None when that is not known."""
     if not is_api_url(saleor_api_url) or not _PAGE.fullmatch(path):
         return None

@@ -13,7 +13,7 @@ TEMPLATES = Templates(Path(__file__).parent / "templates")
 
 
 @dataclass(frozen=True, slots=True)
-class Paper:
+class Renderer:
     """How parts are written. ``base`` is the path below which browsers reach the app, without a slash at its end."""
 
     app_name: str

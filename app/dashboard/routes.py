@@ -12,7 +12,7 @@ from app.dashboard.attention.routes import AttentionParts
 from app.dashboard.navigation import SET_UP
 from app.dashboard.payments.list_parts import PaymentListParts
 from app.dashboard.payments.routes import PaymentParts
-from app.dashboard.renderer import Paper
+from app.dashboard.renderer import Renderer
 from app.dashboard.set_up.routes import SetUpParts
 from app.dashboard.staff import HANDLE_PAYMENTS, MANAGE_APPS, AnyStaff, guard
 from app.payments.services import Services
@@ -27,10 +27,10 @@ def create_parts(
 
     No part can be added that forgets its guard. ``base`` is the path below which browsers reach the app.
     """
-    paper = Paper(app_name, base)
-    payment_list, payment = PaymentListParts(services, paper), PaymentParts(services, paper)
+    renderer = Renderer(app_name, base)
+    payment_list, payment = PaymentListParts(services, renderer), PaymentParts(services, renderer)
     open_tasks = OpenTasks(services)
-    set_up = SetUpParts(services, saleor, paper)
+    set_up = SetUpParts(services, saleor, renderer)
 
     async def home(request: Request, staff: AnyStaff) -> HTMLResponse:
         """Return the payments; before any channel has an account, what is left to do until there can be some."""
@@ -38,7 +38,7 @@ def create_parts(
             return await payment_list.list(request, staff)
         if staff.permissions >= SET_UP.permissions:
             return await set_up.begin(staff)
-        return paper.part("set_up/others.html", staff, here=None)
+        return renderer.part("set_up/others.html", staff, here=None)
 
     def for_those_who_may(*permissions: str) -> APIRouter:
         guarded = Depends(guard(tokens, *permissions, counting=open_tasks.of))
@@ -48,7 +48,7 @@ def create_parts(
     handling_payments.add_api_route("/", home, methods=["GET"])
     payment_list.add_to(handling_payments)
     payment.add_to(handling_payments)
-    AttentionParts(services, paper, open_tasks).add_to(handling_payments)
+    AttentionParts(services, renderer, open_tasks).add_to(handling_payments)
     setting_up = for_those_who_may(HANDLE_PAYMENTS, MANAGE_APPS)
     set_up.add_to(setting_up)
     return (handling_payments, setting_up)

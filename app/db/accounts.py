@@ -54,7 +54,7 @@ class NewAccount:
     options: Mapping[str, object] = field(default_factory=dict)
 
 
-class AccountBook:
+class AccountRepository:
     """Finds and keeps merchant accounts and channel routes. What every payment asks for is remembered for a moment."""
 
     def __init__(self, database: Database, vault: Vault, now: Callable[[], datetime]) -> None:

@@ -63,7 +63,7 @@ class StoreCardKeys:
             await session.exec(delete(CardKey).where(*theirs))
 
 
-class CardKeyBook:
+class CardKeyRepository:
     """Keeps the card keys of all stores, each apart."""
 
     def __init__(self, database: Database, vault: Vault) -> None:

@@ -53,7 +53,7 @@ class OpenInstallation:
         return f"<OpenInstallation {self.saleor_api_url} app={self.app_id}>"
 
 
-class InstallationBook:
+class InstallationRepository:
     """Finds and keeps installations.
 
     Every webhook and every report asks for one, so they are remembered for a moment.

@@ -7,7 +7,7 @@ from app.gateway.models.accounts import BalanceAccount
 from app.gateway.transport import Call, Transport, path_step
 
 
-class BalanceDesk:
+class BalancesClient:
     """The balances of one point of sale. Served at their own address, without the endpoints key."""
 
     def __init__(self, transport: Transport, credentials: Credentials) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 
 from app.gateway import answers
-from app.gateway.balances import BalanceDesk
+from app.gateway.balances import BalancesClient
 from app.gateway.credentials import Credentials
 from app.gateway.errors import (
     DuplicateOrderError,
@@ -77,7 +77,7 @@ class GatewayClient:
         self._credentials = credentials
         self._sector = sector
         self.reports = Reports(self._transport, credentials, sleep=sleep)
-        self.balances = BalanceDesk(self._transport, credentials)
+        self.balances = BalancesClient(self._transport, credentials)
         self.subscriptions = Subscriptions(self._transport, credentials)
         self.wallets = Wallets(self._transport, credentials)
 

@@ -8,13 +8,13 @@ from urllib.parse import quote
 
 import httpx2
 
-from app.db.accounts import AccountBook
+from app.db.accounts import AccountRepository
 from app.db.aggregates import ATTEMPTS, POLLS, PaymentAggregate
 from app.db.blind_index import BlindIndex
-from app.db.card_keys import CardKeyBook
+from app.db.card_keys import CardKeyRepository
 from app.db.database import Database
 from app.db.inbox import Inbox
-from app.db.installations import InstallationBook
+from app.db.installations import InstallationRepository
 from app.db.job_queue import JobQueue
 from app.db.outbox import EVENTS
 from app.db.personal import PersonalData
@@ -64,7 +64,7 @@ class Addresses:
 class Gateways:
     """One client for each merchant account, all over the process's one pool of connections."""
 
-    def __init__(self, http: httpx2.AsyncClient, accounts: AccountBook) -> None:
+    def __init__(self, http: httpx2.AsyncClient, accounts: AccountRepository) -> None:
         self._http = http
         self._accounts = accounts
         self._clients: dict[str, tuple[datetime, GatewayClient]] = {}
@@ -119,10 +119,10 @@ class Services:
     """What everything about payments works with. ``wake`` tells a worker in this process what work there is."""
 
     database: Database
-    installations: InstallationBook
-    accounts: AccountBook
+    installations: InstallationRepository
+    accounts: AccountRepository
     inbox: Inbox
-    card_keys: CardKeyBook
+    card_keys: CardKeyRepository
     emails: BlindIndex
     personal: PersonalData
     gateways: Gateways

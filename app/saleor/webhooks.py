@@ -37,6 +37,7 @@ from app.saleor.events import Event, RequestedAction
 from app.saleor.installation import InstallationStore, Installed
 from app.saleor.keyring import Keyring, not_signed
 from app.saleor.recipient import RecipientCheck
+from app.saleor.safe_traceback import safe_traceback
 from app.saleor.signature import MOST_BODY_BYTES
 from app.saleor.versions import WITH_PAYMENT_METHODS
 from app.saleor.webhook_definition import (
@@ -47,7 +48,6 @@ from app.saleor.webhook_definition import (
     failure_of_action,
     uncertain_of,
 )
-from app.saleor.whereabouts import whereabouts
 
 OLDEST = timedelta(hours=1)
 # From the arrival of a request on; Saleor waits 18 seconds (Saleor contract, A.2).
@@ -235,7 +235,7 @@ def _rendered(webhook: WebhookDefinition, answer: Answer, context: WebhookContex
 
 
 def _log(error: Exception, what: str, webhook: WebhookDefinition) -> None:
-    logger.error(what, webhook=webhook.header, error=type(error).__name__, at=whereabouts(error))
+    logger.error(what, webhook=webhook.header, error=type(error).__name__, at=safe_traceback(error))
 
 
 def _log_late(handling: asyncio.Task[Answer], webhook: WebhookDefinition) -> None:

@@ -13,8 +13,9 @@ from weakref import WeakSet
 import httpx2
 from fastapi import FastAPI
 
+from app.bootstrap import open_worker
 from app.db.tables import Operation
-from app.main import create_app, open_worker
+from app.main import create_app
 from app.payments.core.schedule import Schedule
 from app.payments.services import Services
 from app.payments.staff.actions import StaffRequest, ask_for

@@ -1,4 +1,4 @@
-"""A stage with an event loop of its own, on which one story after the other is told."""
+"""A harness with an event loop of its own, on which one story after the other is told."""
 
 import asyncio
 import logging
@@ -10,8 +10,8 @@ import structlog
 
 from app.db.migrate import migrate
 from tests.chaos.at_once import sqlite_at_once
+from tests.chaos.harness import Harness, open_harness
 from tests.chaos.play import play
-from tests.chaos.stage import Stage, open_stage
 from tests.chaos.story import Story
 from tests.engines import lasting_engines
 from tests.memory import folder_in_memory
@@ -20,9 +20,9 @@ from tests.memory import folder_in_memory
 class Environment:
     """Tells stories."""
 
-    def __init__(self, runner: asyncio.Runner, stage: Stage) -> None:
+    def __init__(self, runner: asyncio.Runner, harness: Harness) -> None:
         self._runner = runner
-        self._stage = stage
+        self._stage = harness
 
     def tell(self, story: Story) -> None:
         """Tell a story; AssertionError when a law was broken."""
@@ -43,10 +43,10 @@ def open_environment(postgresql: str | None = None, account: Mapping[str, Any] |
     with folder_in_memory() as folder, sqlite_at_once(), lasting_engines(), _quiet(), asyncio.Runner() as runner:
         database_url = postgresql or f"sqlite:///{folder / 'payments.sqlite'}"
         runner.run(migrate(database_url))
-        opening = open_stage(database_url, folder, account)
-        stage = runner.run(opening.__aenter__())
+        opening = open_harness(database_url, folder, account)
+        harness = runner.run(opening.__aenter__())
         try:
-            yield Environment(runner, stage)
+            yield Environment(runner, harness)
         finally:
             runner.run(opening.__aexit__(None, None, None))
 

@@ -47,12 +47,10 @@ class FaultGate:
     what was seen to be wrong while a call was under way, where nobody could be told.
     """
 
-    def __init__(
-        self, application: FastAPI, sandbox: Sandbox, house: AppUnderTest, tell: Callable[[str], None]
-    ) -> None:
+    def __init__(self, application: FastAPI, sandbox: Sandbox, app: AppUnderTest, tell: Callable[[str], None]) -> None:
         self._application = application
         self._sandbox = sandbox
-        self._house = house
+        self._app = app
         self._tell = tell
         self.meanwhile: Callable[[Step], Awaitable[None]] | None = None
         self.calls: deque[NextCall] = deque()
@@ -138,13 +136,13 @@ class FaultGate:
             await self.meanwhile(incident.meanwhile)
 
     async def _the_end(self) -> None:
-        self._house.die()
+        self._app.die()
         await asyncio.Event().wait()  # cancelled with everything else
 
     async def _compare_with_the_ledger(self, request: httpx2.Request) -> None:
         """Laws 1 to 3, looked at when the call arrives: it is written down, alone, and was never sent before."""
         kind, order_id = _KINDS[request.url.path.rpartition("/")[2]], _order_id(request)
-        async with self._house.services.database.transaction() as session:
+        async with self._app.services.database.transaction() as session:
             aggregate = await find_by_order(session, order_id)
         try:
             assert aggregate is not None, f"{kind} of an order that is not in the database"

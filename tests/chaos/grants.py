@@ -5,15 +5,15 @@ from collections.abc import Mapping
 from app.db.aggregates import PaymentAggregate
 from app.db.tables import State
 from app.saleor.testing.vocabulary import GrantedRefundStatus
-from tests.chaos.stage import Stage
+from tests.chaos.harness import Harness
 
 
-def granted_refunds_are_settled(stage: Stage, aggregates: Mapping[str, PaymentAggregate | None]) -> None:
+def granted_refunds_are_settled(harness: Harness, aggregates: Mapping[str, PaymentAggregate | None]) -> None:
     """None is left PENDING, none is a FAILURE although the money went back, and none went back twice.
 
     ``aggregates`` are what is recorded of transactions, by their ids.
     """
-    for order in stage.saleor.state.orders.values():
+    for order in harness.saleor.state.orders.values():
         for granted in order.granted_refunds:
             aggregate = aggregates.get(granted.transaction.id) if granted.transaction else None
             ours = [each for each in aggregate.operations if each.granted_refund_id == granted.id] if aggregate else []

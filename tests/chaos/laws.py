@@ -20,8 +20,8 @@ from app.sandbox.core.codes import CANCELLED, Status
 from app.sandbox.core.records import Operation as Entry
 from app.sandbox.core.records import Payment
 from tests.chaos.grants import granted_refunds_are_settled
+from tests.chaos.harness import Harness
 from tests.chaos.shares import everybody_has_their_share
-from tests.chaos.stage import Stage
 from tests.chaos.story import TOTAL
 
 ZERO = Decimal(0)
@@ -36,19 +36,19 @@ class Memory:
     references: dict[int, str] = field(default_factory=dict)
 
 
-async def after_each_step(stage: Stage, memory: Memory) -> None:
+async def after_each_step(harness: Harness, memory: Memory) -> None:
     """What is true at every moment, as far as it is cheap to see."""
-    if stage.gate.wrong:
-        raise stage.gate.wrong[0]
-    for transaction in stage.saleor.state.transactions.values():
+    if harness.gate.wrong:
+        raise harness.gate.wrong[0]
+    for transaction in harness.saleor.state.transactions.values():
         amounts = transaction.amounts
         assert min(amounts.charged, amounts.refunded, amounts.canceled) >= ZERO, amounts
         assert not transaction.unreadable, "an asynchronous answer named actions"
-    async with stage.house.services.database.engine.connect() as connection:
+    async with harness.app.services.database.engine.connect() as connection:
         rows = (await connection.execute(_REFERENCES)).all()
     given = {
         event.psp_reference
-        for transaction in stage.saleor.state.transactions.values()
+        for transaction in harness.saleor.state.transactions.values()
         for event in transaction.events
         if event.type.outcome == "REQUEST"
     }
@@ -58,10 +58,10 @@ async def after_each_step(stage: Stage, memory: Memory) -> None:
         memory.references[row_id] = reference
 
 
-async def at_the_end(stage: Stage) -> None:
+async def at_the_end(harness: Harness) -> None:
     """Three ledgers tell one story, and nothing is waiting."""
-    await after_each_step(stage, Memory())
-    async with stage.house.services.database.transaction() as session:
+    await after_each_step(harness, Memory())
+    async with harness.app.services.database.transaction() as session:
         unread = (await session.exec(select(Notification).where(col(Notification.next_attempt_at).is_not(None)))).all()
         unsaid = (await session.exec(select(SaleorEvent).where(SaleorEvent.state == EventState.WAITING))).all()
         payments = (await session.exec(select(OurPayment))).all()
@@ -69,21 +69,21 @@ async def at_the_end(stage: Stage) -> None:
                   for each in payments}  # fmt: skip
     assert not unread, f"a notification is not processed: {unread[0].outcome}"
     assert not unsaid, f"Saleor has not heard of {unsaid[0].type}: {unsaid[0].last_error}"
-    granted_refunds_are_settled(stage, aggregates)
-    _staff_know_what_is_paid_twice(stage, {name: each for name, each in aggregates.items() if each is not None})
-    for transaction in stage.saleor.state.transactions.values():
-        _ledgers_agree(stage, transaction, aggregates.pop(transaction.id, None))
+    granted_refunds_are_settled(harness, aggregates)
+    _staff_know_what_is_paid_twice(harness, {name: each for name, each in aggregates.items() if each is not None})
+    for transaction in harness.saleor.state.transactions.values():
+        _ledgers_agree(harness, transaction, aggregates.pop(transaction.id, None))
     assert not aggregates, "a payment of no transaction"
 
 
-def _ledgers_agree(stage: Stage, transaction: Transaction, aggregate: PaymentAggregate | None) -> None:
-    _one_reference_is_told(stage, transaction)
-    payments = at_the_gateway(stage, transaction)
+def _ledgers_agree(harness: Harness, transaction: Transaction, aggregate: PaymentAggregate | None) -> None:
+    _one_reference_is_told(harness, transaction)
+    payments = at_the_gateway(harness, transaction)
     if aggregate is None:
         assert not payments, "a payment at the gateway that we know nothing of"
         assert transaction.amounts.charged == transaction.amounts.authorized == ZERO
         return
-    entries = [entry for payment in payments for entry in stage.sandbox.state.operations_of(payment)]
+    entries = [entry for payment in payments for entry in harness.sandbox.state.operations_of(payment)]
     paid = [payment for payment in payments if payment.status is Status.SUCCESS]
     assert len(paid) <= 1, "paid twice"
     reserved = sum((each.amount for each in paid if each.method == "auth"), ZERO)
@@ -113,16 +113,16 @@ def _ledgers_agree(stage: Stage, transaction: Transaction, aggregate: PaymentAgg
         elif not any(entry.method == "dispute" for entry in entries):  # one that was won is told of too
             assert not problems, problems
     assert all(each.state is not EventState.REFUSED for each in aggregate.events)
-    _operations_are_the_gateways(stage, aggregate, entries)
+    _operations_are_the_gateways(harness, aggregate, entries)
     _cancellations_are_told_as_they_went(aggregate, payments)
-    everybody_has_their_share(stage, aggregate, payments, entries)
+    everybody_has_their_share(harness, aggregate, payments, entries)
 
 
-def _staff_know_what_is_paid_twice(stage: Stage, aggregates: Mapping[str, PaymentAggregate]) -> None:
+def _staff_know_what_is_paid_twice(harness: Harness, aggregates: Mapping[str, PaymentAggregate]) -> None:
     """Law 12: if two attempts to pay the same are paid, staff are told on both; and on none if not."""
     if any(not each.state.final for aggregate in aggregates.values() for each in aggregate.operations):
         return
-    known = [each for each in stage.saleor.state.transactions.values() if each.id in aggregates]
+    known = [each for each in harness.saleor.state.transactions.values() if each.id in aggregates]
     # A story has one checkout or order: all its attempts are to pay the same.
     paid = {each.id for each in known if each.amounts.authorized + each.amounts.charged > ZERO}
     total = sum((each.amounts.authorized + each.amounts.charged for each in known), ZERO)
@@ -131,9 +131,11 @@ def _staff_know_what_is_paid_twice(stage: Stage, aggregates: Mapping[str, Paymen
     assert told == twice, f"paid twice are {twice}, and staff are told of {told}"
 
 
-def _one_reference_is_told(stage: Stage, transaction: Transaction) -> None:
+def _one_reference_is_told(harness: Harness, transaction: Transaction) -> None:
     """Law 9: whatever Saleor asked of a session, and however often, it was told of one payment."""
-    sessions = [each for each in stage.saleor.state.deliveries if each.event.endswith("_session") and said_before(each)]
+    sessions = [
+        each for each in harness.saleor.state.deliveries if each.event.endswith("_session") and said_before(each)
+    ]
     ours = (each for each in sessions if json.loads(each.body)["transaction"]["id"] == transaction.id)
     told = {reference_in(each.answer or "") for each in ours}
     assert len(told) <= 1, f"Saleor was told several references: {told}"
@@ -150,7 +152,7 @@ def _cancellations_are_told_as_they_went(aggregate: PaymentAggregate, payments: 
         assert succeeded, "a cancellation was done and is told as failed"
 
 
-def _operations_are_the_gateways(stage: Stage, aggregate: PaymentAggregate, entries: list[Entry]) -> None:
+def _operations_are_the_gateways(harness: Harness, aggregate: PaymentAggregate, entries: list[Entry]) -> None:
     """Each operation there is one here and the reverse; and what we did is no stranger to us."""
     named = [each.operation_id for each in aggregate.operations if each.operation_id and each.kind in _SECONDARY]
     assert len(named) == len(set(named)), "two operations of one name"
@@ -162,23 +164,23 @@ def _operations_are_the_gateways(stage: Stage, aggregate: PaymentAggregate, entr
     secondary = [each for each in aggregate.operations if each.kind in _SECONDARY]
     asked = [each for each in secondary if each.asked_by_saleor or each.asked_by is not None]
     strangers = [each for each in secondary if each not in asked]
-    outside = [entry for entry in entries if entry.operation_id not in stage.gate.ours]
+    outside = [entry for entry in entries if entry.operation_id not in harness.gate.ours]
     assert len(strangers) <= len(outside), "something of ours was taken for somebody else's"
     assert len(entries) - len(outside) <= len(asked), "more was done than asked"
 
 
-def at_the_gateway(stage: Stage, transaction: Transaction) -> list[Payment]:
+def at_the_gateway(harness: Harness, transaction: Transaction) -> list[Payment]:
     """Return the payments that the gateway has for a transaction, oldest first."""
     return [
         payment
-        for payment in stage.sandbox.state.payments.values()
+        for payment in harness.sandbox.state.payments.values()
         if any(attribute["value"] == transaction.id for attribute in payment.attributes)
     ]
 
 
-def gateway_moves_at(stage: Stage) -> datetime | None:
+def gateway_moves_at(harness: Harness) -> datetime | None:
     """Return when the gateway will do something by itself, if it will."""
-    book = stage.sandbox.state
+    book = harness.sandbox.state
     moments = [entry.settles_at for entry in book.open_entries()]
     for payment in book.payments.values():
         if payment.status is Status.INIT or payment.waits_for_payer:

@@ -1,4 +1,4 @@
-"""Lets a story happen on a stage, and ends it: everybody answers again, and all time-outs pass."""
+"""Lets a story happen on a harness, and ends it: everybody answers again, and all time-outs pass."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,9 +21,9 @@ from app.sandbox.core.records import Operation, Payment
 from app.sandbox.core.refusals import RefusalError
 from app.sandbox.deliveries import Delivery
 from tests.chaos import laws
+from tests.chaos.harness import MANIFEST, Harness
 from tests.chaos.shares import BASKET, in_the_portal
 from tests.chaos.staff import Staff
-from tests.chaos.stage import MANIFEST, Stage
 from tests.chaos.story import (
     AppIs,
     AskAtOnce,
@@ -63,21 +63,21 @@ _TROUBLES: dict[str, dict[str, Any]] = {
 _LONGEST_QUIET = timedelta(days=3)
 
 
-async def play(stage: Stage, story: Story) -> None:
+async def play(harness: Harness, story: Story) -> None:
     """Tell a whole story. Raises AssertionError where a law is broken."""
-    await stage.clear(dict(story.gateway))
-    run = _Run(stage)
-    stage.gate.meanwhile = stage.house.meanwhile = run.perform
+    await harness.clear(dict(story.gateway))
+    run = _Run(harness)
+    harness.gate.meanwhile = harness.app.meanwhile = run.perform
     for step in story.steps:
         await run.perform(step)
         await run.breathe()
     await run.end(story.ending)
-    await laws.at_the_end(stage)
+    await laws.at_the_end(harness)
 
 
 @dataclass
 class _Run:
-    stage: Stage
+    harness: Harness
     held: bool = False
     keys: list[tuple[str, str, Flow]] = field(default_factory=list)
     memory: laws.Memory = field(default_factory=laws.Memory)
@@ -85,26 +85,26 @@ class _Run:
     staff: Staff = field(init=False)
 
     def __post_init__(self) -> None:
-        self.staff = Staff(self.stage)
+        self.staff = Staff(self.harness)
 
     async def breathe(self) -> None:
         """What follows each step: the app is started if it died, notifications arrive, the cheap laws are looked at."""
-        if self.stage.house.dead:
-            self.stage.told.append("    the app is started again")
-            await self.stage.house.start()
+        if self.harness.app.dead:
+            self.harness.told.append("    the app is started again")
+            await self.harness.app.start()
         if not self.held:
             await self._deliver(lambda delivery: delivery.state == "waiting")
-        await laws.after_each_step(self.stage, self.memory)
+        await laws.after_each_step(self.harness, self.memory)
 
     async def perform(self, step: Step) -> None:
         """Let one thing happen."""
-        self.stage.told.append(repr(step))
+        self.harness.told.append(repr(step))
         said = await self._perform(step)
         if said:
-            self.stage.told.append(f"    {said}")
+            self.harness.told.append(f"    {said}")
 
     async def _perform(self, step: Step) -> str | None:  # noqa: PLR0911, PLR0912 - a branch for each kind of step
-        stage = self.stage
+        harness = self.harness
         match step:
             case Begins():
                 return await self._begin(step)
@@ -120,7 +120,7 @@ class _Run:
                 both = [self._transaction(each.on) for each in (step.first, step.second)]
                 return await self.staff.ask_at_once(step, *both)
             case SaleorMoves(known):
-                return await (stage.operator_moves_it() if known else stage.saleor_moves())
+                return await (harness.operator_moves_it() if known else harness.saleor_moves())
             case AppIs():
                 return await self._make_of_the_app(step.what)
             case Wants():
@@ -132,43 +132,43 @@ class _Run:
             case Disputes():
                 return self._dispute(step)
             case WillEnd():
-                stage.sandbox.state.scripts.append(Script(status_code=step.code, method=step.method))
+                harness.sandbox.state.scripts.append(Script(status_code=step.code, method=step.method))
             case Decides():
                 return self._decide(success=step.success, entries=self._pending())
             case Post():
                 self.held = step.held
             case Letter():
-                letters = stage.sandbox.deliveries
+                letters = harness.sandbox.deliveries
                 return await self._post(letters[step.number % len(letters)]) if letters else "there is none"
             case Passes():
-                stage.clock.forward(minutes=step.minutes)
-                stage.sandbox.catch_up()
-                return f"Saleor tries {again} again" if (again := await stage.retries.wake()) else None
+                harness.clock.forward(minutes=step.minutes)
+                harness.sandbox.catch_up()
+                return f"Saleor tries {again} again" if (again := await harness.retries.wake()) else None
             case Works():
-                return f"{await stage.house.work(step.rounds)} jobs"
+                return f"{await harness.app.work(step.rounds)} jobs"
             case CatchesUp():
                 return await self._catch_up()
             case SaleorIs():
                 trouble = {**_TROUBLES[step.what], "graphql_times": step.times}
-                stage.saleor.state.faults = SaleorFaults.model_validate(trouble)
+                harness.saleor.state.faults = SaleorFaults.model_validate(trouble)
             case NextWebhook():
-                stage.house.fates.append(step)
+                harness.app.fates.append(step)
             case Restarts():
-                if not stage.house.dead:  # while a call is under way that would be a death: NextCall has that
-                    stage.house.die()
+                if not harness.app.dead:  # while a call is under way that would be a death: NextCall has that
+                    harness.app.die()
             case Keys():
-                await stage.keys(opening=step.open)
+                await harness.keys(opening=step.open)
             case NextCall():
-                (stage.gate.polls if step.look else stage.gate.calls).append(step)
+                (harness.gate.polls if step.look else harness.gate.calls).append(step)
         return None
 
     async def _catch_up(self) -> str:
         if not self.held:
             await self._deliver(lambda delivery: delivery.state == "waiting")
-        return f"{await self.stage.house.work(5)} jobs"
+        return f"{await self.harness.app.work(5)} jobs"
 
     async def _make_of_the_app(self, what: str) -> str | None:
-        apps, there = self.stage.saleor.apps, bool(self.stage.saleor.state.apps)
+        apps, there = self.harness.saleor.apps, bool(self.harness.saleor.state.apps)
         if what == "installed":
             return "it is there" if there else (await apps.install(MANIFEST)).status
         if not there:
@@ -179,25 +179,25 @@ class _Run:
     # The shopper -------------------------------------------------------------------------------------------------
 
     async def _begin(self, step: Begins) -> str:
-        storefront, source, flow = self.stage.saleor.storefront, self._source(), Flow(step.flow)
+        storefront, source, flow = self.harness.saleor.storefront, self._source(), Flow(step.flow)
         key = f"key-{len(self.keys)}"
         if step.again and self.keys:
             source, key, flow = self.keys[-1]
-        if source not in self.stage.saleor.state.checkouts and source not in self.stage.saleor.state.orders:
+        if source not in self.harness.saleor.state.checkouts and source not in self.harness.saleor.state.orders:
             return "the checkout has become an order"
         self.keys.append((source, key, flow))
         session = await storefront.initialize(source, action=flow, idempotency_key=key)
         if session.internal_error:
-            self.stage.gate.wrong.append(AssertionError(f"Saleor breaks: {session.internal_error}"))
+            self.harness.gate.wrong.append(AssertionError(f"Saleor breaks: {session.internal_error}"))
         return f"{session.event.type}: {session.event.message}" if session.event else str(session.errors)
 
     def _source(self) -> str:
-        state = self.stage.saleor.state
+        state = self.harness.saleor.state
         sources = [*state.checkouts, *state.orders]
-        return sources[0] if sources else self.stage.saleor.storefront.new_checkout(BASKET).id
+        return sources[0] if sources else self.harness.saleor.storefront.new_checkout(BASKET).id
 
     def _pay(self, step: Pays | Confirms) -> str:
-        sandbox, payment = self.stage.sandbox, self._payment(step.on)
+        sandbox, payment = self.harness.sandbox, self._payment(step.on)
         sandbox.catch_up()
         if payment is None:
             return "there is no page"
@@ -221,13 +221,13 @@ class _Run:
         if step.page:
             address = f"http://127.0.0.1:8100/pay/return/{transaction.token.replace('-', '')}"
             return str((await self._ring(httpx2.Request("GET", address))) or "the app is not there")
-        session = await self.stage.saleor.storefront.process(transaction.id)
+        session = await self.harness.saleor.storefront.process(transaction.id)
         return f"{session.event.type}: {session.event.message}" if session.event else str(session.errors)
 
     # What comes again --------------------------------------------------------------------------------------------
 
     async def _play_back(self, number: int) -> str:
-        sent = [d for d in self.stage.saleor.state.deliveries if d.event.startswith("transaction_")]
+        sent = [d for d in self.harness.saleor.state.deliveries if d.event.startswith("transaction_")]
         if not sent:
             return "there is none"
         webhook = sent[number % len(sent)]
@@ -244,12 +244,12 @@ class _Run:
         """Law 4: the same question gets the same reference."""
         before, now = laws.reference_in(webhook.answer or ""), laws.reference_in(answer.text)
         if before != now:
-            self.stage.gate.wrong.append(AssertionError(f"{webhook.event} was {before} and is {now}"))
+            self.harness.gate.wrong.append(AssertionError(f"{webhook.event} was {before} and is {now}"))
 
     # The gateway -------------------------------------------------------------------------------------------------
 
     def _portal(self, step: Portal) -> str:
-        sandbox, payment = self.stage.sandbox, self._payment(step.on)
+        sandbox, payment = self.harness.sandbox, self._payment(step.on)
         sandbox.catch_up()
         if payment is None:
             return "there is no payment"
@@ -270,7 +270,7 @@ class _Run:
         return f"{operation.status} {operation.status_code}"
 
     def _dispute(self, step: Disputes) -> str:
-        sandbox, payment = self.stage.sandbox, self._payment(step.on)
+        sandbox, payment = self.harness.sandbox, self._payment(step.on)
         sandbox.catch_up()
         if payment is None:
             return "there is no payment"
@@ -285,12 +285,12 @@ class _Run:
         return f"{operation.status} {operation.status_code}"
 
     def _pending(self) -> list[Payment | Operation]:
-        book = self.stage.sandbox.state
+        book = self.harness.sandbox.state
         entries: list[Payment | Operation] = [*book.payments.values(), *book.operations.values()]
         return [entry for entry in entries if entry.status is Status.PENDING]
 
     def _decide(self, entries: list[Payment | Operation], *, success: bool) -> str:
-        sandbox = self.stage.sandbox
+        sandbox = self.harness.sandbox
         code, now = ("1000" if success else "4009"), sandbox.now()
         for entry in entries:
             if isinstance(entry, Payment):
@@ -301,10 +301,10 @@ class _Run:
         return f"{len(entries)} decided"
 
     async def _deliver(self, which: Callable[[Delivery], bool], *, newest_first: bool = False) -> None:
-        letters = [delivery for delivery in self.stage.sandbox.deliveries if which(delivery)]
+        letters = [delivery for delivery in self.harness.sandbox.deliveries if which(delivery)]
         for letter in reversed(letters) if newest_first else letters:
             said = await self._post(letter)
-            self.stage.told.append(f"    notification {letter.method} {letter.status}: {said}")
+            self.harness.told.append(f"    notification {letter.method} {letter.status}: {said}")
 
     async def _post(self, letter: Delivery) -> str:
         form = {"data": letter.data, "signature": letter.signature}
@@ -316,40 +316,40 @@ class _Run:
 
     async def _ring(self, request: httpx2.Request) -> httpx2.Response | None:
         try:
-            return await self.stage.http.send(request)
+            return await self.harness.http.send(request)
         except httpx2.TransportError:
             return None
 
     # Who is meant ------------------------------------------------------------------------------------------------
 
     def _transaction(self, on: int) -> Transaction | None:
-        known = list(self.stage.saleor.state.transactions.values())
+        known = list(self.harness.saleor.state.transactions.values())
         return known[on % len(known)] if known else None
 
     def _payment(self, on: int) -> Payment | None:
         transaction = self._transaction(on)
-        payments = laws.at_the_gateway(self.stage, transaction) if transaction else []
+        payments = laws.at_the_gateway(self.harness, transaction) if transaction else []
         return payments[-1] if payments else None
 
     # The end -----------------------------------------------------------------------------------------------------
 
     async def end(self, ending: Ending) -> None:
         """The storm is over: everybody answers, what is pending ends, and time passes until nothing is left to do."""
-        stage = self.stage
-        stage.told.append(repr(ending))
-        stage.gate.calls.clear()
-        stage.gate.polls.clear()
-        stage.gate.meanwhile = stage.house.meanwhile = None
-        stage.house.fates.clear()
-        await stage.app_is_back()
-        await stage.operator_moves_it()
-        stage.saleor.state.faults = SaleorFaults()
-        stage.sandbox.state.scripts.clear()
+        harness = self.harness
+        harness.told.append(repr(ending))
+        harness.gate.calls.clear()
+        harness.gate.polls.clear()
+        harness.gate.meanwhile = harness.app.meanwhile = None
+        harness.app.fates.clear()
+        await harness.app_is_back()
+        await harness.operator_moves_it()
+        harness.saleor.state.faults = SaleorFaults()
+        harness.sandbox.state.scripts.clear()
         self._settle(ending)
         if ending.letters != "lost":
             await self._deliver(lambda letter: letter.state == "waiting", newest_first=ending.letters == "newest first")
         for order_id in sorted(self.in_silence):  # nobody tells the app; staff have it look
-            stage.told.append(f"staff look {order_id} up: {await self.staff.look(order_id)}")
+            harness.told.append(f"staff look {order_id} up: {await self.staff.look(order_id)}")
         await self._pass_the_time(ending)
 
     def _settle(self, ending: Ending) -> None:
@@ -357,23 +357,23 @@ class _Run:
             self._decide(self._pending(), success=ending.bank)
 
     async def _pass_the_time(self, ending: Ending) -> None:
-        stage, pause, end = self.stage, timedelta(seconds=10), self.stage.clock.now + _LONGEST_QUIET
+        harness, pause, end = self.harness, timedelta(seconds=10), self.harness.clock.now + _LONGEST_QUIET
         while True:
-            stage.sandbox.catch_up()
+            harness.sandbox.catch_up()
             self._settle(ending)
             # Of what we do at the gateway we find out ourselves; of what others do only their notifications tell.
             await self._deliver(lambda letter: letter.state == "waiting" and self._of_others(letter.operation_id))
-            due = await stage.next_due()
-            if due is not None and due <= stage.clock.now and await stage.house.work(1):
+            due = await harness.next_due()
+            if due is not None and due <= harness.clock.now and await harness.app.work(1):
                 continue
-            if await stage.retries.wake():
+            if await harness.retries.wake():
                 continue
-            ahead = (due, stage.retries.next_due, laws.gateway_moves_at(stage))
+            ahead = (due, harness.retries.next_due, laws.gateway_moves_at(harness))
             moments = [moment for moment in ahead if moment is not None]
-            if not moments or stage.clock.now >= end:
+            if not moments or harness.clock.now >= end:
                 break
-            stage.clock.now = min(max(min(moments), stage.clock.now + pause), end)
+            harness.clock.now = min(max(min(moments), harness.clock.now + pause), end)
             pause *= 2
 
     def _of_others(self, operation_id: UUID | None) -> bool:
-        return operation_id is not None and operation_id not in self.stage.gate.ours
+        return operation_id is not None and operation_id not in self.harness.gate.ours

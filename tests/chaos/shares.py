@@ -14,7 +14,7 @@ from app.sandbox.core import secondary, shares
 from app.sandbox.core.codes import Status
 from app.sandbox.core.gateway_state import GatewayState
 from app.sandbox.core.records import Operation, Payment, Share
-from tests.chaos.stage import Stage
+from tests.chaos.harness import Harness
 from tests.payments.split.people import MARKET as OURS
 from tests.payments.split.people import NAMES, POTTER, SMITH, WEAVER
 
@@ -60,13 +60,13 @@ def in_the_portal(book: GatewayState, payment: Payment, method: str, amount: Dec
 
 
 def everybody_has_their_share(
-    stage: Stage, aggregate: PaymentAggregate, payments: Sequence[Payment], entries: Sequence[Operation]
+    harness: Harness, aggregate: PaymentAggregate, payments: Sequence[Payment], entries: Sequence[Operation]
 ) -> None:
     """What the gateway has done for us is divided as we wrote down; nobody is below zero; no money is nobody's."""
     if not is_split(aggregate):
         assert not any(payment.shares for payment in payments)
         return
-    book = stage.sandbox.state
+    book = harness.sandbox.state
     paid = [payment for payment in payments if payment.status is Status.SUCCESS]
     for payment in payments:
         assert _told(payment.shares) == aggregate.shares_of(aggregate.create), "the shares of the payment"
@@ -80,7 +80,7 @@ def everybody_has_their_share(
     for entry in entries:
         ours = next((each for each in aggregate.operations if each.operation_id == str(entry.operation_id)), None)
         # What others did can be taken for ours of the same amount (laws of money, 10): then its shares are not those.
-        if ours is not None and entry.operation_id in stage.gate.ours and entry.method != "void":
+        if ours is not None and entry.operation_id in harness.gate.ours and entry.method != "void":
             assert _told(entry.shares) == aggregate.shares_of(ours), f"{entry.method} of {entry.amount}"
     for operation in aggregate.operations:
         recorded = aggregate.shares_of(operation)
@@ -92,7 +92,7 @@ def everybody_has_their_share(
         )
     standing = standing_of(aggregate)
     assert all(amount > 0 for amount in standing.left.values()), f"nothing is left, and counted: {standing.left}"
-    outside = any(entry.operation_id not in stage.gate.ours for entry in entries)
+    outside = any(entry.operation_id not in harness.gate.ours for entry in entries)
     if not outside and all(entry.final for entry in entries) and all(each.state.final for each in aggregate.operations):
         truth = {str(who): amount for each in paid for who, amount in shares.left(book, each).items() if amount}
         taken = any(secondary.taken_amount(book, each) for each in paid)

@@ -12,7 +12,7 @@ from app.saleor.testing.ids import global_id
 from app.saleor.testing.records import Checkout, Transaction
 from app.saleor.testing.views import ActionView, AskedAction, GrantedLine
 from app.saleor.testing.vocabulary import Action
-from tests.chaos.stage import MOVED, SALEOR, Stage
+from tests.chaos.harness import MOVED, SALEOR, Harness
 from tests.chaos.story import AskAtOnce, Asks, Wants
 
 
@@ -20,19 +20,19 @@ from tests.chaos.story import AskAtOnce, Asks, Wants
 class Staff:
     """``forms``: how many were filled in at our own door."""
 
-    stage: Stage
+    harness: Harness
     forms: int = 0
 
     async def ask(self, step: Asks, transaction: Transaction | None) -> str:
         """Ask in Saleor's Dashboard; return what Saleor has written down of it."""
-        staff = self.stage.saleor.staff
+        staff = self.harness.saleor.staff
         if transaction is None:
             return "there is no payment"
         if not step.granted or step.action != "REFUND":
             await self._until_heard(lambda: staff.request_action(transaction.id, Action(step.action), step.amount))
         else:
             if isinstance(transaction.source, Checkout):
-                self.stage.saleor.storefront.complete(transaction.source.id)
+                self.harness.saleor.storefront.complete(transaction.source.id)
             if transaction.order is None:
                 return "it is no order yet"
             refund_id = self._grant(step, transaction)
@@ -45,7 +45,7 @@ class Staff:
         if not grants or transaction is None:
             return "nothing was granted"
         answers: list[ActionView] = []
-        await self._until_heard(lambda: answers.append(self.stage.saleor.staff.refund_granted(grants[-1].id)))
+        await self._until_heard(lambda: answers.append(self.harness.saleor.staff.refund_granted(grants[-1].id)))
         refused = [error.code for answer in answers for error in answer.errors]
         return ", ".join(refused) or self._newest(transaction)
 
@@ -55,14 +55,14 @@ class Staff:
             return "there is no payment"
         first = self._asked(step.first, transaction)
         second = first if step.same and first.granted_refund_id else self._asked(step.second, other)
-        await self._until_heard(lambda: self.stage.saleor.staff.request_at_once([first, second]))
+        await self._until_heard(lambda: self.harness.saleor.staff.request_at_once([first, second]))
         return f"{self._newest(transaction)}, {self._newest(other)}"
 
     def _asked(self, step: Asks, transaction: Transaction) -> AskedAction:
         action = Action(step.action)
         if step.granted and action is Action.REFUND:
             if isinstance(transaction.source, Checkout):
-                self.stage.saleor.storefront.complete(transaction.source.id)
+                self.harness.saleor.storefront.complete(transaction.source.id)
             if transaction.order is not None:
                 return AskedAction(granted_refund_id=self._grant(step, transaction))
         return AskedAction(transaction_id=transaction.id, action=action, amount=step.amount)
@@ -71,7 +71,7 @@ class Staff:
         order = transaction.order
         assert order is not None
         lines = [GrantedLine(line_id=global_id("OrderLine", each.key)) for each in order.basket.lines[: step.lines]]
-        granted = self.stage.saleor.staff.grant_refund(
+        granted = self.harness.saleor.staff.grant_refund(
             order.id, step.amount, transaction_id=transaction.id, lines=lines
         ).granted_refund
         return granted.id if granted else ""
@@ -86,15 +86,15 @@ class Staff:
 
         Saleor may be between two retries then.
         """
-        background = self.stage.saleor.state._background
+        background = self.harness.saleor.state._background
         before = set(background)
         act()
-        await self.stage.retries.settle(background - before)
+        await self.harness.retries.settle(background - before)
 
     async def look(self, order_id: str) -> str:
         """Have the app ask the gateway how a payment stands; return why it cannot, if so."""
         try:
-            return str(await ask_now(self.stage.house.services, order_id) or "done")
+            return str(await ask_now(self.harness.app.services, order_id) or "done")
         except RefusalError as refusal:
             return str(refusal.message)
 
@@ -108,10 +108,10 @@ class Staff:
         staff_request = StaffRequest(kind, by="Olena", key=f"form-{self.forms}", amount=amount)
         done: list[Operation] = []
         for again in range(2 if step.twice else 1):
-            if again and self.stage.house.dead:
-                await self.stage.house.start()
+            if again and self.harness.app.dead:
+                await self.harness.app.start()
             try:
-                operation = await self.stage.house.ask_for(self._order_id(transaction), staff_request)
+                operation = await self.harness.app.ask_for(self._order_id(transaction), staff_request)
             except RefusalError as refusal:
                 if done:
                     self._law_4_is_broken(f"{step} was taken, and refused when it was sent again: {refusal.message}")
@@ -124,8 +124,8 @@ class Staff:
     def _order_id(self, transaction: Transaction) -> str:
         """Return what the gateway calls it: that depends on where Saleor was when it began."""
         names = [order_id_of(transaction.id, f"{each}/graphql/") for each in (SALEOR, MOVED)]
-        known = {each.order_id for each in self.stage.sandbox.state.payments.values()}
+        known = {each.order_id for each in self.harness.sandbox.state.payments.values()}
         return next((each for each in names if each in known), names[0])
 
     def _law_4_is_broken(self, how: str) -> None:
-        self.stage.gate.wrong.append(AssertionError(how))
+        self.harness.gate.wrong.append(AssertionError(how))

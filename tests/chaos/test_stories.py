@@ -28,7 +28,7 @@ def environment() -> Iterator[Environment]:
 
 
 @pytest.fixture
-def big_theatre(new_postgresql: Callable[[], str]) -> Iterator[Environment]:
+def on_a_server(new_postgresql: Callable[[], str]) -> Iterator[Environment]:
     with open_environment(new_postgresql()) as environment:
         yield environment
 
@@ -65,5 +65,5 @@ def test_each_granted_refund_is_paid_out_once(environment: Environment) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_three_ledgers_tell_one_story_on_postgresql(big_theatre: Environment) -> None:
-    tell(big_theatre, ON_POSTGRESQL, SHARES)
+def test_three_ledgers_tell_one_story_on_postgresql(on_a_server: Environment) -> None:
+    tell(on_a_server, ON_POSTGRESQL, SHARES)

@@ -16,10 +16,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from typer.testing import CliRunner
 
+from app.bootstrap import open_services
 from app.cli import cli
 from app.db.accounts import AccountKeys, NewAccount
 from app.db.tables import MerchantAccount
-from app.main import open_services
 from app.payments.services import Services
 from app.settings import Settings
 from tests.browsing import serving

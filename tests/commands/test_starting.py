@@ -84,6 +84,13 @@ async def test_a_command_imports_what_it_needs_and_no_other_command() -> None:
     assert not others & modules
 
 
+async def test_a_command_about_accounts_imports_nothing_of_the_web() -> None:
+    _, out, modules = await imported("accounts", "list", "--help")
+    assert "accounts" in out
+    assert {"app.bootstrap", "sqlmodel"} <= modules
+    assert not {"app.main", "app.dashboard.router", "app.shopper.router", "fastapi", "starlette", "jinja2"} & modules
+
+
 def test_every_command_is_where_it_is_said_to_be_and_is_called_what_it_says_itself() -> None:
     commands = _all(COMMANDS)
     assert len(commands) > 30

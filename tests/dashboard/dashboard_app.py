@@ -102,7 +102,7 @@ async def open_staff_client(shop: Shop, *, base: str = "") -> AsyncIterator[Staf
             yield StaffClient(shop, saleor.key, parts, widget, app, http, saleor)
 
 
-async def next_door(shop: Shop) -> MerchantAccount:
+async def other_store(shop: Shop) -> MerchantAccount:
     """Install the app in another store with the same keys, as one Saleor Cloud might have; return its account."""
     await shop.services.installations.save(
         saleor_api_url=NEXT_DOOR,

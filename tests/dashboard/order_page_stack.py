@@ -9,9 +9,10 @@ from typing import Any
 import httpx2
 from fastapi import FastAPI
 
+from app.bootstrap import open_services, open_worker
 from app.db.accounts import AccountKeys, NewAccount
 from app.db.aggregates import PaymentAggregate, find_attempts
-from app.main import create_app, open_services, open_worker
+from app.main import create_app
 from app.payments.services import Services
 from app.saleor.testing import FakeSaleor, NewCheckout, Serving, serving
 from app.saleor.testing.views import OrderView

@@ -12,7 +12,7 @@ from app.saleor.testing.vocabulary import EventType
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.framing import Complaints, dashboard_of, heard, sign_in
-from tests.payments.attention_scenes import (
+from tests.payments.alert_cases import (
     another_amount_is_paid,
     keys_are_refused,
     nonsense,

@@ -10,7 +10,7 @@ from playwright.async_api import expect
 
 from tests.browsing import chromium, serving
 from tests.commands.conftest import one_database
-from tests.dashboard.dashboard_app import NEXT_DOOR, StaffClient, next_door
+from tests.dashboard.dashboard_app import NEXT_DOOR, StaffClient, other_store
 from tests.payments.shop import SALEOR
 
 DASHBOARD = "https://dashboard.example.com/"
@@ -53,7 +53,7 @@ async def test_in_saleor_cloud_nobody_has_to_say_where_the_dashboard_is(staff_cl
 @one_database
 async def test_a_stranger_learns_nothing_of_payments(staff_client: StaffClient) -> None:
     await staff_client.services.installations.set_dashboard(staff_client.shop.installation.id, DASHBOARD)
-    await next_door(staff_client.shop)
+    await other_store(staff_client.shop)
     ours = await staff_client.payment(1)
     there = [await follow(staff_client, f"/payments/{order_id}") for order_id in (ours.order_id, "f" * 32)]
     assert {each.status_code for each in there} == {303}

@@ -6,7 +6,7 @@ from fastapi.routing import APIRoute
 from app.db.aggregates import find_by_order
 from tests.commands.books import a_payment
 from tests.commands.conftest import one_database
-from tests.dashboard.dashboard_app import NEXT_DOOR, StaffClient, names, next_door
+from tests.dashboard.dashboard_app import NEXT_DOOR, StaffClient, names, other_store
 from tests.payments.shop import SALEOR
 from tests.saleor.dashboard_tokens import claims, forgeries, jwt
 from tests.saleor.fake_saleor import signing_key
@@ -66,7 +66,7 @@ def strangers(staff_client: StaffClient) -> dict[str, tuple[int, dict[str, str]]
 
 
 async def test_strangers_see_and_do_nothing(staff_client: StaffClient) -> None:
-    await next_door(staff_client.shop)
+    await other_store(staff_client.shop)
     payment = await staff_client.payment(1, problem="Something that strangers must not read")
     for who, (status, headers) in strangers(staff_client).items():
         for method, path in routes(staff_client, payment.order_id):
@@ -80,7 +80,7 @@ async def test_strangers_see_and_do_nothing(staff_client: StaffClient) -> None:
 
 async def test_strangers_see_and_do_nothing_in_the_widget_either(staff_client: StaffClient) -> None:
     """The same people, who say in a form what they would say in headers; a header counts for nothing there."""
-    await next_door(staff_client.shop)
+    await other_store(staff_client.shop)
     payment = await staff_client.payment(1, problem="Something that strangers must not read", source_id="T3JkZXI6MQ==")
     paths = [route.path for route in staff_client.widget.routes if isinstance(route, APIRoute)]
     assert len(paths) >= 2
@@ -111,7 +111,7 @@ async def test_why_not_is_said_in_the_readers_language(staff_client: StaffClient
 
 async def test_the_payments_of_another_store_do_not_exist(staff_client: StaffClient) -> None:
     staff_client.permissions = ("HANDLE_PAYMENTS", "MANAGE_APPS")
-    theirs = await a_payment(staff_client.services, await next_door(staff_client.shop), **names(7))
+    theirs = await a_payment(staff_client.services, await other_store(staff_client.shop), **names(7))
     await staff_client.payment(1)
     for method, path in routes(staff_client, theirs.order_id):
         if theirs.order_id not in path:
@@ -141,7 +141,7 @@ async def test_whoever_lacks_one_permission_sets_nothing_up(staff_client: StaffC
 
 
 async def test_the_accounts_of_another_store_do_not_exist(staff_client: StaffClient) -> None:
-    theirs = await next_door(staff_client.shop)
+    theirs = await other_store(staff_client.shop)
     headers = staff_client.headers(staff_client.token(user_permissions=["HANDLE_PAYMENTS", "MANAGE_APPS"]))
     for method, path in setting_up(staff_client, theirs.id):
         answer = await staff_client.http.request(method, path, headers=headers, data={"enabled": "no", "name": "Mine"})
@@ -155,7 +155,7 @@ async def test_the_accounts_of_another_store_do_not_exist(staff_client: StaffCli
 
 
 async def test_staff_of_the_other_store_see_theirs(staff_client: StaffClient) -> None:
-    theirs = await a_payment(staff_client.services, await next_door(staff_client.shop), **names(7))
+    theirs = await a_payment(staff_client.services, await other_store(staff_client.shop), **names(7))
     ours = await staff_client.payment(1)
     headers = staff_client.headers(staff_client.token(iss=NEXT_DOOR), saleor=NEXT_DOOR)
     page = await staff_client.http.get("/parts/payments", headers=headers)

@@ -1,9 +1,9 @@
 import pytest
 
-from app.db.accounts import AccountBook
+from app.db.accounts import AccountRepository
 from app.db.database import Database
 from app.db.inbox import Inbox
-from app.db.installations import InstallationBook, OpenInstallation
+from app.db.installations import InstallationRepository, OpenInstallation
 from app.db.tables import MerchantAccount
 from app.db.vault import Vault
 from tests.conftest import Clock
@@ -11,13 +11,13 @@ from tests.db.rows import an_account, an_installation
 
 
 @pytest.fixture
-def installations(database: Database, vault: Vault, clock: Clock) -> InstallationBook:
-    return InstallationBook(database, vault, clock)
+def installations(database: Database, vault: Vault, clock: Clock) -> InstallationRepository:
+    return InstallationRepository(database, vault, clock)
 
 
 @pytest.fixture
-def accounts(database: Database, vault: Vault, clock: Clock) -> AccountBook:
-    return AccountBook(database, vault, clock)
+def accounts(database: Database, vault: Vault, clock: Clock) -> AccountRepository:
+    return AccountRepository(database, vault, clock)
 
 
 @pytest.fixture
@@ -26,10 +26,10 @@ def inbox(database: Database, vault: Vault) -> Inbox:
 
 
 @pytest.fixture
-async def installation(installations: InstallationBook) -> OpenInstallation:
+async def installation(installations: InstallationRepository) -> OpenInstallation:
     return await an_installation(installations)
 
 
 @pytest.fixture
-async def account(accounts: AccountBook, installation: OpenInstallation) -> MerchantAccount:
+async def account(accounts: AccountRepository, installation: OpenInstallation) -> MerchantAccount:
     return await an_account(accounts, installation)

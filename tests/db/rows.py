@@ -6,9 +6,9 @@ from typing import Any
 
 from sqlalchemy import text
 
-from app.db.accounts import AccountBook, AccountKeys, NewAccount
+from app.db.accounts import AccountKeys, AccountRepository, NewAccount
 from app.db.database import Database
-from app.db.installations import InstallationBook, OpenInstallation
+from app.db.installations import InstallationRepository, OpenInstallation
 from app.db.tables import Flow, Kind, MerchantAccount, Operation, Payment, SaleorEvent, State
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -22,7 +22,7 @@ async def raw(database: Database, statement: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in (await connection.execute(text(statement))).all()]
 
 
-async def an_installation(book: InstallationBook, url: str = URL, proven: str = "the-token") -> OpenInstallation:
+async def an_installation(book: InstallationRepository, url: str = URL, proven: str = "the-token") -> OpenInstallation:
     """Return a Saleor that has installed us."""
     await book.save(
         saleor_api_url=url,
@@ -37,7 +37,7 @@ async def an_installation(book: InstallationBook, url: str = URL, proven: str = 
     return found
 
 
-async def an_account(book: AccountBook, installation: OpenInstallation, **changed: Any) -> MerchantAccount:
+async def an_account(book: AccountRepository, installation: OpenInstallation, **changed: Any) -> MerchantAccount:
     """Return a point of sale of that Saleor."""
     members: dict[str, Any] = {
         "installation_id": installation.id,

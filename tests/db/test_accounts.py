@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from app.db.accounts import AccountBook, AccountError, AccountKeys
+from app.db.accounts import AccountError, AccountKeys, AccountRepository
 from app.db.database import Database, is_sqlite
 from app.db.inbox import Inbox
-from app.db.installations import InstallationBook, OpenInstallation
+from app.db.installations import InstallationRepository, OpenInstallation
 from app.db.tables import MerchantAccount
 from app.db.vault import VaultError
 from tests.conftest import Clock
@@ -18,7 +18,9 @@ from tests.db.rows import KEYS, NOON, a_payment, an_account, an_installation, ra
 from tests.payments.test_at_once import queue_for_the_lock
 
 
-async def test_an_account_with_a_public_id_that_nobody_guesses(accounts: AccountBook, account: MerchantAccount) -> None:
+async def test_an_account_with_a_public_id_that_nobody_guesses(
+    accounts: AccountRepository, account: MerchantAccount
+) -> None:
     assert re.fullmatch(r"[a-z0-9]{12}", account.id)
     found = await accounts.find(account.id)
     assert found is not None
@@ -27,7 +29,7 @@ async def test_an_account_with_a_public_id_that_nobody_guesses(accounts: Account
 
 
 async def test_its_keys_are_sealed_and_shown_to_nobody(
-    database: Database, accounts: AccountBook, account: MerchantAccount
+    database: Database, accounts: AccountRepository, account: MerchantAccount
 ) -> None:
     row = str(await raw(database, "SELECT * FROM merchant_account"))
     for secret in (KEYS.api_key, KEYS.api_secret, KEYS.endpoints_key):
@@ -37,7 +39,7 @@ async def test_its_keys_are_sealed_and_shown_to_nobody(
 
 
 async def test_of_two_that_replace_the_secret_at_once_the_second_replaces_the_firsts(
-    database: Database, accounts: AccountBook, account: MerchantAccount, database_url: str
+    database: Database, accounts: AccountRepository, account: MerchantAccount, database_url: str
 ) -> None:
     """Each reads what is there under a lock: else the first one's secret would verify nothing, though it was in use."""
     if is_sqlite(database_url):
@@ -53,7 +55,7 @@ async def test_of_two_that_replace_the_secret_at_once_the_second_replaces_the_fi
 
 
 async def test_keys_of_one_account_do_not_open_in_another(
-    accounts: AccountBook, installation: OpenInstallation, account: MerchantAccount
+    accounts: AccountRepository, installation: OpenInstallation, account: MerchantAccount
 ) -> None:
     other = await an_account(accounts, installation, name="Other")
     other.api_key_sealed = account.api_key_sealed
@@ -61,14 +63,14 @@ async def test_keys_of_one_account_do_not_open_in_another(
         accounts.keys(other)
 
 
-async def test_nor_in_another_place_of_the_same_account(accounts: AccountBook, account: MerchantAccount) -> None:
+async def test_nor_in_another_place_of_the_same_account(accounts: AccountRepository, account: MerchantAccount) -> None:
     account.endpoints_key_sealed = account.api_secret_sealed
     with pytest.raises(VaultError):
         accounts.keys(account)
 
 
 async def test_after_a_change_of_the_secret_the_old_one_still_verifies(
-    accounts: AccountBook, account: MerchantAccount, clock: Clock
+    accounts: AccountRepository, account: MerchantAccount, clock: Clock
 ) -> None:
     """Notifications that were signed with it are on their way."""
     clock.forward(minutes=1)
@@ -80,7 +82,7 @@ async def test_after_a_change_of_the_secret_the_old_one_still_verifies(
 
 
 async def test_the_old_secret_verifies_nothing_after_its_grace(
-    accounts: AccountBook, account: MerchantAccount, clock: Clock
+    accounts: AccountRepository, account: MerchantAccount, clock: Clock
 ) -> None:
     changed = await accounts.change_keys(account.id, api_secret="second")
     clock.forward(hours=24, microseconds=-1)
@@ -95,7 +97,7 @@ async def test_the_old_secret_verifies_nothing_after_its_grace(
 
 
 async def test_a_secret_that_has_leaked_is_given_no_grace(
-    database: Database, accounts: AccountBook, account: MerchantAccount
+    database: Database, accounts: AccountRepository, account: MerchantAccount
 ) -> None:
     changed = await accounts.change_keys(account.id, api_secret="second", grace=timedelta(0))
     assert accounts.keys(changed).previous_api_secret is None
@@ -106,14 +108,14 @@ async def test_a_secret_that_has_leaked_is_given_no_grace(
     assert await raw(database, "SELECT previous_api_secret_sealed FROM merchant_account") == [(None,)]
 
 
-async def test_plain_facts_are_changed(accounts: AccountBook, account: MerchantAccount, clock: Clock) -> None:
+async def test_plain_facts_are_changed(accounts: AccountRepository, account: MerchantAccount, clock: Clock) -> None:
     clock.forward(minutes=1)
     changed = await accounts.change(account.id, name="New name", order_timeout=600)
     assert (changed.name, changed.order_timeout, changed.updated_at) == ("New name", 600, clock.now)
 
 
 @pytest.mark.parametrize("what", ["change", "change_keys", "remove"])
-async def test_an_account_that_is_not_there(accounts: AccountBook, what: str) -> None:
+async def test_an_account_that_is_not_there(accounts: AccountRepository, what: str) -> None:
     call: Any = getattr(accounts, what)
     with pytest.raises(AccountError, match="no merchant account 'nobody'"):
         await call("nobody")
@@ -121,7 +123,7 @@ async def test_an_account_that_is_not_there(accounts: AccountBook, what: str) ->
 
 class TestChannels:
     async def test_a_channel_leads_to_one_account(
-        self, accounts: AccountBook, installation: OpenInstallation, account: MerchantAccount
+        self, accounts: AccountRepository, installation: OpenInstallation, account: MerchantAccount
     ) -> None:
         assert await accounts.for_channel(installation.id, "uah") is None
         await accounts.map_channel("uah", account.id)
@@ -136,14 +138,14 @@ class TestChannels:
         assert len(await accounts.routes()) == 1
 
     async def test_a_channel_of_the_same_name_in_another_saleor_is_another_channel(
-        self, accounts: AccountBook, installations: InstallationBook, account: MerchantAccount
+        self, accounts: AccountRepository, installations: InstallationRepository, account: MerchantAccount
     ) -> None:
         await accounts.map_channel("uah", account.id)
         other = await an_installation(installations, "https://other.example.com/graphql/")
         assert await accounts.for_channel(other.id, "uah") is None
 
     async def test_a_channel_is_taken_off(
-        self, accounts: AccountBook, installation: OpenInstallation, account: MerchantAccount
+        self, accounts: AccountRepository, installation: OpenInstallation, account: MerchantAccount
     ) -> None:
         await accounts.map_channel("uah", account.id)
         assert await accounts.unmap_channel(installation.id, "uah") is True
@@ -153,7 +155,7 @@ class TestChannels:
 
 class TestRemoving:
     async def test_what_nothing_refers_to_is_deleted_with_its_routes(
-        self, accounts: AccountBook, account: MerchantAccount
+        self, accounts: AccountRepository, account: MerchantAccount
     ) -> None:
         await accounts.map_channel("uah", account.id)
         assert await accounts.remove(account.id) is True
@@ -161,7 +163,7 @@ class TestRemoving:
         assert await accounts.routes() == []
 
     async def test_what_a_payment_needs_is_switched_off(
-        self, database: Database, accounts: AccountBook, account: MerchantAccount
+        self, database: Database, accounts: AccountRepository, account: MerchantAccount
     ) -> None:
         """It can still be refunded, and its notifications verified."""
         await accounts.map_channel("uah", account.id)
@@ -174,14 +176,14 @@ class TestRemoving:
         assert await accounts.routes() == []
 
     async def test_what_a_notification_refers_to_is_switched_off(
-        self, accounts: AccountBook, account: MerchantAccount, inbox: Inbox
+        self, accounts: AccountRepository, account: MerchantAccount, inbox: Inbox
     ) -> None:
         await inbox.keep(account_id=account.id, digest="d" * 64, data="data", order_id="not-ours", now=NOON)
         assert await accounts.remove(account.id) is False
 
 
 async def test_accounts_are_listed_oldest_first(
-    accounts: AccountBook, installation: OpenInstallation, account: MerchantAccount, clock: Clock
+    accounts: AccountRepository, installation: OpenInstallation, account: MerchantAccount, clock: Clock
 ) -> None:
     clock.forward(days=1)
     await an_account(accounts, installation, name="Second")

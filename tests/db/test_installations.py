@@ -9,7 +9,7 @@ from sqlalchemy import make_url
 from sqlmodel import col, select
 
 from app.db.database import Database
-from app.db.installations import MOST_PENDING, MOST_UNPROVEN, InstallationBook
+from app.db.installations import MOST_PENDING, MOST_UNPROVEN, InstallationRepository
 from app.db.tables import Installation, MerchantAccount
 from app.db.vault import KEY_BYTES, Vault, VaultError
 from tests.conftest import Clock
@@ -18,13 +18,13 @@ from tests.db.rows import URL, an_installation, raw
 OTHER = "https://other.example.com/graphql/"
 
 
-async def test_a_saleor_that_never_installed_us(installations: InstallationBook) -> None:
+async def test_a_saleor_that_never_installed_us(installations: InstallationRepository) -> None:
     assert await installations.find(URL) is None
     await installations.save_jwks(URL, {"keys": []}, installations._now())  # nobody to keep them for
     assert await installations.all() == []
 
 
-async def test_a_proven_token(installations: InstallationBook, clock: Clock) -> None:
+async def test_a_proven_token(installations: InstallationRepository, clock: Clock) -> None:
     found = await an_installation(installations)
     assert (found.token, found.app_id, found.pending_token, found.verified) == ("the-token", "QXBwOjE=", None, True)
     assert (found.jwks, found.jwks_fetched_at, found.schema_version) == ({"keys": ["one"]}, clock.now, "3.23")
@@ -32,7 +32,9 @@ async def test_a_proven_token(installations: InstallationBook, clock: Clock) -> 
     assert "the-token" not in repr(found)
 
 
-async def test_a_token_that_cannot_be_proven_yet_stands_beside_the_proven_one(installations: InstallationBook) -> None:
+async def test_a_token_that_cannot_be_proven_yet_stands_beside_the_proven_one(
+    installations: InstallationRepository,
+) -> None:
     """Anybody can post a token to us: it must not push the proven one aside."""
     before = await an_installation(installations)
     await installations.save_pending(
@@ -45,7 +47,7 @@ async def test_a_token_that_cannot_be_proven_yet_stands_beside_the_proven_one(in
 
 
 async def test_no_unproven_token_displaces_another_and_only_so_many_are_kept(
-    database: Database, installations: InstallationBook, clock: Clock
+    database: Database, installations: InstallationRepository, clock: Clock
 ) -> None:
     async def bring(token: str, address: str = URL) -> bool:
         return await installations.save_pending(
@@ -73,7 +75,7 @@ async def test_no_unproven_token_displaces_another_and_only_so_many_are_kept(
 
 
 async def test_saleors_of_which_only_unproven_tokens_are_known_are_only_so_many(
-    installations: InstallationBook,
+    installations: InstallationRepository,
 ) -> None:
     async def bring(address: str) -> bool:
         return await installations.save_pending(
@@ -86,7 +88,7 @@ async def test_saleors_of_which_only_unproven_tokens_are_known_are_only_so_many(
     assert await bring(URL), "one that works is counted by itself"
 
 
-async def test_the_first_token_of_all_can_be_pending(installations: InstallationBook) -> None:
+async def test_the_first_token_of_all_can_be_pending(installations: InstallationRepository) -> None:
     await installations.save_pending(
         saleor_api_url=URL, saleor_domain="shop.example.com", schema_version=None, token="unproven"
     )
@@ -95,7 +97,7 @@ async def test_the_first_token_of_all_can_be_pending(installations: Installation
     assert (found.token, found.verified, found.pending_token) == ("", False, "unproven")
 
 
-async def test_a_proven_token_ends_the_pending_one(installations: InstallationBook) -> None:
+async def test_a_proven_token_ends_the_pending_one(installations: InstallationRepository) -> None:
     await installations.save_pending(
         saleor_api_url=URL, saleor_domain="shop.example.com", schema_version="3.23", token="unproven"
     )
@@ -104,7 +106,7 @@ async def test_a_proven_token_ends_the_pending_one(installations: InstallationBo
 
 
 async def test_a_re_install_keeps_everything_else(
-    database: Database, installations: InstallationBook, account: MerchantAccount, clock: Clock
+    database: Database, installations: InstallationRepository, account: MerchantAccount, clock: Clock
 ) -> None:
     """Transactions survive an uninstall at Saleor; so must what we know of them."""
     before = await installations.find(URL)
@@ -131,13 +133,13 @@ async def test_a_re_install_keeps_everything_else(
     assert kept.installation_id == before.id
 
 
-async def test_two_saleors_have_nothing_in_common(installations: InstallationBook) -> None:
+async def test_two_saleors_have_nothing_in_common(installations: InstallationRepository) -> None:
     one, other = await an_installation(installations), await an_installation(installations, OTHER, "other-token")
     assert [found.token for found in await installations.all()] == ["the-token", "other-token"]
     assert one.id != other.id
 
 
-async def test_new_keys_of_saleor(installations: InstallationBook, clock: Clock) -> None:
+async def test_new_keys_of_saleor(installations: InstallationRepository, clock: Clock) -> None:
     await an_installation(installations)
     await installations.save_jwks(URL, {"keys": ["two"]}, clock.forward(hours=1))
     found = await installations.find(URL)
@@ -146,7 +148,7 @@ async def test_new_keys_of_saleor(installations: InstallationBook, clock: Clock)
 
 
 async def test_no_token_is_in_the_database(
-    database_url: str, database: Database, installations: InstallationBook
+    database_url: str, database: Database, installations: InstallationRepository
 ) -> None:
     await an_installation(installations)
     await installations.save_pending(
@@ -166,14 +168,18 @@ async def test_no_token_is_in_the_database(
             assert URL.encode() in content or file.suffix != ".sqlite"  # it would be found if it were there
 
 
-async def test_another_key_opens_nothing(database: Database, installations: InstallationBook, clock: Clock) -> None:
+async def test_another_key_opens_nothing(
+    database: Database, installations: InstallationRepository, clock: Clock
+) -> None:
     await an_installation(installations)
-    stranger = InstallationBook(database, Vault([b"\x08" * KEY_BYTES]), clock)
+    stranger = InstallationRepository(database, Vault([b"\x08" * KEY_BYTES]), clock)
     with pytest.raises(VaultError, match="secret key file"):
         await stranger.find(URL)
 
 
-async def test_a_token_moved_to_another_row_does_not_open(database: Database, installations: InstallationBook) -> None:
+async def test_a_token_moved_to_another_row_does_not_open(
+    database: Database, installations: InstallationRepository
+) -> None:
     """Whoever can write to the database must not be able to make us use one Saleor's token for another."""
     await an_installation(installations)
     await an_installation(installations, OTHER, "other-token")

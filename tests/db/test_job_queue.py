@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 import pytest
 from sqlmodel import col, select
 
-from app.db.accounts import AccountBook
+from app.db.accounts import AccountRepository
 from app.db.aggregates import POLLS
 from app.db.database import Database, create_engine, is_sqlite
 from app.db.inbox import NOTIFICATIONS, Inbox, Processed
-from app.db.installations import InstallationBook
+from app.db.installations import InstallationRepository
 from app.db.job_queue import Capacity, Claim, Tenant, claim, give_back
 from app.db.outbox import EVENTS, event_with_payment, later_events
 from app.db.tables import EventState, Kind, MerchantAccount, Operation, SaleorEvent, State
@@ -290,7 +290,7 @@ class TestFairness:
 
     @pytest.fixture
     async def stores(
-        self, database: Database, accounts: AccountBook, installations: InstallationBook
+        self, database: Database, accounts: AccountRepository, installations: InstallationRepository
     ) -> list[MerchantAccount]:
         """A big store with ten payments, and two small ones with one each that came later."""
         found = []

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from app.db.accounts import AccountBook
+from app.db.accounts import AccountRepository
 from app.db.blind_index import BlindIndex
 from app.db.database import Database
-from app.db.installations import InstallationBook
+from app.db.installations import InstallationRepository
 from app.db.search import Names, Wanted, channels_of, payments_page
 from app.db.tables import Flow, Kind, MerchantAccount, Operation, Payment, State
 from app.db.vault import KEY_BYTES, Vault
@@ -53,7 +53,7 @@ async def orders(database: Database, wanted: Wanted, most: int = 100, after: Pay
 
 
 @pytest.fixture
-async def next_door(installations: InstallationBook, accounts: AccountBook) -> MerchantAccount:
+async def other_store(installations: InstallationRepository, accounts: AccountRepository) -> MerchantAccount:
     """The account of another store."""
     return await an_account(accounts, await an_installation(installations, "https://next-door.example.com/graphql/"))
 
@@ -75,7 +75,7 @@ async def test_the_newest_come_first_and_pages_neither_repeat_nor_leave_out(
 
 
 async def test_each_filter_alone_and_all_together(
-    database: Database, account: MerchantAccount, next_door: MerchantAccount
+    database: Database, account: MerchantAccount, other_store: MerchantAccount
 ) -> None:
     store = account.installation_id
     await keep(database, account, "plain", an_operation(0, Kind.CREATE, "create"))
@@ -85,7 +85,9 @@ async def test_each_filter_alone_and_all_together(
         database, account, "refunding", an_operation(0, Kind.CREATE, "create", state=State.SUCCESS),
         an_operation(0, Kind.REFUND, "refund", state=State.PENDING),
     )  # fmt: skip
-    await keep(database, next_door, "theirs", an_operation(0, Kind.CREATE, "create"), problem_since=NOON, channel="pln")
+    await keep(
+        database, other_store, "theirs", an_operation(0, Kind.CREATE, "create"), problem_since=NOON, channel="pln"
+    )
 
     async def found(**wanted: Any) -> set[str]:
         return set(await orders(database, Wanted(**wanted)))
@@ -97,7 +99,7 @@ async def test_each_filter_alone_and_all_together(
     assert await found(state=State.SUCCESS) == {"paid", "refunding"}
     assert await found(state=State.PENDING, installation_id=store) == {"refunding"}
     assert await found(channel="eur") == {"problem", "paid"}
-    assert await found(account_id=next_door.id) == {"theirs"}
+    assert await found(account_id=other_store.id) == {"theirs"}
     assert await found(since=NOON + timedelta(hours=1)) == {"problem"}
     assert await found(until=NOON + timedelta(hours=1)) == {"plain", "paid", "refunding", "theirs"}
     assert await found(since=NOON, until=NOON) == set()
@@ -106,17 +108,17 @@ async def test_each_filter_alone_and_all_together(
     assert await found(**everything, state=State.FAILURE) == set()
     async with database.transaction() as session:
         assert await channels_of(session, store) == ["eur", "uah"]
-        assert await channels_of(session, next_door.installation_id) == ["pln"]
+        assert await channels_of(session, other_store.installation_id) == ["pln"]
         assert await channels_of(session, 4711) == []
 
 
 async def test_a_payment_has_many_names(
-    database: Database, account: MerchantAccount, next_door: MerchantAccount
+    database: Database, account: MerchantAccount, other_store: MerchantAccount
 ) -> None:
     create = an_operation(0, Kind.CREATE, "create", psp_reference=ORDER, operation_id="payment-7")
     refund = an_operation(0, Kind.REFUND, "refund", psp_reference="saleors-name", operation_id="gateways-name")
     payment = await keep(database, account, ORDER, create, refund, order_number="1042")
-    await keep(database, next_door, "theirs", order_number="1042")
+    await keep(database, other_store, "theirs", order_number="1042")
     names = [Names(exact=[each]) for each in ("payment-7", "saleors-name", "gateways-name", ORDER)]
     names += [Names(exact=[payment.transaction_id]), Names(beginning=ORDER[:6])]
     names.append(Names(exact=["nothing"], beginning="nothing", order_number="1042"))
@@ -124,7 +126,7 @@ async def test_a_payment_has_many_names(
         everywhere = {ORDER, "theirs"} if each.order_number else {ORDER}
         assert set(await orders(database, Wanted(names=each))) == everywhere, each
         assert await orders(database, Wanted(names=each, installation_id=account.installation_id)) == [ORDER], each
-        assert ORDER not in await orders(database, Wanted(names=each, installation_id=next_door.installation_id))
+        assert ORDER not in await orders(database, Wanted(names=each, installation_id=other_store.installation_id))
 
 
 @pytest.mark.parametrize("beginning", ["73ef84", "73ef833999b946b38461a8976f6359bbb", "%", "_3ef83", "73EF83"])
@@ -142,15 +144,15 @@ async def test_amounts_are_exact(database: Database, account: MerchantAccount) -
 
 
 async def test_shoppers_are_found_by_their_address_which_is_kept_nowhere(
-    database: Database, account: MerchantAccount, next_door: MerchantAccount
+    database: Database, account: MerchantAccount, other_store: MerchantAccount
 ) -> None:
     old, new = b"\x01" * KEY_BYTES, b"\x02" * KEY_BYTES
     before, after = BlindIndex(Vault([old])), BlindIndex(Vault([new, old]))
-    store, other = account.installation_id, next_door.installation_id
+    store, other = account.installation_id, other_store.installation_id
     await keep(database, account, "older", email_digest=before.kept(store, "Olena@Example.com"))
     await keep(database, account, "newer", email_digest=after.kept(store, " olena@example.com "))
     await keep(database, account, "somebody", email_digest=after.kept(store, "taras@example.com"))
-    theirs = await keep(database, next_door, "theirs", email_digest=after.kept(other, "olena@example.com"))
+    theirs = await keep(database, other_store, "theirs", email_digest=after.kept(other, "olena@example.com"))
 
     async def found(*stores: int) -> list[str]:
         return await orders(database, Wanted(email_digests=after.sought(stores, "OLENA@example.com")))

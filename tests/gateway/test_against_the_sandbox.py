@@ -41,7 +41,7 @@ from app.sandbox.settings import Behaviour, PointOfSale
 from tests.conftest import Clock
 from tests.gateway.conftest import Naps
 from tests.gateway.examples import CARD, OTHER_SHOP, SHOP, direct, hosted, payout
-from tests.sandbox.scene import POS, Scene, a_scene
+from tests.sandbox.harness import POS, Harness, open_harness
 
 READINGS: dict[str, dict[str, Any]] = {
     "the interface": {},
@@ -59,20 +59,20 @@ READINGS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(params=list(READINGS))
-async def scene(request: pytest.FixtureRequest, clock: Clock) -> AsyncIterator[Scene]:
+async def harness(request: pytest.FixtureRequest, clock: Clock) -> AsyncIterator[Harness]:
     pos = PointOfSale(behaviour=Behaviour(**READINGS[request.param]))
-    async with a_scene(clock, points_of_sale=(pos,)) as scene:
-        yield scene
+    async with open_harness(clock, points_of_sale=(pos,)) as harness:
+        yield harness
 
 
 @pytest.fixture
-def keys(scene: Scene) -> dict[str, Any]:
+def keys(harness: Harness) -> dict[str, Any]:
     return {
         "pos_id": str(POS.pos_id),
         "api_key": POS.api_key,
         "api_secret": POS.api_secret.get_secret_value(),
         "endpoints_key": POS.endpoints_key.get_secret_value(),
-        "base_url": scene.url,
+        "base_url": harness.url,
     }
 
 
@@ -81,8 +81,8 @@ def client(keys: dict[str, Any], http: httpx2.AsyncClient, naps: Naps) -> Gatewa
     return GatewayClient(http, Credentials(**keys), sleep=naps)
 
 
-async def test_a_hosted_purchase_from_the_page_to_the_refund(client: GatewayClient, scene: Scene) -> None:
-    order = hosted(server_url=scene.merchant.server_url, result_url=scene.merchant.result_url)
+async def test_a_hosted_purchase_from_the_page_to_the_refund(client: GatewayClient, harness: Harness) -> None:
+    order = hosted(server_url=harness.merchant.server_url, result_url=harness.merchant.result_url)
     checkout = await client.create_hosted(order, timeout=5)
     assert isinstance(checkout, Checkout)
     assert checkout.checkout_url is not None
@@ -92,7 +92,7 @@ async def test_a_hosted_purchase_from_the_page_to_the_refund(client: GatewayClie
     with pytest.raises(DuplicateOrderError):
         await client.create_hosted(order, timeout=5)
 
-    await scene.control.pay("order1")
+    await harness.control.pay("order1")
     (paid,) = await client.operation("order1", Method.PURCHASE, timeout=5)
     assert isinstance(paid, PaymentRecord)
     assert (paid.status, paid.status_code) == (Status.SUCCESS, "1000")
@@ -105,8 +105,8 @@ async def test_a_hosted_purchase_from_the_page_to_the_refund(client: GatewayClie
     assert sum(record.amount for record in found if isinstance(record, OperationRecord)) == Decimal(100)
 
     await client.resend("order1", Method.PURCHASE, timeout=5)
-    await scene.quiet()
-    heard = [read_notification(form, ["old", POS.api_secret.get_secret_value()]).record for form in scene.shop.raw]
+    await harness.quiet()
+    heard = [read_notification(form, ["old", POS.api_secret.get_secret_value()]).record for form in harness.shop.raw]
     assert {record.order_id for record in heard} == {"order1"}
     assert heard[-1].status is Status.SUCCESS
 
@@ -118,19 +118,19 @@ async def test_the_qr_page(client: GatewayClient) -> None:
     assert checkout.checkout_url == checkout.qr_url.removesuffix("qr") + "form"
 
 
-async def test_reserve_and_take_or_release(client: GatewayClient, scene: Scene) -> None:
+async def test_reserve_and_take_or_release(client: GatewayClient, harness: Harness) -> None:
     for order_id in ("taken", "released"):
         await client.create_hosted(hosted(order_id=order_id, method=Method.AUTH), timeout=5)
-        await scene.control.pay(order_id)
+        await harness.control.pay(order_id)
     capture = Capture(order_id="taken", order_currency="UAH", charge_amount=Decimal("40.10"))
     assert (await client.capture(capture, timeout=5)).amount == Decimal("40.10")
     void = await client.void(Void(order_id="released", order_currency="UAH"), timeout=5)
     assert (void.status, void.status_code, void.processed_at is None) == (Status.SUCCESS, "1009", False)
 
 
-async def test_what_the_gateway_will_not_do(client: GatewayClient, scene: Scene) -> None:
+async def test_what_the_gateway_will_not_do(client: GatewayClient, harness: Harness) -> None:
     await client.create_hosted(hosted(), timeout=5)
-    await scene.control.pay("order1")
+    await harness.control.pay("order1")
     try:
         outcome: object = (await client.void(Void(order_id="order1", order_currency="UAH"), timeout=5)).status
     except RefusedError as error:
@@ -144,12 +144,12 @@ EFFECTS: tuple[Literal["drop", "truncate", "garbage", "status"], ...] = ("drop",
 MOMENTS: tuple[tuple[Literal["before", "after"], int], ...] = (("before", 0), ("after", 1))
 
 
-async def test_after_an_unknown_outcome_the_look_up_tells(client: GatewayClient, scene: Scene) -> None:
+async def test_after_an_unknown_outcome_the_look_up_tells(client: GatewayClient, harness: Harness) -> None:
     for effect in EFFECTS:
         for moment, done in MOMENTS:
             order_id = f"{effect}{moment}"
             await client.create_direct(direct(order_id=order_id, **CARD), timeout=5)
-            await scene.control.fault(FaultRule(path="/api/v1/refund", moment=moment, effect=effect, status=503))
+            await harness.control.fault(FaultRule(path="/api/v1/refund", moment=moment, effect=effect, status=503))
             with pytest.raises(OutcomeUnknownError):
                 await client.refund(Refund(order_id=order_id, order_currency="UAH"), timeout=5)
             assert len(await client.operation(order_id, Method.REFUND, timeout=5)) == done, order_id

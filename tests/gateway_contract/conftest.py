@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.gateway_contract.account import Account, may_be_told
-from tests.gateway_contract.stage import SANDBOX, Stage, recorded, recorded_from_sandbox, replayed
+from tests.gateway_contract.harness import SANDBOX, Harness, recorded, recorded_from_sandbox, replayed
 from tests.gateway_contract.tape import CASSETTES
 
 _PASSED = pytest.StashKey[bool]()
@@ -30,17 +30,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Each story is told to the cassette and to a sandbox, or once while it is recorded."""
-    if "stage" in metafunc.fixturenames:
+    if "harness" in metafunc.fixturenames:
         tellings = [pytest.param("cassette", marks=pytest.mark.block_network), SANDBOX]
         if metafunc.config.getoption("--record-mode") in _REWRITING:
             tellings = ["recording"]
-        metafunc.parametrize("stage", tellings, indirect=True)
+        metafunc.parametrize("harness", tellings, indirect=True)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """While stories are recorded, nothing but stories: what is said of cassettes is looked at afterwards."""
     if config.getoption("--record-mode") in _REWRITING:
-        items[:] = [item for item in items if "stage" in getattr(item, "fixturenames", ())]
+        items[:] = [item for item in items if "harness" in getattr(item, "fixturenames", ())]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -64,7 +64,9 @@ def ssl_context() -> ssl.SSLContext:
 
 
 @pytest.fixture
-async def stage(request: pytest.FixtureRequest, tmp_path: Path, ssl_context: ssl.SSLContext) -> AsyncIterator[Stage]:
+async def harness(
+    request: pytest.FixtureRequest, tmp_path: Path, ssl_context: ssl.SSLContext
+) -> AsyncIterator[Harness]:
     node = request.node
     kept, fresh = cassette_of(node), tmp_path / "cassette.yaml"
     listen = node.get_closest_marker("webhooks") is not None
@@ -72,25 +74,25 @@ async def stage(request: pytest.FixtureRequest, tmp_path: Path, ssl_context: ssl
     match request.param:
         case "cassette":
             assert kept.is_file(), f"no cassette {kept}: record it with `make record`"
-            async with replayed(kept, ssl_context) as (stage, tape):
-                yield stage
+            async with replayed(kept, ssl_context) as (harness, tape):
+                yield harness
                 if node.stash.get(_PASSED, False):
                     assert tape.all_played, "the story told less than its cassette: record it with `make record`"
         case "sandbox":
-            async with recorded_from_sandbox(fresh, ssl_context, seed, listen=listen) as stage:
-                yield stage
+            async with recorded_from_sandbox(fresh, ssl_context, seed, listen=listen) as harness:
+                yield harness
             # A cassette of a real account is not held to what a sandbox says.
             if node.stash.get(_PASSED, False) and kept.is_file() and f"source: {SANDBOX}\n" in kept.read_text():
                 assert fresh.read_text() == kept.read_text(), "client or sandbox say something else: `make record`"
         case _:
             account = Account.of_environment(os.environ)
             if account is None:
-                async with recorded_from_sandbox(fresh, ssl_context, seed, listen=listen) as stage:
-                    yield stage
+                async with recorded_from_sandbox(fresh, ssl_context, seed, listen=listen) as harness:
+                    yield harness
             else:
                 _skip_unless_possible(node, account)
-                async with recorded(fresh, ssl_context, account, listen=listen) as stage:
-                    yield stage
+                async with recorded(fresh, ssl_context, account, listen=listen) as harness:
+                    yield harness
             if node.stash.get(_PASSED, False):
                 kept.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(fresh, kept)

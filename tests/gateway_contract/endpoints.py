@@ -10,14 +10,14 @@ from urllib.parse import urlsplit
 from vcr.request import Request  # type: ignore[import-untyped]  # vcrpy has no types
 
 from app import exact_json
-from app.gateway.balances import BalanceDesk
+from app.gateway.balances import BalancesClient
 from app.gateway.client import GatewayClient
 from app.gateway.reports import Reports
 from app.gateway.subscriptions import Subscriptions
 from app.gateway.wallets import Wallets
 
 POS, STEP = "/api/v1/pos/[^/]+", "[^/]+"
-GROUPS = {"": GatewayClient, "reports.": Reports, "balances.": BalanceDesk, "subscriptions.": Subscriptions} | {
+GROUPS = {"": GatewayClient, "reports.": Reports, "balances.": BalancesClient, "subscriptions.": Subscriptions} | {
     "wallets.": Wallets
 }
 

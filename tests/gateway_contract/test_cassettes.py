@@ -17,8 +17,8 @@ from app.sandbox.core.cards import luhn_digit
 from tests.gateway.counterpart import counterpart
 from tests.gateway_contract.account import ON_CASSETTES
 from tests.gateway_contract.endpoints import ENDPOINTS, GROUPS, Endpoint, calls_of_the_client
+from tests.gateway_contract.harness import replayed
 from tests.gateway_contract.scrubbing import GATEWAY, HIDDEN, MASK, WEBHOOKS
-from tests.gateway_contract.stage import replayed
 from tests.gateway_contract.tape import CASSETTES, interactions
 
 PATHS = sorted(CASSETTES.rglob("*.yaml"))
@@ -33,7 +33,7 @@ def stories() -> Iterator[tuple[str, ast.AsyncFunctionDef]]:
         for node in ast.parse(path.read_text()).body:
             if not isinstance(node, ast.AsyncFunctionDef) or not node.name.startswith("test_"):
                 continue
-            if "stage" in {argument.arg for argument in node.args.args}:
+            if "harness" in {argument.arg for argument in node.args.args}:
                 yield f"{path.stem.removeprefix('test_')}/{node.name.removeprefix('test_')}.yaml", node
 
 
@@ -105,11 +105,11 @@ def test_stories_that_are_recorded_unasked_move_no_money() -> None:
 
 
 async def test_what_is_not_on_the_cassette_is_not_asked_anywhere() -> None:
-    async with counterpart() as other, replayed(PATHS[0], ssl.create_default_context()) as (stage, _tape):
+    async with counterpart() as other, replayed(PATHS[0], ssl.create_default_context()) as (harness, _tape):
         with pytest.raises(CannotOverwriteExistingCassetteException):
-            await stage.http.get(other.url)
+            await harness.http.get(other.url)
         with pytest.raises(CannotOverwriteExistingCassetteException):
-            await stage.client.order("nobody-told-of-it", timeout=1)
+            await harness.client.order("nobody-told-of-it", timeout=1)
         assert not other.heard
 
 

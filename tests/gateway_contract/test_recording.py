@@ -20,8 +20,8 @@ from tests.conftest import REPOSITORY
 from tests.gateway.counterpart import PAYMENT
 from tests.gateway.strategies import records
 from tests.gateway_contract.account import ON_CASSETTES, SUB_MERCHANTS, Account, may_be_told
+from tests.gateway_contract.harness import PersonsHands
 from tests.gateway_contract.scrubbing import GATEWAY, HIDDEN, MASK, WEBHOOKS
-from tests.gateway_contract.stage import PersonsHands
 
 KEYS = {
     "GATEWAY_POS_ID": "0a2f0d4c-3f0e-4c39-9d2c-6f6d6f0a7b11",

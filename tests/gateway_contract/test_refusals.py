@@ -9,14 +9,14 @@ from app.gateway.errors import BadCredentialsError, DuplicateOrderError, NotFoun
 from app.gateway.models import Status, Void
 from app.sandbox.scripting import FaultRule
 from tests.gateway_contract.account import NOBODY
+from tests.gateway_contract.harness import Harness
 from tests.gateway_contract.requests import a_card, a_page
-from tests.gateway_contract.stage import Stage
 
 
 @pytest.mark.reads_only
-async def test_wrong_keys(stage: Stage) -> None:
-    await stage.client.check_credentials(timeout=stage.timeout)
-    right = stage.credentials
+async def test_wrong_keys(harness: Harness) -> None:
+    await harness.client.check_credentials(timeout=harness.timeout)
+    right = harness.credentials
     for wrong in (
         replace(right, api_secret="wrong"),
         replace(right, endpoints_key="wrong"),
@@ -24,60 +24,64 @@ async def test_wrong_keys(stage: Stage) -> None:
         replace(right, pos_id=NOBODY),
     ):
         with pytest.raises(BadCredentialsError):
-            await stage.client_of(wrong).check_credentials(timeout=stage.timeout)
+            await harness.client_of(wrong).check_credentials(timeout=harness.timeout)
     with pytest.raises(BadCredentialsError):
-        await stage.client_of(replace(right, api_secret="wrong")).balances.accounts(timeout=stage.timeout)
+        await harness.client_of(replace(right, api_secret="wrong")).balances.accounts(timeout=harness.timeout)
 
 
-async def test_an_order_id_is_good_for_one_payment(stage: Stage) -> None:
-    await stage.client.create_hosted(a_page(stage, "twice"), timeout=stage.timeout)
+async def test_an_order_id_is_good_for_one_payment(harness: Harness) -> None:
+    await harness.client.create_hosted(a_page(harness, "twice"), timeout=harness.timeout)
     with pytest.raises(DuplicateOrderError) as refused:
-        await stage.client.create_hosted(a_page(stage, "twice"), timeout=stage.timeout)
-    assert refused.value.order_id == stage.order_id("twice")
+        await harness.client.create_hosted(a_page(harness, "twice"), timeout=harness.timeout)
+    assert refused.value.order_id == harness.order_id("twice")
 
 
-async def test_an_amount_beyond_the_terminals_limit(stage: Stage) -> None:
+async def test_an_amount_beyond_the_terminals_limit(harness: Harness) -> None:
     with pytest.raises(RefusedError) as refused:
-        await stage.client.create_hosted(a_page(stage, "much", amount=Decimal("99999999.99")), timeout=stage.timeout)
+        await harness.client.create_hosted(
+            a_page(harness, "much", amount=Decimal("99999999.99")), timeout=harness.timeout
+        )
     assert not isinstance(refused.value, DuplicateOrderError | NotFoundError | BadCredentialsError | RateLimitedError)
     assert [violation.field for violation in refused.value.violations] == ["amount"]
 
 
-async def test_a_payment_that_is_not_reserved_cannot_be_released(stage: Stage) -> None:
-    paid = await stage.client.create_direct(a_card(stage, "state"), timeout=stage.timeout)
+async def test_a_payment_that_is_not_reserved_cannot_be_released(harness: Harness) -> None:
+    paid = await harness.client.create_direct(a_card(harness, "state"), timeout=harness.timeout)
     assert paid.status is Status.SUCCESS
-    request = Void(order_id=paid.order_id, order_currency=stage.currency)
+    request = Void(order_id=paid.order_id, order_currency=harness.currency)
     # Gateways answer one way or the other, and either way nothing happened.
     outcome: Status | type[RefusedError]
     try:
-        outcome = (await stage.client.void(request, timeout=stage.timeout)).status
+        outcome = (await harness.client.void(request, timeout=harness.timeout)).status
     except RefusedError as refused:
         outcome = type(refused)
     assert outcome in {Status.FAILURE, RefusedError}
-    (only,) = await stage.client.order(paid.order_id, timeout=stage.timeout)
+    (only,) = await harness.client.order(paid.order_id, timeout=harness.timeout)
     assert only.payment_id == paid.payment_id
 
 
 @pytest.mark.sandbox_only("a gateway may decline this in a record instead")
-async def test_the_other_way_to_refuse_is_a_record(stage: Stage) -> None:
-    await stage.hands.set_up(refusal="record")
-    paid = await stage.client.create_direct(a_card(stage, "record"), timeout=stage.timeout)
-    void = await stage.client.void(Void(order_id=paid.order_id, order_currency=stage.currency), timeout=stage.timeout)
+async def test_the_other_way_to_refuse_is_a_record(harness: Harness) -> None:
+    await harness.hands.set_up(refusal="record")
+    paid = await harness.client.create_direct(a_card(harness, "record"), timeout=harness.timeout)
+    void = await harness.client.void(
+        Void(order_id=paid.order_id, order_currency=harness.currency), timeout=harness.timeout
+    )
     assert (void.status, void.status_code) == (Status.FAILURE, "4150")
 
 
 @pytest.mark.reads_only
-async def test_what_is_not_there(stage: Stage) -> None:
+async def test_what_is_not_there(harness: Harness) -> None:
     with pytest.raises(NotFoundError):
-        await stage.client.balances.account(NOBODY, timeout=stage.timeout)
+        await harness.client.balances.account(NOBODY, timeout=harness.timeout)
     with pytest.raises(NotFoundError):
-        await stage.client.cancel(stage.order_id("never"), timeout=stage.timeout)
+        await harness.client.cancel(harness.order_id("never"), timeout=harness.timeout)
 
 
 @pytest.mark.sandbox_only("no gateway should be flooded for a test")
-async def test_too_many_requests(stage: Stage) -> None:
+async def test_too_many_requests(harness: Harness) -> None:
     for headers, pause in (({"Retry-After": "7"}, 7.0), ({}, None)):
-        await stage.hands.spoil(FaultRule(effect="status", status=429, headers=headers))
+        await harness.hands.spoil(FaultRule(effect="status", status=429, headers=headers))
         with pytest.raises(RateLimitedError) as refused:
-            await stage.client.create_hosted(a_page(stage, "many"), timeout=stage.timeout)
+            await harness.client.create_hosted(a_page(harness, "many"), timeout=harness.timeout)
         assert refused.value.pause == pause

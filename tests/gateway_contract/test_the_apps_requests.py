@@ -17,8 +17,8 @@ from app.payments.requests.payment import plan_hosted, terms_of
 from app.payments.services import Addresses
 from app.saleor.events import TransactionInitializeSession
 from tests.gateway.examples import CARD
+from tests.gateway_contract.harness import Harness
 from tests.gateway_contract.requests import AMOUNT
-from tests.gateway_contract.stage import Stage
 from tests.payments.baskets import line, taxed
 from tests.payments.cards.seals import BROWSER
 from tests.payments.requests.test_payment import an_account
@@ -34,16 +34,16 @@ PAYER = {
 LINES = [line(1, "1.00", 2, tax="0.17"), line(2, "0.30", tax="0.05", name="Сік")]
 
 
-def account_of(stage: Stage, **chosen: Any) -> MerchantAccount:
+def account_of(harness: Harness, **chosen: Any) -> MerchantAccount:
     return an_account(
-        currencies=[stage.currency], order_timeout=900, merchant_mcc="5499", receipt_delivery="email",
+        currencies=[harness.currency], order_timeout=900, merchant_mcc="5499", receipt_delivery="email",
         storefront_origins=["https://shop.example"], **chosen,
     )  # fmt: skip
 
 
-def begins(stage: Stage, name: str, flow: str = "CHARGE", **data: Any) -> TransactionInitializeSession:
+def begins(harness: Harness, name: str, flow: str = "CHARGE", **data: Any) -> TransactionInitializeSession:
     """A shopper begins to pay for two lines and the delivery; nobody has paid this transaction before."""
-    token = uuid5(NAMESPACE_OID, stage.order_id(name))
+    token = uuid5(NAMESPACE_OID, harness.order_id(name))
     transaction_id = base64.b64encode(f"TransactionItem:{token}".encode()).decode()
     basket = source(
         lines=LINES,
@@ -52,44 +52,44 @@ def begins(stage: Stage, name: str, flow: str = "CHARGE", **data: Any) -> Transa
         channel={"slug": "uah", "currencyCode": "UAH"},
     )
     said = {"returnUrl": "https://shop.example/back", "customer": PAYER} | data
-    changes: dict[str, Any] = {"amount": AMOUNT, "currency": stage.currency, "sourceObject": basket, "data": said}
+    changes: dict[str, Any] = {"amount": AMOUNT, "currency": harness.currency, "sourceObject": basket, "data": said}
     return TransactionInitializeSession.model_validate(session_event(transaction_id, flow=flow, **changes))
 
 
-async def test_a_page_with_plain_products(stage: Stage) -> None:
-    account = account_of(stage, products=ProductsForm.PLAIN)
-    request = plan_hosted(begins(stage, "plain"), account, ADDRESSES, SALEOR).request
-    checkout = await stage.client.create_hosted(request, timeout=stage.timeout)
+async def test_a_page_with_plain_products(harness: Harness) -> None:
+    account = account_of(harness, products=ProductsForm.PLAIN)
+    request = plan_hosted(begins(harness, "plain"), account, ADDRESSES, SALEOR).request
+    checkout = await harness.client.create_hosted(request, timeout=harness.timeout)
     assert isinstance(checkout, Checkout)
-    await stage.hands.pay(request.order_id, checkout.checkout_url)
-    (paid,) = await stage.client.order(request.order_id, timeout=stage.timeout)
+    await harness.hands.pay(request.order_id, checkout.checkout_url)
+    (paid,) = await harness.client.order(request.order_id, timeout=harness.timeout)
     assert (paid.status, paid.amount) == (Status.SUCCESS, AMOUNT)
 
 
-async def test_a_page_with_a_fiscal_receipt(stage: Stage) -> None:
-    account = account_of(stage, products=ProductsForm.FISCAL, order_3ds_bypass="always")
-    request = plan_hosted(begins(stage, "fiscal", flow="AUTHORIZATION"), account, ADDRESSES, SALEOR).request
+async def test_a_page_with_a_fiscal_receipt(harness: Harness) -> None:
+    account = account_of(harness, products=ProductsForm.FISCAL, order_3ds_bypass="always")
+    request = plan_hosted(begins(harness, "fiscal", flow="AUTHORIZATION"), account, ADDRESSES, SALEOR).request
     assert sum((each.total for each in request.products or ()), Decimal()) == AMOUNT
-    checkout = await stage.client.create_hosted(request, timeout=stage.timeout)
+    checkout = await harness.client.create_hosted(request, timeout=harness.timeout)
     assert isinstance(checkout, Checkout)
-    await stage.hands.pay(request.order_id, checkout.checkout_url)
+    await harness.hands.pay(request.order_id, checkout.checkout_url)
     # What is taken and given back has receipts too (gateway facts, 5).
     common: dict[str, Any] = {
         "order_id": request.order_id,
-        "order_currency": stage.currency,
+        "order_currency": harness.currency,
         "server_url": ADDRESSES.notifications(account.id),
         "products": request.products,
     }
-    taken = await stage.client.capture(Capture(charge_amount=AMOUNT, **common), timeout=stage.timeout)
+    taken = await harness.client.capture(Capture(charge_amount=AMOUNT, **common), timeout=harness.timeout)
     assert (taken.status, taken.amount) == (Status.SUCCESS, AMOUNT)
     refund = Refund(refund_amount=AMOUNT, f_receipt_delivery=request.f_receipt_delivery, **common)
-    returned = await stage.client.refund(refund, timeout=stage.timeout)
+    returned = await harness.client.refund(refund, timeout=harness.timeout)
     assert (returned.status, returned.amount) == (Status.SUCCESS, AMOUNT)
 
 
-async def test_a_card_typed_into_the_storefront(stage: Stage) -> None:
-    event = begins(stage, "typed", browserFingerprint=BROWSER)
-    terms = terms_of(event, account_of(stage, products=ProductsForm.PLAIN), ADDRESSES, SALEOR)
+async def test_a_card_typed_into_the_storefront(harness: Harness) -> None:
+    event = begins(harness, "typed", browserFingerprint=BROWSER)
+    terms = terms_of(event, account_of(harness, products=ProductsForm.PLAIN), ADDRESSES, SALEOR)
     request = plan_direct(terms, browser_of(terms, None), PaymentInstrument(CARD)).request
-    paid = await stage.client.create_direct(request, timeout=stage.timeout)
+    paid = await harness.client.create_direct(request, timeout=harness.timeout)
     assert (paid.status, paid.amount, paid.order_id) == (Status.SUCCESS, AMOUNT, request.order_id)

@@ -8,26 +8,26 @@ import pytest
 from app.gateway.errors import ForgedNotificationError
 from app.gateway.models import Checkout, Method, Refund, Status
 from app.gateway.notification import read_notification
+from tests.gateway_contract.harness import Harness
 from tests.gateway_contract.requests import AMOUNT, a_page
-from tests.gateway_contract.stage import Stage
 
 pytestmark = pytest.mark.webhooks
 
 
-async def test_signed_webhooks_tell_of_a_payment_and_of_a_refund(stage: Stage) -> None:
-    order_id, secrets = stage.order_id("told"), stage.credentials.webhook_secrets
-    checkout = await stage.client.create_hosted(a_page(stage, "told"), timeout=stage.timeout)
+async def test_signed_webhooks_tell_of_a_payment_and_of_a_refund(harness: Harness) -> None:
+    order_id, secrets = harness.order_id("told"), harness.credentials.webhook_secrets
+    checkout = await harness.client.create_hosted(a_page(harness, "told"), timeout=harness.timeout)
     assert isinstance(checkout, Checkout)
-    await stage.hands.pay(order_id, checkout.checkout_url)
-    forms = await stage.webhooks.take(2)
+    await harness.hands.pay(order_id, checkout.checkout_url)
+    forms = await harness.webhooks.take(2)
     refund = Refund(
         order_id=order_id,
-        order_currency=stage.currency,
+        order_currency=harness.currency,
         refund_amount=Decimal("0.50"),
-        server_url=stage.webhooks.url,
+        server_url=harness.webhooks.url,
     )
-    await stage.client.refund(refund, timeout=stage.timeout)
-    forms += await stage.webhooks.take(1)
+    await harness.client.refund(refund, timeout=harness.timeout)
+    forms += await harness.webhooks.take(1)
 
     told = [read_notification(form, secrets).record for form in forms]
     assert {record.order_id for record in told} == {order_id}

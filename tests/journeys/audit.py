@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 from sqlmodel import col, select
 
+from app.bootstrap import open_services
 from app.db.aggregates import PaymentAggregate, aggregates_of
 from app.db.tables import EventState, Kind, Notification, Operation, Payment, State
-from app.main import open_services
 from app.payments.core.balance import balance
 from app.payments.core.problems import problem_words
 from app.saleor.testing.views import TransactionView

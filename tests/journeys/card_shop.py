@@ -7,8 +7,8 @@ from typing import Any
 from sqlalchemy import make_url, text
 from sqlmodel import SQLModel
 
+from app.bootstrap import open_services
 from app.db.database import is_sqlite
-from app.main import open_services
 from app.saleor.testing.views import SessionView
 from app.saleor.testing.vocabulary import Flow
 from app.sandbox.core.cards import coded_card

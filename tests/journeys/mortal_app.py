@@ -27,12 +27,13 @@ from sqlalchemy.orm import ORMExecuteState, Session, object_session
 from sqlalchemy.orm.attributes import get_history
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.bootstrap import new_connections
 from app.commands.serve import serve
 from app.db.aggregates import PaymentAggregate
 from app.db.migrate import migrate
 from app.db.repository import PaymentRepository
 from app.db.tables import EventState, Notification, Operation, SaleorEvent, State
-from app.main import create_app, new_connections
+from app.main import create_app
 from app.settings import Settings, read_settings
 from app.worker import loop
 from tests.journeys.crash_points import Fate, Point
@@ -79,7 +80,7 @@ class Watched(httpx2.AsyncClient):
         await super().aclose()
 
 
-class WatchedDoor:
+class WatchedWebhooks:
     """ASGI middleware in front of the app: sees each answer on its way out."""
 
     def __init__(self, app: ASGIApp, fate: Fate) -> None:
@@ -199,7 +200,7 @@ def run() -> None:
     app = create_app(settings, connections=lambda guard: Watched(new_connections(guard), fate))
     serve(
         settings,
-        WatchedDoor(app, fate),
+        WatchedWebhooks(app, fate),
     )
 
 

@@ -11,9 +11,9 @@ from typing import TypeVar
 from sqlalchemy import ColumnElement
 from sqlmodel import col, select
 
+from app.bootstrap import open_services
 from app.db.accounts import AccountKeys, NewAccount
 from app.db.tables import EventState, SaleorEvent
-from app.main import open_services
 from app.saleor.testing.client import FakeSaleor
 from app.sandbox.control.client import SandboxControl
 from app.sandbox.processes import ServerProcess, app_process, free_port, gateway_process, saleor_process

@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 from sqlmodel import col, select
 
+from app.bootstrap import open_services
 from app.db.tables import Kind, Operation, SplitShare, State
-from app.main import open_services
 from app.saleor.testing.views import GrantedLine, NewCheckout, NewLine, TransactionView
 from app.saleor.testing.vocabulary import Flow
 from app.sandbox.scripting import FaultRule

@@ -23,10 +23,10 @@ from sqlalchemy import make_url
 from sqlmodel import SQLModel
 from typer.testing import CliRunner
 
+from app.bootstrap import open_services
 from app.cli import cli
 from app.db.database import is_sqlite
 from app.db.vault import read_keys
-from app.main import open_services
 from app.saleor.testing.views import SessionView
 from app.saleor.testing.vocabulary import Flow
 from app.sandbox.scripting import FaultRule

@@ -13,8 +13,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.db.accounts import AccountBook, AccountKeys, NewAccount
-from app.main import create_app, open_services
+from app.bootstrap import open_services
+from app.db.accounts import AccountKeys, AccountRepository, NewAccount
+from app.main import create_app
 from app.saleor.testing.rules.answers import PendingAnswer, read_action_answer, read_session_answer
 from app.saleor.testing.vocabulary import Action
 from app.sandbox.server import running_sandbox
@@ -57,7 +58,7 @@ async def shop(database_url: str, folder: Path, clock: Clock) -> AsyncIterator[h
             yield client
 
 
-async def _open_account(accounts: AccountBook, installation_id: int, point: PointOfSale, gateway: str) -> None:
+async def _open_account(accounts: AccountRepository, installation_id: int, point: PointOfSale, gateway: str) -> None:
     account = await accounts.add(
         NewAccount(
             installation_id=installation_id,

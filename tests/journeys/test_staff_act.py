@@ -3,8 +3,8 @@
 import asyncio
 from decimal import Decimal
 
+from app.bootstrap import open_services
 from app.db.tables import Kind, State
-from app.main import open_services
 from app.payments.staff.actions import StaffRequest, ask_for
 from app.saleor.testing.views import TransactionView
 from app.saleor.testing.vocabulary import Flow

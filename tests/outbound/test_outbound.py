@@ -16,11 +16,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from app.bootstrap import guard_of_gateways, guard_of_saleors, new_connections
 from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
 from app.gateway.errors import NotSentError
 from app.gateway.hosts import on_private_network, reachable_by_webhook
-from app.main import guard_of_gateways, guard_of_saleors, new_connections
 from app.outbound import CheckedBackend, is_private, is_public
 from app.settings import Settings
 from tests.gateway.conftest import POS_ID

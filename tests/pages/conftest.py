@@ -6,15 +6,17 @@ from playwright.async_api import Browser
 
 from tests.browsing import chromium
 from tests.conftest import MigratedDatabases
-from tests.pages.stack import AppUnderTest, a_house
+from tests.pages.stack import AppUnderTest, open_app_under_test
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def house(tmp_path_factory: pytest.TempPathFactory, migrated: MigratedDatabases) -> AsyncIterator[AppUnderTest]:
+async def app_under_test(
+    tmp_path_factory: pytest.TempPathFactory, migrated: MigratedDatabases
+) -> AsyncIterator[AppUnderTest]:
     """The pages are the same on every database: SQLite will do."""
-    folder = tmp_path_factory.mktemp("house")
-    async with a_house(folder, await migrated.sqlite(folder)) as house:
-        yield house
+    folder = tmp_path_factory.mktemp("app_under_test")
+    async with open_app_under_test(folder, await migrated.sqlite(folder)) as app_under_test:
+        yield app_under_test
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

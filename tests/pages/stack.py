@@ -10,9 +10,10 @@ from urllib.parse import quote
 
 from fastapi import FastAPI
 
+from app.bootstrap import open_services, utc_now
 from app.db.aggregates import payment_of, row_id_of
 from app.i18n.messages import LazyMessage
-from app.main import create_app, open_services, utc_now
+from app.main import create_app
 from app.payments.core.problems import of_words, raise_on
 from app.payments.operations.trial_payment import Trial, begin_trial
 from app.saleor.testing import FakeSaleor, Flow, NewCheckout
@@ -58,7 +59,7 @@ class AppUnderTest:
 
 
 @asynccontextmanager
-async def a_house(
+async def open_app_under_test(
     folder: Path, database_url: str, *, now: Callable[[], datetime] = utc_now, port: int | None = None
 ) -> AsyncIterator[AppUnderTest]:
     """Open everything, sell something in one store, and leave the other as it is after the installation."""
@@ -79,26 +80,26 @@ async def a_house(
         for each in (saleor.saleor, new.saleor):
             installed = await each.install(f"{url}/api/manifest")
             assert installed.status == "INSTALLED", installed.message
-        house = AppUnderTest(shop, application, new.saleor)
-        await _sell(house, now)
-        yield house
+        app_under_test = AppUnderTest(shop, application, new.saleor)
+        await _sell(app_under_test, now)
+        yield app_under_test
 
 
-async def _sell(house: AppUnderTest, now: Callable[[], datetime]) -> None:
+async def _sell(app_under_test: AppUnderTest, now: Callable[[], datetime]) -> None:
     """A marketplace sells and refunds; somebody only reserves, somebody is declined, somebody has not paid yet."""
-    shop = house.shop
+    shop = app_under_test.shop
     account = await shop.open_account(options={"split_rules": rules().model_dump(mode="json")})
     basket = await shop.saleor.new_checkout(NewCheckout(lines=[MUGS, LAMP]))
     _, paid = await begin(shop, checkout_id=basket.id)
     await shop.gateway.pay(order_id_of(paid))
     await told(shop, paid.paid_for.id, "CHARGE_SUCCESS")
-    await _order(house, basket.id)
+    await _order(app_under_test, basket.id)
     await shop.saleor.refund(paid.paid_for.id, Decimal("20.50"))
 
     checkout, reserved = await begin(shop, Flow.AUTHORIZATION)
     await shop.gateway.pay(order_id_of(reserved))
     await told(shop, reserved.paid_for.id, "AUTHORIZATION_SUCCESS")
-    await _order(house, checkout)
+    await _order(app_under_test, checkout)
 
     _, declined = await begin(shop)
     await shop.gateway.decline(order_id_of(declined))
@@ -118,16 +119,16 @@ async def _sell(house: AppUnderTest, now: Callable[[], datetime]) -> None:
     # Nobody has paid two orders that staff took by telephone; for one there is a link.
     taken, linked = await shop.saleor.new_order(), await shop.saleor.new_order()
     await shop.saleor.initialize(linked.id)
-    house.orders += [taken.id, linked.id]
+    app_under_test.orders += [taken.id, linked.id]
     sessions = (paid, reserved, declined, waiting)
-    house.known = {
+    app_under_test.known = {
         "order_id": [*map(order_id_of, sessions), odd.order_id],
         "account_id": [account],
         "/set-up/try/{order_id}": [trial.payment.order_id],
     }
 
 
-async def _order(house: AppUnderTest, checkout: str) -> None:
-    completion = await house.shop.saleor.complete(checkout)
+async def _order(app_under_test: AppUnderTest, checkout: str) -> None:
+    completion = await app_under_test.shop.saleor.complete(checkout)
     assert completion.order is not None, completion.errors
-    house.orders.append(completion.order.id)
+    app_under_test.orders.append(completion.order.id)

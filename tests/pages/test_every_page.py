@@ -86,54 +86,64 @@ async def too_wide(frame: Frame) -> list[str]:
     return [f"{wide} pixels too wide"] if wide else []
 
 
-async def pages_of(house: AppUnderTest, *, framed: bool) -> list[str]:
+async def pages_of(app_under_test: AppUnderTest, *, framed: bool) -> list[str]:
     """Return the paths of all pages of the app: those that the Dashboard frames, or the others."""
-    paths = [path for route in page_routes(house.application) for path in addresses(route, house.known)]
-    async with httpx2.AsyncClient(base_url=house.shop.app.url, trust_env=False) as http:
+    paths = [
+        path for route in page_routes(app_under_test.application) for path in addresses(route, app_under_test.known)
+    ]
+    async with httpx2.AsyncClient(base_url=app_under_test.shop.app.url, trust_env=False) as http:
         return [path for path in paths if (IN_FRAME in (await http.get(path)).text) is framed]
 
 
 @pytest.mark.long
-async def test_the_apps_pages_in_the_dashboard(house: AppUnderTest, browser: Browser) -> None:
-    paths = await pages_of(house, framed=True)
+async def test_the_apps_pages_in_the_dashboard(app_under_test: AppUnderTest, browser: Browser) -> None:
+    paths = await pages_of(app_under_test, framed=True)
     assert {"/", "/payments"} <= {*paths}
-    await all_right(browser, [await house.frame(house.shop.saleor, path) for path in paths], framed=True)
+    await all_right(
+        browser, [await app_under_test.frame(app_under_test.shop.saleor, path) for path in paths], framed=True
+    )
 
 
 @pytest.mark.long
-async def test_the_apps_pages_in_a_store_where_nothing_has_happened(house: AppUnderTest, browser: Browser) -> None:
-    of_the_shop = [name for names in house.known.values() for name in names]
-    paths = [path for path in await pages_of(house, framed=True) if path.rpartition("/")[2] not in of_the_shop]
-    await all_right(browser, [await house.frame(house.new_store, path) for path in paths], framed=True)
+async def test_the_apps_pages_in_a_store_where_nothing_has_happened(
+    app_under_test: AppUnderTest, browser: Browser
+) -> None:
+    of_the_shop = [name for names in app_under_test.known.values() for name in names]
+    paths = [path for path in await pages_of(app_under_test, framed=True) if path.rpartition("/")[2] not in of_the_shop]
+    await all_right(
+        browser, [await app_under_test.frame(app_under_test.new_store, path) for path in paths], framed=True
+    )
 
 
-async def test_pages_that_anybody_may_open(house: AppUnderTest, browser: Browser) -> None:
-    paths = await pages_of(house, framed=False)
+async def test_pages_that_anybody_may_open(app_under_test: AppUnderTest, browser: Browser) -> None:
+    paths = await pages_of(app_under_test, framed=False)
     assert {"/support", "/privacy"} <= {*paths}
-    await all_right(browser, [house.shop.app.url + path for path in paths], framed=False)
+    await all_right(browser, [app_under_test.shop.app.url + path for path in paths], framed=False)
 
 
 @pytest.mark.long
-async def test_the_gateways_pages(house: AppUnderTest, browser: Browser) -> None:
-    gateway = house.shop.gateway
+async def test_the_gateways_pages(app_under_test: AppUnderTest, browser: Browser) -> None:
+    gateway = app_under_test.shop.gateway
     for card in ("4000000021220001", "4000000021190006"):  # waits for the payer's bank; for the bank
-        _, session = await begin(house.shop)
+        _, session = await begin(app_under_test.shop)
         await gateway.pay(order_id_of(session), card=card)
     payments = await gateway.payments()
     ends = {(each.status, each.waits_for_payer): each for each in payments}
-    pages = [house.shop.gateway_url, *(each.checkout_url for each in ends.values())]
+    pages = [app_under_test.shop.gateway_url, *(each.checkout_url for each in ends.values())]
     pages += [each.qr_url for each in payments if each.status == "init"][:1]
     pages += [each.challenge_url for each in payments if each.waits_for_payer][:1]
     paid = next(each for each in payments if each.status == "success")
-    pages.append(f"{house.shop.gateway_url}/public/receipt/{paid.payment_id}")
+    pages.append(f"{app_under_test.shop.gateway_url}/public/receipt/{paid.payment_id}")
     assert len(pages) == 9
     await all_right(browser, pages, framed=False)
 
 
 @pytest.mark.long
-async def test_the_dashboards_own_pages_and_what_the_app_shows_there(house: AppUnderTest, browser: Browser) -> None:
-    dashboard = house.shop.saleor.dashboard_url
-    orders = [f"{dashboard}orders/{quote(each)}" for each in house.orders]
+async def test_the_dashboards_own_pages_and_what_the_app_shows_there(
+    app_under_test: AppUnderTest, browser: Browser
+) -> None:
+    dashboard = app_under_test.shop.saleor.dashboard_url
+    orders = [f"{dashboard}orders/{quote(each)}" for each in app_under_test.orders]
     await all_right(browser, [dashboard, *orders], framed=False)
     found = []
     for look in LOOKS:

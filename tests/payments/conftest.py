@@ -1,3 +1,3 @@
-from tests.payments.doors import gateway, paid, reserved, shop
+from tests.payments.shop_fixtures import gateway, paid, reserved, shop
 
 __all__ = ["gateway", "paid", "reserved", "shop"]

@@ -13,8 +13,8 @@ from decimal import Decimal
 from typing import Any, cast
 from uuid import UUID, uuid4
 
+from app.bootstrap import MANIFEST
 from app.exact_json import dumps, loads
-from app.main import MANIFEST
 from app.saleor.answers import Answer
 from app.saleor.documents import Documents
 from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError

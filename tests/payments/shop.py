@@ -14,13 +14,13 @@ import httpx2
 from sqlalchemy import func
 from sqlmodel import col, select
 
-from app.db.accounts import AccountBook, AccountKeys, NewAccount
+from app.db.accounts import AccountKeys, AccountRepository, NewAccount
 from app.db.aggregates import PaymentAggregate, load_by_transaction
 from app.db.blind_index import BlindIndex
-from app.db.card_keys import CardKeyBook
+from app.db.card_keys import CardKeyRepository
 from app.db.database import Database
 from app.db.inbox import Inbox
-from app.db.installations import InstallationBook, OpenInstallation
+from app.db.installations import InstallationRepository, OpenInstallation
 from app.db.personal import PersonalData
 from app.db.reported_problems import compare_problems_next
 from app.db.tables import Installation, Kind, MerchantAccount, Notification, Operation, Payment, SaleorEvent
@@ -281,7 +281,7 @@ class Shop:
 @asynccontextmanager
 async def open_shop(database: Database, vault: Vault, clock: Clock, gateway: FakeGateway) -> AsyncIterator[Shop]:
     """Open a shop whose Saleor has installed us and whose channel leads to one merchant account."""
-    installations = InstallationBook(database, vault, clock)
+    installations = InstallationRepository(database, vault, clock)
     await installations.save(
         saleor_api_url=SALEOR,
         saleor_domain="shop.example.com",
@@ -295,7 +295,7 @@ async def open_shop(database: Database, vault: Vault, clock: Clock, gateway: Fak
     async with database.transaction() as session:
         await compare_problems_next(session, installation.id, None)  # until a test wants it: see `compares_problems`
         (await session.get_one(Installation, installation.id)).next_check_at = None  # as above: see `checks_presence`
-    accounts = AccountBook(database, vault, clock)
+    accounts = AccountRepository(database, vault, clock)
     account = await accounts.add(
         NewAccount(
             installation_id=installation.id,
@@ -317,7 +317,7 @@ async def open_shop(database: Database, vault: Vault, clock: Clock, gateway: Fak
             installations=installations,
             accounts=accounts,
             inbox=Inbox(database, vault),
-            card_keys=CardKeyBook(database, vault),
+            card_keys=CardKeyRepository(database, vault),
             emails=BlindIndex(vault),
             personal=PersonalData(vault),
             gateways=Gateways(http, accounts),

@@ -1,6 +1,6 @@
 """Two processes at the same moment, on connections of their own (laws of money, 1 to 7 and 9).
 
-Nothing is left to luck. Either the gateway's door is held shut while something else happens, or the payment's lock is
+Nothing is left to luck. Either the gateway's answer is held back while something else happens, or the payment's lock is
 held until everybody who wants it waits for it. On PostgreSQL the waiting is seen; on SQLite there is one queue.
 """
 
@@ -16,11 +16,11 @@ import pytest
 from sqlalchemy import text
 from sqlmodel import col, select
 
-from app.db.accounts import AccountBook
+from app.db.accounts import AccountRepository
 from app.db.aggregates import load_by_transaction
 from app.db.database import Database, create_engine, is_sqlite
 from app.db.inbox import Inbox
-from app.db.installations import InstallationBook
+from app.db.installations import InstallationRepository
 from app.db.tables import Kind, Notification, Operation, Payment, State
 from app.db.vault import Vault
 from app.worker.loop import Worker
@@ -32,14 +32,14 @@ ROUNDS = range(3)
 
 
 @pytest.fixture
-async def next_door(shop: Shop, database_url: str, vault: Vault) -> AsyncIterator[Shop]:
+async def second_process(shop: Shop, database_url: str, vault: Vault) -> AsyncIterator[Shop]:
     """The same shop, worked on by another process: with another pool of connections."""
     database = Database(create_engine(database_url))
     services = replace(
         shop.services,
         database=database,
-        installations=InstallationBook(database, vault, shop.clock),
-        accounts=AccountBook(database, vault, shop.clock),
+        installations=InstallationRepository(database, vault, shop.clock),
+        accounts=AccountRepository(database, vault, shop.clock),
         inbox=Inbox(database, vault),
     )
     yield replace(shop, services=services)
@@ -47,32 +47,32 @@ async def next_door(shop: Shop, database_url: str, vault: Vault) -> AsyncIterato
 
 
 @dataclass
-class Door:
-    """The gateway's door: a call of that kind is heard, and answered when the door is opened."""
+class HeldCall:
+    """A call of that kind to the gateway: it is heard, and answered when it is let go."""
 
     action: str
-    knocked: asyncio.Event = field(default_factory=asyncio.Event)
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
     opened: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def hold(self, heard: Heard) -> None:
         """Keep a caller waiting."""
         if heard.action == self.action:
-            self.knocked.set()
+            self.arrived.set()
             await self.opened.wait()
 
 
 @asynccontextmanager
 async def held_up(shop: Shop, action: str, job: Coroutine[Any, Any, Any]) -> AsyncIterator[asyncio.Task[Any]]:
     """Begin a job whose call arrives at the gateway, and is answered at the end of the block; then the job is over."""
-    door = Door(action)
-    shop.gateway.on_arrival = door.hold
+    call = HeldCall(action)
+    shop.gateway.on_arrival = call.hold
     task = asyncio.create_task(job)
     try:
         async with asyncio.timeout(10):
-            await door.knocked.wait()
+            await call.arrived.wait()
         yield task
     finally:
-        door.opened.set()
+        call.opened.set()
         await asyncio.wait([task])
         shop.gateway.on_arrival = None
 
@@ -107,10 +107,10 @@ class TestTwoRefunds:
     @pytest.mark.law(3)
     @pytest.mark.parametrize("here_first", [True, False])
     async def test_of_two_that_are_too_much_together_one_wins(
-        self, paid: Shop, next_door: Shop, database_url: str, *, here_first: bool
+        self, paid: Shop, second_process: Shop, database_url: str, *, here_first: bool
     ) -> None:
         paid.gateway.will(said(operation("refund", paid.order_id, "400.00")))
-        first, second = (paid, next_door) if here_first else (next_door, paid)
+        first, second = (paid, second_process) if here_first else (second_process, paid)
         answers = await behind_the_lock(
             paid, database_url, [first.staff("REFUND", "400.00", "one"), second.staff("REFUND", "400.00", "two")]
         )
@@ -120,27 +120,27 @@ class TestTwoRefunds:
         assert paid.amounts == amounts(charged="169.50", refunded="400.00")
 
     async def test_while_the_first_is_at_the_gateway_the_second_is_counted_against_what_is_left(
-        self, paid: Shop, next_door: Shop
+        self, paid: Shop, second_process: Shop
     ) -> None:
         paid.gateway.will(said(operation("refund", paid.order_id, "400.00")))
         async with held_up(paid, "refund", paid.staff("REFUND", "400.00", "one")) as first:
-            too_much = await next_door.staff("REFUND", "169.51", "two")
-            waits = await next_door.staff("REFUND", "169.50", "three")
-            assert await Worker(next_door.saleor).work_once(next_door.services) == 0  # it is not its turn
+            too_much = await second_process.staff("REFUND", "169.51", "two")
+            waits = await second_process.staff("REFUND", "169.50", "three")
+            assert await Worker(second_process.saleor).work_once(second_process.services) == 0  # it is not its turn
         assert (first.result().result, too_much.result, waits.result) == ("REFUND_SUCCESS", "REFUND_FAILURE", None)
         paid.gateway.will(said(operation("refund", paid.order_id, "169.50")))
-        await next_door.later(minutes=1)
+        await second_process.later(minutes=1)
         assert paid.gateway.calls == ["refund", "refund"]
         assert paid.amounts == amounts(refunded=TOTAL)
 
     @pytest.mark.law(3)
     @pytest.mark.parametrize("share", ROUNDS)
     async def test_many_small_ones_from_both_sides_never_sum_to_more_than_was_paid(
-        self, paid: Shop, next_door: Shop, database_url: str, share: int
+        self, paid: Shop, second_process: Shop, database_url: str, share: int
     ) -> None:
         """Six of 100.00 want 569.50; which of them, and in which order they go, is not for us to choose."""
         paid.gateway.will(*(said(operation("refund", paid.order_id, "100.00")) for _ in range(5)))
-        sides = [paid, next_door] * 3
+        sides = [paid, second_process] * 3
         turned = sides[share % 2 :] + sides[: share % 2]
         await behind_the_lock(
             paid,
@@ -152,10 +152,10 @@ class TestTwoRefunds:
         assert paid.amounts == amounts(charged="69.50", refunded="500.00")
 
     async def test_the_same_one_delivered_twice_at_once_is_one(
-        self, paid: Shop, next_door: Shop, database_url: str
+        self, paid: Shop, second_process: Shop, database_url: str
     ) -> None:
         paid.gateway.will(said(operation("refund", paid.order_id, "100.00", named="refund-1")))
-        both = [side.staff("REFUND", "100.00", "one", booked=False) for side in (paid, next_door)]
+        both = [side.staff("REFUND", "100.00", "one", booked=False) for side in (paid, second_process)]
         await behind_the_lock(paid, database_url, both)
         assert paid.gateway.calls == ["refund"]
         await paid.later(minutes=1)
@@ -164,16 +164,16 @@ class TestTwoRefunds:
 
 class TestARefundAndTheNotificationOfTheCapture:
     async def test_the_capture_is_known_by_its_notification_before_its_answer(
-        self, reserved: Shop, next_door: Shop
+        self, reserved: Shop, second_process: Shop
     ) -> None:
         """It has ended then, whatever its answer is doing: the refund goes at once, and the answer changes nothing."""
         captured = operation("capture", reserved.order_id, TOTAL, named="capture-1")
         reserved.gateway.will(said(operation("refund", reserved.order_id, "100.00")), said(captured))
         async with held_up(reserved, "capture", reserved.staff("CHARGE", TOTAL, "take")) as taking:
-            early = await next_door.staff("REFUND", "100.00", "too early")
-            await next_door.notify(captured)
-            await next_door.work()
-            refund = await next_door.staff("REFUND", "100.00", "in time")
+            early = await second_process.staff("REFUND", "100.00", "too early")
+            await second_process.notify(captured)
+            await second_process.work()
+            refund = await second_process.staff("REFUND", "100.00", "in time")
         assert (early.result, refund.result) == ("REFUND_FAILURE", "REFUND_SUCCESS")
         assert (taking.result().result, taking.result().psp_reference) == ("CHARGE_SUCCESS", "capture-1")
         await reserved.later(minutes=1)
@@ -182,13 +182,13 @@ class TestARefundAndTheNotificationOfTheCapture:
 
     @pytest.mark.parametrize("refund_first", [True, False])
     async def test_both_want_the_payment_at_once(
-        self, reserved: Shop, next_door: Shop, database_url: str, *, refund_first: bool
+        self, reserved: Shop, second_process: Shop, database_url: str, *, refund_first: bool
     ) -> None:
         """Somebody has captured in the portal: whoever comes first, what was not captured yet is not refunded."""
-        await next_door.notify(operation("capture", reserved.order_id, TOTAL, named="portal"))
+        await second_process.notify(operation("capture", reserved.order_id, TOTAL, named="portal"))
         reserved.gateway.will(said(operation("refund", reserved.order_id, "100.00")))
         refund = reserved.staff("REFUND", "100.00", "one")
-        work = Worker(next_door.saleor).work_once(next_door.services)
+        work = Worker(second_process.saleor).work_once(second_process.services)
         if not refund_first:
             await work
             await refund
@@ -203,33 +203,33 @@ class TestARefundAndTheNotificationOfTheCapture:
 
 class TestInitialize:
     async def test_the_notification_comes_to_another_process_before_the_answer(
-        self, shop: Shop, next_door: Shop
+        self, shop: Shop, second_process: Shop
     ) -> None:
         shop.gateway.will(shop.gateway.page())
         async with held_up(shop, "payment", shop.begin()) as beginning:
-            await next_door.notify(payment(shop.order_id))
-            await next_door.work()
+            await second_process.notify(payment(shop.order_id))
+            await second_process.work()
         assert beginning.result().result == "CHARGE_SUCCESS"
         await shop.later(minutes=1)
         assert shop.amounts == amounts(charged=TOTAL)
         assert shop.saleor.told.count("CHARGE_SUCCESS") == 1
 
-    async def test_the_same_webhook_comes_to_two_processes_at_once(self, shop: Shop, next_door: Shop) -> None:
+    async def test_the_same_webhook_comes_to_two_processes_at_once(self, shop: Shop, second_process: Shop) -> None:
         shop.gateway.will(shop.gateway.page())
         async with held_up(shop, "payment", shop.begin()) as beginning:
-            second = await next_door.begin()
+            second = await second_process.begin()
             assert second.data["errors"][0]["code"] == "CREATION_UNKNOWN"
             assert second.psp_reference == shop.order_id
         assert beginning.result().psp_reference == shop.order_id
         assert "checkoutUrl" in beginning.result().data
-        assert await next_door.begin() == beginning.result()
+        assert await second_process.begin() == beginning.result()
         assert shop.gateway.calls == ["payment"]
 
     @pytest.mark.parametrize("number", ROUNDS)
-    async def test_whoever_is_first_there_is_one_payment(self, shop: Shop, next_door: Shop, number: int) -> None:
+    async def test_whoever_is_first_there_is_one_payment(self, shop: Shop, second_process: Shop, number: int) -> None:
         """Neither has found it when it looked; the database lets only one write it down."""
         shop.gateway.will(shop.gateway.page())
-        answers = await asyncio.gather(*(side.begin() for side in [shop, next_door] * (number + 1)))
+        answers = await asyncio.gather(*(side.begin() for side in [shop, second_process] * (number + 1)))
         told = {(answer.psp_reference, "checkoutUrl" in answer.data) for answer in answers}
         assert told | {(shop.order_id, False)} == {(shop.order_id, True), (shop.order_id, False)}
         assert shop.gateway.calls == ["payment"]
@@ -237,18 +237,18 @@ class TestInitialize:
             assert len((await session.exec(select(Payment))).all()) == 1
 
 
-async def test_two_workers_do_each_job_once(paid: Shop, next_door: Shop) -> None:
+async def test_two_workers_do_each_job_once(paid: Shop, second_process: Shop) -> None:
     """Look-ups, notifications and events, all due in the same moment."""
     payments = [paid.transaction.id]
     for number in range(6):
-        paid.transaction = next_door.transaction = paid.saleor.new_transaction()
+        paid.transaction = second_process.transaction = paid.saleor.new_transaction()
         paid.gateway.will(paid.gateway.page())
         await paid.begin()
         payments.append(paid.transaction.id)
         await paid.notify(payment(paid.order_id, "pending" if number % 2 else "success"))
     paid.clock.forward(minutes=2)
     paid.gateway.heard.clear()
-    workers = [(Worker(side.saleor), side.services) for side in (paid, next_door)]
+    workers = [(Worker(side.saleor), side.services) for side in (paid, second_process)]
     while any(await asyncio.gather(*(worker.work_once(services) for worker, services in workers))):
         pass
     async with paid.services.database.transaction() as session:
@@ -262,14 +262,14 @@ async def test_two_workers_do_each_job_once(paid: Shop, next_door: Shop) -> None
     assert sum(kind == "CHARGE_SUCCESS" for _, kind, _ in told) == 3
 
 
-async def test_a_look_up_and_a_notification_of_the_same(paid: Shop, next_door: Shop) -> None:
+async def test_a_look_up_and_a_notification_of_the_same(paid: Shop, second_process: Shop) -> None:
     """What the look-up was told before the notification came changes nothing after it."""
     paid.gateway.will(Mute.HANGS_UP)
     answer = await paid.staff("REFUND", "100.00")
     paid.clock.forward(seconds=5)
     async with held_up(paid, "look", Worker(paid.saleor).work_once(paid.services)):
-        await next_door.notify(operation("refund", paid.order_id, "100.00", named="refund-1"))
-        await next_door.work()
+        await second_process.notify(operation("refund", paid.order_id, "100.00", named="refund-1"))
+        await second_process.work()
         assert (await paid.operation(Kind.REFUND)).state is State.SUCCESS
     await paid.later(minutes=30)
     assert paid.saleor.told == ["REFUND_SUCCESS"]
@@ -287,22 +287,22 @@ class TestCancelAndPayment:
         shop.saleor.reports.clear()
         return shop
 
-    async def test_the_shopper_is_faster(self, waiting: Shop, next_door: Shop) -> None:
+    async def test_the_shopper_is_faster(self, waiting: Shop, second_process: Shop) -> None:
         waiting.gateway.will(refused("Only an unpaid payment can be cancelled", "P-4150"))
         async with held_up(waiting, "cancel", waiting.staff("CANCEL")) as cancelling:
-            await next_door.notify(payment(waiting.order_id))
-            await next_door.work()
+            await second_process.notify(payment(waiting.order_id))
+            await second_process.work()
         assert cancelling.result().result == "CANCEL_FAILURE"
         await waiting.later(minutes=1)
         assert waiting.amounts == amounts(charged=TOTAL)
         assert sorted(waiting.saleor.told) == ["CANCEL_FAILURE", "CHARGE_SUCCESS"]
 
-    async def test_staff_are_faster(self, waiting: Shop, next_door: Shop) -> None:
+    async def test_staff_are_faster(self, waiting: Shop, second_process: Shop) -> None:
         cancelled = payment(waiting.order_id, "failure", status_code="6007")
         waiting.gateway.will(said([cancelled]))
         async with held_up(waiting, "cancel", waiting.staff("CANCEL")) as cancelling:
-            await next_door.notify(cancelled)
-            await next_door.work()
+            await second_process.notify(cancelled)
+            await second_process.work()
         assert cancelling.result().result == "CANCEL_SUCCESS"
         await waiting.later(minutes=1)
         assert waiting.amounts == amounts()

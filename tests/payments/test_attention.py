@@ -24,8 +24,8 @@ from app.payments.staff.manual_resolution import (
 from app.payments.sync.notifications import Receipt, process, receive
 from app.saleor.errors import SaleorUnreachableError
 from tests.commands.books import a_payment
-from tests.dashboard.dashboard_app import names, next_door
-from tests.payments.attention_scenes import (
+from tests.dashboard.dashboard_app import names, other_store
+from tests.payments.alert_cases import (
     another_amount_is_paid,
     items,
     keys_are_refused,
@@ -228,7 +228,7 @@ async def test_what_could_not_be_digested_is_told_only_when_it_lasts(shop: Shop)
 async def test_the_store_next_door_has_worries_of_its_own(shop: Shop) -> None:
     await another_amount_is_paid(shop)
     await notified_of(shop)
-    account = await next_door(shop)
+    account = await other_store(shop)
     neighbour = await shop.services.installations.get(account.installation_id)
     assert await open_items(shop.services, neighbour) == []
     assert await mark_looked_at(shop.services, neighbour.id, shop.order_id) is None

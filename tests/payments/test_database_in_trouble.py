@@ -19,9 +19,9 @@ from app.saleor.events import TransactionInitializeSession
 from tests.payments.fake_gateway import operation, said
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import Shop, session_event, source
-from tests.payments.test_at_once import held_up, next_door, queue_for_the_lock
+from tests.payments.test_at_once import held_up, queue_for_the_lock, second_process
 
-__all__ = ["next_door"]
+__all__ = ["second_process"]
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ class TestACommitOfWhichNobodyKnows:
 
 
 async def test_another_delivery_of_the_same_webhook_is_not_taken_for_this_one(
-    shop: Shop, next_door: Shop, monkeypatch: pytest.MonkeyPatch
+    shop: Shop, second_process: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its commit was not made, and the other's was, and is at the gateway: the page is asked for once."""
     group_commit = shop.services.database.group_commit
@@ -134,7 +134,7 @@ async def test_another_delivery_of_the_same_webhook_is_not_taken_for_this_one(
         return await group_commit(write, job)
 
     shop.gateway.will(shop.gateway.page())
-    async with held_up(next_door, "payment", next_door.begin()) as beginning:
+    async with held_up(second_process, "payment", second_process.begin()) as beginning:
         shop.clock.forward(seconds=1)
         monkeypatch.setattr(shop.services.database, "group_commit", breaks)
         async with asyncio.timeout(8):

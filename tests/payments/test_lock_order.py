@@ -15,9 +15,9 @@ from app.db.tables import SaleorEvent
 from app.payments.core.event_queue import make_way
 from app.worker.deliver import deliver
 from tests.payments.shop import Shop
-from tests.payments.test_at_once import next_door, queue_for_the_lock
+from tests.payments.test_at_once import queue_for_the_lock, second_process
 
-__all__ = ["next_door"]
+__all__ = ["second_process"]
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +27,7 @@ def only_postgresql(database_url: str) -> None:
 
 
 async def test_telling_a_note_and_superseding_it_do_not_wait_for_each_other(
-    shop: Shop, next_door: Shop, database_url: str
+    shop: Shop, second_process: Shop, database_url: str
 ) -> None:
     """Both want the payment and its event: locked in two orders, one of them is undone as a deadlock."""
     shop.gateway.will(shop.gateway.page())
@@ -42,7 +42,9 @@ async def test_telling_a_note_and_superseding_it_do_not_wait_for_each_other(
         async with holder.transaction() as session:  # a notification is being posted: "paid"
             aggregate = await load_by_transaction(session, shop.installation.id, shop.transaction.id)
             assert aggregate is not None
-            telling = asyncio.create_task(deliver(next_door.services, next_door.saleor, note.id))  # claimed meanwhile
+            telling = asyncio.create_task(
+                deliver(second_process.services, second_process.saleor, note.id)
+            )  # claimed meanwhile
             await queue_for_the_lock(holder, 1)
             make_way(aggregate.events, shop.clock.now, possible=True)
             await session.flush()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.db.accounts import AccountBook
+from app.db.accounts import AccountRepository
 from app.db.tables import Kind, State
 from app.db.vault import KEY_BYTES, Vault
 from app.payments.alerts.items import AlertKind
@@ -15,7 +15,7 @@ from app.payments.operations.trial_payment import SMALLEST, Trial, begin_trial
 from app.payments.services import Gateways
 from app.payments.staff.manual_resolution import Decision, mark_looked_at, settle
 from app.worker.loop import Worker
-from tests.payments.attention_scenes import items, whats
+from tests.payments.alert_cases import items, whats
 from tests.payments.fake_gateway import Mute, Reply, operation, payment, said
 from tests.payments.fake_saleor import amounts
 from tests.payments.problems import kinds_of
@@ -29,7 +29,7 @@ ANOTHER = Vault([b"\x08" * KEY_BYTES])
 
 def lose_the_key(shop: Shop) -> None:
     """The file with the secret keys was replaced: nothing that was sealed before opens."""
-    accounts = AccountBook(shop.services.database, ANOTHER, shop.clock)
+    accounts = AccountRepository(shop.services.database, ANOTHER, shop.clock)
     shop.services = replace(shop.services, accounts=accounts, gateways=Gateways(shop.services.gateways._http, accounts))
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.main import MANIFEST
+from app.bootstrap import MANIFEST
 from app.payments.webhooks import define_webhooks
 from app.saleor.app import AppInfo, SaleorApp
 from app.saleor.deadline import Deadline

@@ -5,7 +5,7 @@ import pytest
 
 from tests.conftest import Clock
 from tests.saleor.fake_saleor import API_URL, InstalledApp, Memory, Row, SmallSaleor
-from tests.saleor.served_app import Desk, Door, make_app, served
+from tests.saleor.served_app import AppClient, Handlers, make_app, served
 
 
 @pytest.fixture
@@ -43,13 +43,13 @@ def installed(store: Memory, saleor: SmallSaleor, clock: Clock) -> Row:
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk()
+def handlers() -> Handlers:
+    return Handlers()
 
 
 @pytest.fixture
-async def door(
-    store: Memory, http: httpx2.AsyncClient, clock: Clock, saleor: SmallSaleor, desk: Desk
-) -> AsyncIterator[Door]:
-    async with served(make_app(store, http, clock, desk=desk)) as client:
-        yield Door(client, saleor, desk)
+async def app_client(
+    store: Memory, http: httpx2.AsyncClient, clock: Clock, saleor: SmallSaleor, handlers: Handlers
+) -> AsyncIterator[AppClient]:
+    async with served(make_app(store, http, clock, handlers=handlers)) as client:
+        yield AppClient(client, saleor, handlers)

@@ -41,7 +41,7 @@ BASE_URL = "https://payments.example.com"
 
 
 @dataclass
-class Desk:
+class Handlers:
     """What the handlers saw, and what they shall say. Until it is ``free``, handlers of payments and refunds wait."""
 
     events: list[Event] = field(default_factory=list)
@@ -66,7 +66,7 @@ def make_app(
     http: httpx2.AsyncClient,
     clock: Clock,
     *,
-    desk: Desk | None = None,
+    handlers: Handlers | None = None,
     identifier: str = IDENTIFIER,
     allowed: tuple[str, ...] = (API_URL,),
     manifest: Path = MANIFEST,
@@ -74,7 +74,7 @@ def make_app(
     budget: timedelta = BUDGET,
 ) -> SaleorApp:
     """Return the app with all six webhooks, each with the simplest answer that there is."""
-    desk = desk or Desk()
+    handlers = handlers or Handlers()
     app = SaleorApp(
         info=AppInfo.read(manifest, version="1.2.3").called(identifier),
         manifest_folder=manifest,
@@ -88,18 +88,18 @@ def make_app(
     )
 
     async def otherwise(event: Event, context: WebhookContext, error: Exception) -> Answer:
-        if desk.otherwise is None:
+        if handlers.otherwise is None:
             raise error
-        return desk.otherwise(error)
+        return handlers.otherwise(error)
 
     @app.webhook("PAYMENT_GATEWAY_INITIALIZE_SESSION", query="payment_gateway_initialize_session.graphql")
     async def gateway(event: PaymentGatewayInitializeSession, context: WebhookContext) -> Answer:
-        return desk.take(event, context, GatewayConfigAnswer(data={"amount": event.amount}))
+        return handlers.take(event, context, GatewayConfigAnswer(data={"amount": event.amount}))
 
     @app.webhook("TRANSACTION_INITIALIZE_SESSION", query="transaction_initialize_session.graphql", otherwise=otherwise)
     async def initialize(event: TransactionInitializeSession, context: WebhookContext) -> Answer:
-        await desk.free.wait()
-        return desk.take(
+        await handlers.free.wait()
+        return handlers.take(
             event,
             context,
             SessionAnswer.action_required(
@@ -112,7 +112,7 @@ def make_app(
 
     @app.webhook("TRANSACTION_PROCESS_SESSION", query="transaction_process_session.graphql")
     async def process(event: TransactionProcessSession, context: WebhookContext) -> Answer:
-        return desk.take(
+        return handlers.take(
             event,
             context,
             SessionAnswer.success(TransactionFlow.CHARGE, psp_reference="pay-1", amount=Decimal("569.50")),
@@ -120,12 +120,12 @@ def make_app(
 
     @app.webhook("TRANSACTION_CHARGE_REQUESTED", query="transaction_charge_requested.graphql")
     async def charge(event: TransactionChargeRequested, context: WebhookContext) -> Answer:
-        return desk.take(event, context, ActionAnswer.pending(AvailableAction.CHARGE, psp_reference="capture-1"))
+        return handlers.take(event, context, ActionAnswer.pending(AvailableAction.CHARGE, psp_reference="capture-1"))
 
     @app.webhook("TRANSACTION_REFUND_REQUESTED", query="transaction_refund_requested.graphql", otherwise=otherwise)
     async def refund(event: TransactionRefundRequested, context: WebhookContext) -> Answer:
-        await desk.free.wait()
-        return desk.take(
+        await handlers.free.wait()
+        return handlers.take(
             event,
             context,
             ActionAnswer.success(
@@ -135,7 +135,7 @@ def make_app(
 
     @app.webhook("TRANSACTION_CANCELATION_REQUESTED", query="transaction_cancelation_requested.graphql")
     async def cancel(event: TransactionCancelationRequested, context: WebhookContext) -> Answer:
-        return desk.take(
+        return handlers.take(
             event, context, ActionAnswer.success(AvailableAction.CANCEL, psp_reference="cancel-1", amount=Decimal(0))
         )
 
@@ -150,12 +150,12 @@ def served(app: SaleorApp) -> httpx2.AsyncClient:
 
 
 @dataclass
-class Door:
+class AppClient:
     """Where Saleor knocks."""
 
     client: httpx2.AsyncClient
     saleor: SmallSaleor
-    desk: Desk
+    handlers: Handlers
 
     async def knock(
         self, said: dict[str, Any] | bytes, at: str = "transaction_refund_requested", /, **headers: str | None

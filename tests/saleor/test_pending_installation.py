@@ -8,7 +8,7 @@ import pytest
 from starlette.responses import Response
 
 from tests.saleor.fake_saleor import API_URL, IDENTIFIER, InstalledApp, Memory, Row, SmallSaleor, refund_body
-from tests.saleor.served_app import Door
+from tests.saleor.served_app import AppClient
 
 NEW_APP = {"id": "QXBwOjI=", "identifier": IDENTIFIER}
 
@@ -22,104 +22,108 @@ def pending(store: Memory, installed: Row, saleor: SmallSaleor) -> Row:
     return row
 
 
-async def test_its_first_webhook_proves_the_token(door: Door, pending: Row, store: Memory) -> None:
-    answer = await door.knock(refund_body(recipient=NEW_APP))
+async def test_its_first_webhook_proves_the_token(app_client: AppClient, pending: Row, store: Memory) -> None:
+    answer = await app_client.knock(refund_body(recipient=NEW_APP))
 
     assert answer.json()["result"] == "REFUND_SUCCESS"
     row = store.rows[API_URL]
     assert (row.app_id, row.token, row.pending_token) == ("QXBwOjI=", "new-token", None)
     assert (row.schema_version, row.saleor_domain, row.note) == ("3.23", "shop.example.com", "kept")
-    assert door.desk.contexts[0].installation.token == "new-token"
-    assert door.saleor.asked == [API_URL]
+    assert app_client.handlers.contexts[0].installation.token == "new-token"
+    assert app_client.saleor.asked == [API_URL]
 
-    await door.knock(refund_body(recipient=NEW_APP))
-    assert door.saleor.asked == [API_URL], "proven once is proven"
+    await app_client.knock(refund_body(recipient=NEW_APP))
+    assert app_client.saleor.asked == [API_URL], "proven once is proven"
 
 
-async def test_an_app_that_was_never_active_before(door: Door, pending: Row, store: Memory) -> None:
+async def test_an_app_that_was_never_active_before(app_client: AppClient, pending: Row, store: Memory) -> None:
     store.put(replace(pending, token="", app_id=None))
-    assert (await door.knock(refund_body(recipient=NEW_APP))).status_code == 200
+    assert (await app_client.knock(refund_body(recipient=NEW_APP))).status_code == 200
     assert store.rows[API_URL].verified
 
 
-async def refused(door: Door, code: str, **changed: Any) -> None:
-    answer = await door.knock(refund_body(**changed))
+async def refused(app_client: AppClient, code: str, **changed: Any) -> None:
+    answer = await app_client.knock(refund_body(**changed))
     assert (answer.status_code, answer.json()["error"]["code"]) == (403, code)
-    assert door.desk.events == []
+    assert app_client.handlers.events == []
 
 
-async def test_a_forged_token_is_never_proven(door: Door, pending: Row, store: Memory) -> None:
+async def test_a_forged_token_is_never_proven(app_client: AppClient, pending: Row, store: Memory) -> None:
     store.put(replace(pending, pending_tokens=("forged",)))
-    await refused(door, "NOT_PROVEN", recipient=NEW_APP)
+    await refused(app_client, "NOT_PROVEN", recipient=NEW_APP)
     assert store.rows[API_URL].token == pending.token
 
 
 async def test_the_token_of_a_third_app_is_not_taken_for_this_one(
-    door: Door, pending: Row, store: Memory, saleor: SmallSaleor
+    app_client: AppClient, pending: Row, store: Memory, saleor: SmallSaleor
 ) -> None:
     for stranger in (InstalledApp("QXBwOjM="), InstalledApp("QXBwOjI=", identifier="somebody.else")):
         saleor.apps = {"new-token": stranger}
-        await refused(door, "NOT_PROVEN", recipient=NEW_APP)
+        await refused(app_client, "NOT_PROVEN", recipient=NEW_APP)
         assert store.rows[API_URL] == pending
 
 
-async def test_a_webhook_for_somebody_else_proves_nothing(door: Door, pending: Row, saleor: SmallSaleor) -> None:
-    await refused(door, "WRONG_RECIPIENT", recipient={"id": "QXBwOjI=", "identifier": "somebody.else"})
-    await refused(door, "WRONG_RECIPIENT", recipient={"id": "QXBwOjI=", "identifier": None})
+async def test_a_webhook_for_somebody_else_proves_nothing(
+    app_client: AppClient, pending: Row, saleor: SmallSaleor
+) -> None:
+    await refused(app_client, "WRONG_RECIPIENT", recipient={"id": "QXBwOjI=", "identifier": "somebody.else"})
+    await refused(app_client, "WRONG_RECIPIENT", recipient={"id": "QXBwOjI=", "identifier": None})
     assert saleor.asked == []
 
 
-async def test_saleor_cannot_be_asked_just_now(door: Door, pending: Row, saleor: SmallSaleor, store: Memory) -> None:
+async def test_saleor_cannot_be_asked_just_now(
+    app_client: AppClient, pending: Row, saleor: SmallSaleor, store: Memory
+) -> None:
     saleor.graphql = Response(status_code=503)
-    await refused(door, "NOT_PROVEN", recipient=NEW_APP)
+    await refused(app_client, "NOT_PROVEN", recipient=NEW_APP)
     assert store.rows[API_URL] == pending
     saleor.graphql = None
-    assert (await door.knock(refund_body(recipient=NEW_APP))).status_code == 200
+    assert (await app_client.knock(refund_body(recipient=NEW_APP))).status_code == 200
 
 
 async def test_an_installation_of_which_nothing_is_known_but_its_address(
-    door: Door, installed: Row, store: Memory
+    app_client: AppClient, installed: Row, store: Memory
 ) -> None:
     store.put(replace(installed, token="", app_id=None))
-    await refused(door, "WRONG_RECIPIENT")
+    await refused(app_client, "WRONG_RECIPIENT")
     store.put(replace(installed, token=""))
-    await refused(door, "WRONG_RECIPIENT")
+    await refused(app_client, "WRONG_RECIPIENT")
 
 
 async def test_garbage_around_the_genuine_token_is_forgotten_once_it_is_proven(
-    door: Door, pending: Row, store: Memory, saleor: SmallSaleor
+    app_client: AppClient, pending: Row, store: Memory, saleor: SmallSaleor
 ) -> None:
     store.put(replace(pending, pending_tokens=("garbage-1", "new-token", "garbage-2")))
-    assert (await door.knock(refund_body(recipient=NEW_APP))).status_code == 200
+    assert (await app_client.knock(refund_body(recipient=NEW_APP))).status_code == 200
     assert (store.rows[API_URL].token, store.rows[API_URL].pending_tokens) == ("new-token", ())
     assert saleor.asked == [API_URL] * 2
 
 
 async def test_what_saleor_refuses_although_the_app_is_active_is_forgotten(
-    door: Door, pending: Row, store: Memory, saleor: SmallSaleor
+    app_client: AppClient, pending: Row, store: Memory, saleor: SmallSaleor
 ) -> None:
     """An app that gets webhooks is active, and its token good: that Saleor is asked of the same garbage once only."""
     store.put(replace(pending, pending_tokens=("garbage-1", "garbage-2")))
-    await refused(door, "NOT_PROVEN", recipient=NEW_APP)
+    await refused(app_client, "NOT_PROVEN", recipient=NEW_APP)
     assert store.rows[API_URL].pending_tokens == ()
     assert len(saleor.asked) == 2
-    await refused(door, "WRONG_RECIPIENT", recipient=NEW_APP)
+    await refused(app_client, "WRONG_RECIPIENT", recipient=NEW_APP)
     assert len(saleor.asked) == 2
 
 
 async def test_webhooks_at_the_same_moment_prove_the_token_once(
-    door: Door, pending: Row, store: Memory, saleor: SmallSaleor
+    app_client: AppClient, pending: Row, store: Memory, saleor: SmallSaleor
 ) -> None:
-    answers = await asyncio.gather(*(door.knock(refund_body(recipient=NEW_APP)) for _ in range(5)))
+    answers = await asyncio.gather(*(app_client.knock(refund_body(recipient=NEW_APP)) for _ in range(5)))
     assert {answer.status_code for answer in answers} == {200}
     assert saleor.asked == [API_URL]
 
 
 async def test_a_verified_webhook_tells_the_store_that_its_saleor_is_there(
-    door: Door, installed: Row, store: Memory
+    app_client: AppClient, installed: Row, store: Memory
 ) -> None:
-    await door.knock(refund_body())
+    await app_client.knock(refund_body())
     assert store.heard == [API_URL]
-    door.desk.events.clear()
-    await refused(door, "WRONG_RECIPIENT", recipient={"id": "QXBwOjk=", "identifier": IDENTIFIER})
+    app_client.handlers.events.clear()
+    await refused(app_client, "WRONG_RECIPIENT", recipient={"id": "QXBwOjk=", "identifier": IDENTIFIER})
     assert store.heard == [API_URL]

@@ -19,7 +19,7 @@ from app.saleor.source import Address, Checkout, Order
 from tests.conftest import Clock
 from tests.saleor.fake_saleor import Memory, Row
 from tests.saleor.recordings import API_URL, APP_ID, IDENTIFIER, JWKS, Recorded, webhooks
-from tests.saleor.served_app import Desk, make_app, served
+from tests.saleor.served_app import Handlers, make_app, served
 
 RECORDED = webhooks()
 WITH_BODY = [each for each in RECORDED if each.body]
@@ -27,16 +27,16 @@ WITH_BODY = [each for each in RECORDED if each.body]
 
 @pytest.fixture
 async def app_of_the_recordings(
-    store: Memory, http: httpx2.AsyncClient, clock: Clock, desk: Desk
+    store: Memory, http: httpx2.AsyncClient, clock: Clock, handlers: Handlers
 ) -> AsyncIterator[httpx2.AsyncClient]:
     store.put(Row(API_URL, app_id=APP_ID, token="a token", jwks=JWKS))
-    async with served(make_app(store, http, clock, desk=desk, identifier=IDENTIFIER)) as client:
+    async with served(make_app(store, http, clock, handlers=handlers, identifier=IDENTIFIER)) as client:
         yield client
 
 
 @pytest.mark.parametrize("recorded", RECORDED, ids=str)
 async def test_it_is_answered(
-    app_of_the_recordings: httpx2.AsyncClient, clock: Clock, desk: Desk, recorded: Recorded
+    app_of_the_recordings: httpx2.AsyncClient, clock: Clock, handlers: Handlers, recorded: Recorded
 ) -> None:
     said: dict[str, Any] = json.loads(recorded.body, parse_float=Decimal) if recorded.body else {}
     if said:
@@ -46,17 +46,17 @@ async def test_it_is_answered(
 
     if said and said.get("transaction", {}) is not None:
         assert answer.status_code == 200, answer.text
-        check(desk, said)
+        check(handlers, said)
     else:
         # An empty retry; or the transaction that an `actions` in an asynchronous answer had made unreadable.
         assert answer.status_code == 400
         assert answer.json()["result"].endswith("_FAILURE")
-        assert desk.events == []
+        assert handlers.events == []
 
 
-def check(desk: Desk, said: dict[str, Any]) -> None:
+def check(handlers: Handlers, said: dict[str, Any]) -> None:
     """Compare what the handler saw with the raw request, field by field."""
-    (event,) = desk.events
+    (event,) = handlers.events
     assert type(event).__name__ == said["__typename"]
     assert event.version == said["version"]
     if isinstance(event, PaymentGatewayInitializeSession):

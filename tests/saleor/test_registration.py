@@ -21,7 +21,7 @@ from tests.saleor.fake_saleor import (
     refund_body,
     signing_key,
 )
-from tests.saleor.served_app import Door, make_app, served
+from tests.saleor.served_app import AppClient, make_app, served
 
 GOOD_TOKEN = "good-token"
 
@@ -174,18 +174,18 @@ async def test_a_token_that_is_nobodys_app(handshake: Handshake, store: Memory, 
 
 
 async def test_a_forged_token_does_not_push_out_the_proven_one(
-    handshake: Handshake, store: Memory, door: Door, installed: Row
+    handshake: Handshake, store: Memory, app_client: AppClient, installed: Row
 ) -> None:
     """It cannot be told from the token of an app that is not active yet; so it is kept aside, and nothing changes."""
     assert (await handshake.bring("forged", Saleor_Schema_Version="3.99")).status_code == 200
     row = store.rows[API_URL]
     assert (row.token, row.app_id, row.pending_token) == ("good-token", "QXBwOjE=", "forged")
     assert row.schema_version == installed.schema_version, "or reports would be written for another Saleor"
-    assert (await door.knock(refund_body())).status_code == 200
+    assert (await app_client.knock(refund_body())).status_code == 200
 
 
 async def test_a_strangers_garbage_displaces_no_genuine_token_that_waits(
-    handshake: Handshake, store: Memory, saleor: SmallSaleor, door: Door, clock: Clock
+    handshake: Handshake, store: Memory, saleor: SmallSaleor, app_client: AppClient, clock: Clock
 ) -> None:
     saleor.apps = {"new-token": InstalledApp("QXBwOjI=", active=False)}
     await handshake.bring("new-token")
@@ -193,7 +193,7 @@ async def test_a_strangers_garbage_displaces_no_genuine_token_that_waits(
     saleor.apps["new-token"].active = True
     clock.forward(hours=1)
     recipient = {"id": "QXBwOjI=", "identifier": IDENTIFIER}
-    assert (await door.knock(refund_body(recipient=recipient))).status_code == 200
+    assert (await app_client.knock(refund_body(recipient=recipient))).status_code == 200
     assert (store.rows[API_URL].token, store.rows[API_URL].pending_tokens) == ("new-token", ())
 
 

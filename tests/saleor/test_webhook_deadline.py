@@ -26,7 +26,7 @@ from tests.saleor.fake_saleor import (
     refund_body,
     signing_key,
 )
-from tests.saleor.served_app import Desk, Door, make_app, served
+from tests.saleor.served_app import AppClient, Handlers, make_app, served
 
 pytestmark = pytest.mark.law(11)
 
@@ -43,14 +43,14 @@ class Silent(Response):
 
 @pytest.fixture
 async def hasty(
-    door: Door, store: Memory, clock: Clock, desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Door]:
-    """A door at which an answer must be there in less than half a second."""
+    app_client: AppClient, store: Memory, clock: Clock, handlers: Handlers, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[AppClient]:
+    """A app_client at which an answer must be there in less than half a second."""
     monkeypatch.setattr(webhooks, "BEYOND", timedelta(seconds=0.1))
-    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(door.saleor.asgi)) as http:
-        app = make_app(store, http, clock, desk=desk, budget=SHORT)
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app_client.saleor.asgi)) as http:
+        app = make_app(store, http, clock, handlers=handlers, budget=SHORT)
         async with served(app) as client, asyncio.timeout(10):
-            yield Door(client, door.saleor, desk)
+            yield AppClient(client, app_client.saleor, handlers)
 
 
 def test_all_of_it_fits_into_saleors_patience() -> None:
@@ -58,54 +58,54 @@ def test_all_of_it_fits_into_saleors_patience() -> None:
     assert timedelta(seconds=18) > BUDGET + BEYOND + BEYOND
 
 
-async def test_a_handler_that_takes_too_long_is_answered_for_and_goes_on(hasty: Door, installed: Row) -> None:
+async def test_a_handler_that_takes_too_long_is_answered_for_and_goes_on(hasty: AppClient, installed: Row) -> None:
     """Its calls may have moved money: what came of them must be recorded, and what is pending is not failed."""
-    hasty.desk.free.clear()
+    hasty.handlers.free.clear()
     answer = await hasty.knock(refund_body())
     assert answer.status_code == 200
     assert list(answer.json()) == ["pspReference"]
-    assert hasty.desk.events == []
-    hasty.desk.free.set()
-    await hasty.desk.taken.wait()
+    assert hasty.handlers.events == []
+    hasty.handlers.free.set()
+    await hasty.handlers.taken.wait()
 
 
-async def test_a_session_whose_handler_takes_too_long_is_not_over(hasty: Door, installed: Row) -> None:
-    hasty.desk.free.clear()
+async def test_a_session_whose_handler_takes_too_long_is_not_over(hasty: AppClient, installed: Row) -> None:
+    hasty.handlers.free.clear()
     answer = await hasty.knock(initialize_body(), _INITIALIZE)
     assert answer.json()["result"] == "CHARGE_ACTION_REQUIRED"
-    hasty.desk.free.set()
+    hasty.handlers.free.set()
 
 
-async def test_the_definition_says_what_is_answered_then(hasty: Door, installed: Row) -> None:
+async def test_the_definition_says_what_is_answered_then(hasty: AppClient, installed: Row) -> None:
     errors: list[Exception] = []
 
     def otherwise(error: Exception) -> ActionAnswer:
         errors.append(error)
         return ActionAnswer.pending(AvailableAction.REFUND, psp_reference="as-recorded")
 
-    hasty.desk.otherwise = otherwise
-    hasty.desk.free.clear()
+    hasty.handlers.otherwise = otherwise
+    hasty.handlers.free.clear()
     assert (await hasty.knock(refund_body())).json() == {"pspReference": "as-recorded"}
     assert [type(each) for each in errors] == [TooLateError]
-    hasty.desk.free.set()
+    hasty.handlers.free.set()
 
 
-async def test_an_error_after_the_answer_is_logged_and_hurts_nobody(hasty: Door, installed: Row) -> None:
+async def test_an_error_after_the_answer_is_logged_and_hurts_nobody(hasty: AppClient, installed: Row) -> None:
     def breaks() -> Never:
         raise RuntimeError("it broke")
 
-    hasty.desk.says = breaks
-    hasty.desk.free.clear()
+    hasty.handlers.says = breaks
+    hasty.handlers.free.clear()
     await hasty.knock(refund_body())
-    hasty.desk.free.set()
-    await hasty.desk.taken.wait()
-    hasty.desk.says = None
+    hasty.handlers.free.set()
+    await hasty.handlers.taken.wait()
+    hasty.handlers.says = None
     assert (await hasty.knock(refund_body())).json()["result"] == "REFUND_SUCCESS"
 
 
 @pytest.mark.parametrize("late", ["the keys", "the store"])
 async def test_who_cannot_be_verified_in_time_is_not_verified(
-    hasty: Door, installed: Row, store: Memory, monkeypatch: pytest.MonkeyPatch, late: str
+    hasty: AppClient, installed: Row, store: Memory, monkeypatch: pytest.MonkeyPatch, late: str
 ) -> None:
     async def never(_: str) -> Never:
         await asyncio.Event().wait()
@@ -118,21 +118,23 @@ async def test_who_cannot_be_verified_in_time_is_not_verified(
     hasty.saleor.key = signing_key("second")
     answer = await hasty.knock(refund_body())
     assert (answer.status_code, answer.json()["error"]["code"]) == (401, "TOO_LATE")
-    assert hasty.desk.events == []
+    assert hasty.handlers.events == []
 
 
 async def test_a_token_that_cannot_be_proven_in_time(
-    hasty: Door, installed: Row, store: Memory, saleor: SmallSaleor
+    hasty: AppClient, installed: Row, store: Memory, saleor: SmallSaleor
 ) -> None:
     store.put(replace(installed, pending_tokens=("new-token",)))
     saleor.graphql = Silent()
     answer = await hasty.knock(refund_body(recipient={"id": "QXBwOjI=", "identifier": IDENTIFIER}))
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "TOO_LATE")
     assert answer.json()["result"] == "REFUND_FAILURE", "nothing was done"
-    assert hasty.desk.events == []
+    assert hasty.handlers.events == []
 
 
-async def test_the_handler_has_what_the_checks_have_left_of_the_time(door: Door, installed: Row, store: Memory) -> None:
+async def test_the_handler_has_what_the_checks_have_left_of_the_time(
+    app_client: AppClient, installed: Row, store: Memory
+) -> None:
     """The budget begins at the arrival, not in the handler."""
     left: list[float] = []
     find = store.find
@@ -144,11 +146,11 @@ async def test_the_handler_has_what_the_checks_have_left_of_the_time(door: Door,
     store.find = slow  # type: ignore[method-assign] # as slow as a database can be
 
     def says() -> ActionAnswer:
-        left.append(door.desk.contexts[-1].deadline.left)
+        left.append(app_client.handlers.contexts[-1].deadline.left)
         return ActionAnswer.success(AvailableAction.REFUND, psp_reference="r", amount=Decimal(1), actions=[])
 
-    door.desk.says = says
-    await door.knock(refund_body())
+    app_client.handlers.says = says
+    await app_client.knock(refund_body())
     assert 0 < left[0] <= BUDGET.total_seconds() - 0.05
 
 

@@ -18,30 +18,32 @@ from app.saleor.answers import (
 from app.saleor.events import TransactionInitializeSession, TransactionRefundRequested
 from tests.conftest import Clock
 from tests.saleor.fake_saleor import Memory, Row, initialize_body, refund_body
-from tests.saleor.served_app import Desk, Door
+from tests.saleor.served_app import AppClient, Handlers
 
 
-async def test_a_refund_reaches_its_handler_and_is_answered(door: Door, installed: Row, clock: Clock) -> None:
-    answer = await door.knock(refund_body())
+async def test_a_refund_reaches_its_handler_and_is_answered(
+    app_client: AppClient, installed: Row, clock: Clock
+) -> None:
+    answer = await app_client.knock(refund_body())
 
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "application/json"
     assert answer.content == b'{"pspReference":"refund-1","result":"REFUND_SUCCESS","amount":100.10,"actions":[]}'
-    (event,) = door.desk.events
+    (event,) = app_client.handlers.events
     assert isinstance(event, TransactionRefundRequested)
     assert event.action.amount == Decimal("100.1")
     assert event.request_key == "key-of-this-refund"
     assert event.source is not None
     assert event.source.number == "23"
-    (context,) = door.desk.contexts
+    (context,) = app_client.handlers.contexts
     assert context.installation == installed
     assert context.received_at == clock()
     assert context.saleor_version == "3.23.28"
     assert context.schema_version == (3, 23)
 
 
-async def test_a_payment_starts(door: Door, installed: Row) -> None:
-    answer = await door.knock(initialize_body(), "transaction_initialize_session")
+async def test_a_payment_starts(app_client: AppClient, installed: Row) -> None:
+    answer = await app_client.knock(initialize_body(), "transaction_initialize_session")
 
     assert answer.status_code == 200
     assert answer.json() == {
@@ -50,21 +52,23 @@ async def test_a_payment_starts(door: Door, installed: Row) -> None:
         "amount": 569.5,
         "data": {"checkoutUrl": "https://x.test"},
     }
-    (event,) = door.desk.events
+    (event,) = app_client.handlers.events
     assert isinstance(event, TransactionInitializeSession)
     assert event.data == {"returnUrl": "https://shop.example.com/back"}
 
 
-async def test_a_field_that_saleor_could_not_resolve_is_no_reason_to_refuse(door: Door, installed: Row) -> None:
+async def test_a_field_that_saleor_could_not_resolve_is_no_reason_to_refuse(
+    app_client: AppClient, installed: Row
+) -> None:
     said = refund_body(grantedRefund=None, errors=[{"message": "no", "path": ["event", "grantedRefund"]}])
-    answer = await door.knock(said)
+    answer = await app_client.knock(said)
     assert answer.json()["result"] == "REFUND_SUCCESS"
 
 
-async def test_nobody_but_the_installation_is_asked_anything(door: Door, installed: Row) -> None:
+async def test_nobody_but_the_installation_is_asked_anything(app_client: AppClient, installed: Row) -> None:
     """A webhook that is in order costs no request to Saleor."""
-    await door.knock(refund_body())
-    assert door.saleor.asked == []
+    await app_client.knock(refund_body())
+    assert app_client.saleor.asked == []
 
 
 class BoomError(Exception):
@@ -78,9 +82,9 @@ def boom() -> Answer:
     raise BoomError
 
 
-async def test_a_handler_that_breaks_is_answered_for(door: Door, installed: Row) -> None:
-    door.desk.says = boom
-    first, second = [await door.knock(refund_body()) for _ in range(2)]
+async def test_a_handler_that_breaks_is_answered_for(app_client: AppClient, installed: Row) -> None:
+    app_client.handlers.says = boom
+    first, second = [await app_client.knock(refund_body()) for _ in range(2)]
 
     assert first.status_code == 200
     assert first.json()["result"] == "REFUND_FAILURE"
@@ -88,20 +92,20 @@ async def test_a_handler_that_breaks_is_answered_for(door: Door, installed: Row)
     assert first.json()["pspReference"] != second.json()["pspReference"], "or Saleor would swallow the second failure"
 
 
-async def test_the_log_says_where_it_broke_but_not_what_was_in_it(door: Door, installed: Row) -> None:
-    door.desk.says = boom
+async def test_the_log_says_where_it_broke_but_not_what_was_in_it(app_client: AppClient, installed: Row) -> None:
+    app_client.handlers.says = boom
     with capture_logs() as logs:
-        await door.knock(refund_body())
+        await app_client.knock(refund_body())
     log = logs[0]
     assert (log["event"], log["log_level"], log["error"]) == ("saleor_webhook_failed", "error", "BoomError")
     assert log["at"][-1].endswith(" boom")
     assert "4111" not in str(logs)
 
 
-async def test_in_a_session_the_failure_follows_what_was_asked(door: Door, installed: Row) -> None:
-    door.desk.says = boom
+async def test_in_a_session_the_failure_follows_what_was_asked(app_client: AppClient, installed: Row) -> None:
+    app_client.handlers.says = boom
     said = initialize_body(action={"actionType": "AUTHORIZATION", "amount": 569.5, "currency": "UAH"})
-    answer = await door.knock(said, "transaction_initialize_session")
+    answer = await app_client.knock(said, "transaction_initialize_session")
 
     assert answer.status_code == 200
     assert answer.json()["result"] == "AUTHORIZATION_FAILURE"
@@ -109,16 +113,16 @@ async def test_in_a_session_the_failure_follows_what_was_asked(door: Door, insta
     assert answer.json()["data"]["errors"][0]["code"] == "APP_ERROR"
 
 
-async def test_the_storefront_hears_of_a_broken_gateway_config(door: Door, installed: Row) -> None:
-    door.desk.says = boom
+async def test_the_storefront_hears_of_a_broken_gateway_config(app_client: AppClient, installed: Row) -> None:
+    app_client.handlers.says = boom
     said = {**initialize_body(__typename="PaymentGatewayInitializeSession"), "amount": 10}
-    answer = await door.knock(said, "payment_gateway_initialize_session")
+    answer = await app_client.knock(said, "payment_gateway_initialize_session")
 
     assert answer.status_code == 200
     assert answer.json()["data"]["errors"][0]["code"] == "APP_ERROR"
 
 
-async def test_whoever_knows_better_is_asked_what_to_say_then(door: Door, installed: Row) -> None:
+async def test_whoever_knows_better_is_asked_what_to_say_then(app_client: AppClient, installed: Row) -> None:
     """Money may have moved before it broke: then the truth is "pending", not "failed"."""
     heard: list[Exception] = []
 
@@ -126,19 +130,19 @@ async def test_whoever_knows_better_is_asked_what_to_say_then(door: Door, instal
         heard.append(error)
         return ActionAnswer.pending(AvailableAction.REFUND, psp_reference="ours-1")
 
-    door.desk.says, door.desk.otherwise = boom, pending
-    answer = await door.knock(refund_body())
+    app_client.handlers.says, app_client.handlers.otherwise = boom, pending
+    answer = await app_client.knock(refund_body())
 
     assert answer.content == b'{"pspReference":"ours-1"}'
     assert [type(error) for error in heard] == [BoomError]
 
 
-async def test_even_then_saleor_hears_something_when_that_breaks_too(door: Door, installed: Row) -> None:
+async def test_even_then_saleor_hears_something_when_that_breaks_too(app_client: AppClient, installed: Row) -> None:
     def worse(error: Exception) -> Answer:
         raise error
 
-    door.desk.says, door.desk.otherwise = boom, worse
-    answer = await door.knock(refund_body())
+    app_client.handlers.says, app_client.handlers.otherwise = boom, worse
+    answer = await app_client.knock(refund_body())
     assert (answer.status_code, answer.json()["result"]) == (200, "REFUND_FAILURE")
 
 
@@ -152,34 +156,34 @@ async def test_even_then_saleor_hears_something_when_that_breaks_too(door: Door,
     ],
 )
 async def test_an_answer_to_another_question_never_leaves_the_house(
-    door: Door, installed: Row, wrong: Answer | None
+    app_client: AppClient, installed: Row, wrong: Answer | None
 ) -> None:
-    door.desk.says = lambda: wrong  # type: ignore[assignment] # None: a handler that forgot to answer
-    answer = await door.knock(refund_body())
+    app_client.handlers.says = lambda: wrong  # type: ignore[assignment] # None: a handler that forgot to answer
+    answer = await app_client.knock(refund_body())
     assert (answer.status_code, answer.json()["result"]) == (200, "REFUND_FAILURE")
 
 
 @pytest.mark.parametrize(("version", "told"), [("3.21.69", False), ("3.22.0", True), ("3.24.1", True)])
 async def test_how_it_was_paid_is_told_to_whoever_understands_it(
-    door: Door, installed: Row, version: str, *, told: bool
+    app_client: AppClient, installed: Row, version: str, *, told: bool
 ) -> None:
     card = CardDetails(name="Visa", brand="visa", first_digits="4242", last_digits="4242")
-    door.desk.says = lambda: SessionAnswer.success(
+    app_client.handlers.says = lambda: SessionAnswer.success(
         TransactionFlow.CHARGE, psp_reference="x", amount=Decimal(1), card=card
     )
-    answer = await door.knock(initialize_body(version=version), "transaction_initialize_session")
+    answer = await app_client.knock(initialize_body(version=version), "transaction_initialize_session")
     assert answer.json()["result"] == "CHARGE_SUCCESS"
     assert ("paymentMethodDetails" in answer.json()) is told
 
 
-async def test_amounts_stay_exact_on_their_way_through(door: Door, installed: Row) -> None:
+async def test_amounts_stay_exact_on_their_way_through(app_client: AppClient, installed: Row) -> None:
     """0.1 + 0.2 is 0.3 here; and what the storefront sends comes back digit by digit."""
     body = json.dumps(initialize_body()).replace('"CHARGE", "amount": 569.5', '"CHARGE", "amount": 0.30')
-    door.desk.says = lambda: SessionAnswer.failure(
+    app_client.handlers.says = lambda: SessionAnswer.failure(
         TransactionFlow.CHARGE, psp_reference="x", amount=Decimal("0.1") + Decimal("0.2"), data=[Decimal("1.10")]
     )
-    answer = await door.knock(body.encode(), "transaction_initialize_session")
-    (event,) = door.desk.events
+    answer = await app_client.knock(body.encode(), "transaction_initialize_session")
+    (event,) = app_client.handlers.events
     assert isinstance(event, TransactionInitializeSession)
     assert event.action.amount == Decimal("0.3")
     assert b'"amount":0.30,"data":[1.10]' in answer.content
@@ -187,14 +191,16 @@ async def test_amounts_stay_exact_on_their_way_through(door: Door, installed: Ro
 
 @pytest.mark.parametrize("seconds", [0, 3600, -300])
 async def test_up_to_an_hour_old_and_five_minutes_ahead_is_in_order(
-    door: Door, installed: Row, clock: Clock, seconds: int
+    app_client: AppClient, installed: Row, clock: Clock, seconds: int
 ) -> None:
     clock.forward(seconds=seconds)
-    answer = await door.knock(refund_body())
+    answer = await app_client.knock(refund_body())
     assert answer.json()["result"] == "REFUND_SUCCESS"
 
 
-async def test_a_handler_may_be_used_again(desk: Desk, door: Door, installed: Row, store: Memory) -> None:
+async def test_a_handler_may_be_used_again(
+    handlers: Handlers, app_client: AppClient, installed: Row, store: Memory
+) -> None:
     for _ in range(3):
-        await door.knock(refund_body())
-    assert len(desk.events) == 3
+        await app_client.knock(refund_body())
+    assert len(handlers.events) == 3

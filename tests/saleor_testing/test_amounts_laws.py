@@ -12,7 +12,7 @@ from app.saleor.testing.rules.answers import SaleorCrashedError
 from app.saleor.testing.rules.recording import open_request, record_action_answer, record_session_answer
 from app.saleor.testing.rules.reports import Report, ReportRefusedError, record_report
 from app.saleor.testing.vocabulary import Action, EventType
-from tests.saleor_testing.scenes import TOTAL, a_checkout, a_transaction, paid, the_event_clock
+from tests.saleor_testing.factories import TOTAL, a_checkout, a_transaction, paid, the_event_clock
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 amounts = st.decimals(min_value=0, max_value=1000, places=2)

@@ -12,8 +12,8 @@ from app.saleor.testing.rules.coverage import authorize_status, charge_status, t
 from app.saleor.testing.rules.recording import open_request, record_action_answer
 from app.saleor.testing.rules.reports import Report, record_report
 from app.saleor.testing.vocabulary import Action, EventType
+from tests.saleor_testing.factories import an_order, json_of, paid, the_event_clock
 from tests.saleor_testing.recordings import amounts, answer_as_saleor_reads_it, recording, shown
-from tests.saleor_testing.scenes import an_order, json_of, paid, the_event_clock
 
 CASES: dict[str, Any] = recording("scenarios/action_answers")
 

@@ -10,8 +10,8 @@ import pytest
 from app.saleor.testing.records import EventClock, Transaction
 from app.saleor.testing.rules.reports import Report, ReportRefusedError, record_report
 from app.saleor.testing.vocabulary import EventType
+from tests.saleor_testing.factories import TOTAL, a_checkout, paid, the_event_clock
 from tests.saleor_testing.recordings import amounts, recording, shown
-from tests.saleor_testing.scenes import TOTAL, a_checkout, paid, the_event_clock
 
 # Refused before the mutation runs (variables, token, id): test_graphql tells those.
 ELSEWHERE = {"amount-neg", "time-bad", "no-token", "staff-token"}

@@ -10,8 +10,8 @@ from app.saleor.testing.rules.answers import SaleorCrashedError
 from app.saleor.testing.rules.coverage import authorize_status, charge_status
 from app.saleor.testing.rules.recording import final_event, open_request, record_session_answer
 from app.saleor.testing.vocabulary import EventType
+from tests.saleor_testing.factories import TOTAL, a_checkout, a_transaction, json_of, the_event_clock
 from tests.saleor_testing.recordings import amounts, answer_as_saleor_reads_it, recording, shown
-from tests.saleor_testing.scenes import TOTAL, a_checkout, a_transaction, json_of, the_event_clock
 
 CASES = recording("scenarios/init_answers")
 CRASHES = [name for name, case in CASES.items() if case["graphql_errors"]]

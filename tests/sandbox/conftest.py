@@ -1,14 +1,14 @@
-"""The scene that most stories of the sandbox play on."""
+"""The harness that most stories of the sandbox play on."""
 
 from collections.abc import AsyncIterator
 
 import pytest
 
 from tests.conftest import Clock
-from tests.sandbox.scene import Scene, a_scene
+from tests.sandbox.harness import Harness, open_harness
 
 
 @pytest.fixture
-async def scene(clock: Clock) -> AsyncIterator[Scene]:
-    async with a_scene(clock) as scene:
-        yield scene
+async def harness(clock: Clock) -> AsyncIterator[Harness]:
+    async with open_harness(clock) as harness:
+        yield harness

@@ -11,13 +11,13 @@ from app.sandbox.shop import Shop
 from app.sandbox.timeline import Output, Timeline, standard_console
 from tests.browsing import serving
 from tests.plain_browser import Browser
-from tests.sandbox.scene import Scene
+from tests.sandbox.harness import Harness
 
 
 @pytest.fixture
-async def shop(scene: Scene) -> AsyncIterator[str]:
+async def shop(harness: Harness) -> AsyncIterator[str]:
     """A shop whose Saleor has no app to pay with."""
-    async with saleor_serving() as saleor, SandboxControl(scene.url) as gateway:
+    async with saleor_serving() as saleor, SandboxControl(harness.url) as gateway:
         timeline = Timeline(saleor.saleor, gateway, Output(standard_console()))
         async with serving(Shop("http://shop.test", saleor.saleor, timeline).application()) as url:
             yield url

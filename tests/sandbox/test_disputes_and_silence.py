@@ -6,113 +6,113 @@ from decimal import Decimal
 import pytest
 
 from app.sandbox.control import SandboxRefusedError
-from tests.sandbox.scene import Scene, lines, read
+from tests.sandbox.harness import Harness, lines, read
 from tests.sandbox.test_time import REGISTER
 
 
-async def available(scene: Scene) -> Decimal:
+async def available(harness: Harness) -> Decimal:
     accounts = read(
-        await scene.merchant.http.get(
-            f"/api/v1/balances/pos/{scene.sandbox.settings.points_of_sale[0].pos_id}/accounts"
+        await harness.merchant.http.get(
+            f"/api/v1/balances/pos/{harness.sandbox.settings.points_of_sale[0].pos_id}/accounts"
         )
     )
     amount: Decimal = accounts["accounts"][0]["balances"]["available"]
     return amount
 
 
-async def test_a_dispute_is_a_record_a_notification_and_a_line_of_the_register(scene: Scene) -> None:
-    await scene.merchant.pay_direct("mugs", "100.00")
-    before = await available(scene)
-    view = await scene.control.dispute("mugs", Decimal("40.00"))
+async def test_a_dispute_is_a_record_a_notification_and_a_line_of_the_register(harness: Harness) -> None:
+    await harness.merchant.pay_direct("mugs", "100.00")
+    before = await available(harness)
+    view = await harness.control.dispute("mugs", Decimal("40.00"))
     assert [(o.method, o.amount, o.status_code) for o in view.operations] == [("dispute", Decimal("40.00"), "1000")]
-    await scene.quiet()
-    told = scene.shop.heard[-1]
+    await harness.quiet()
+    told = harness.shop.heard[-1]
     assert (told["method"], told["status"], told["amount"]) == ("dispute", "success", Decimal("40.00"))
     assert told["operation_id"] == str(view.operations[0].operation_id)
-    assert read(await scene.merchant.look("mugs", "dispute"))["amount"] == Decimal("40.00")
-    assert await available(scene) == before - 40
+    assert read(await harness.merchant.look("mugs", "dispute"))["amount"] == Decimal("40.00")
+    assert await available(harness) == before - 40
 
-    started = read(await scene.merchant.post("/streaming-report/start", REGISTER | {"methods": ["dispute"]}))
-    await scene.merchant.http.get(f"/streaming-report/fetch/{started['report_id']}")
-    (row,) = lines(await scene.merchant.http.get(f"/streaming-report/fetch/{started['report_id']}"))
+    started = read(await harness.merchant.post("/streaming-report/start", REGISTER | {"methods": ["dispute"]}))
+    await harness.merchant.http.get(f"/streaming-report/fetch/{started['report_id']}")
+    (row,) = lines(await harness.merchant.http.get(f"/streaming-report/fetch/{started['report_id']}"))
     assert (row["method"], row["amount"], row["orderId"]) == ("dispute", "40.00", "mugs")
 
 
-async def test_what_is_disputed_is_not_given_back_as_well(scene: Scene) -> None:
-    await scene.merchant.pay_direct("mugs", "100.00")
-    await scene.control.dispute("mugs", Decimal("40.00"))
-    refused = read(await scene.merchant.operate("refund", "mugs", refund_amount=Decimal("60.01")), 400)
+async def test_what_is_disputed_is_not_given_back_as_well(harness: Harness) -> None:
+    await harness.merchant.pay_direct("mugs", "100.00")
+    await harness.control.dispute("mugs", Decimal("40.00"))
+    refused = read(await harness.merchant.operate("refund", "mugs", refund_amount=Decimal("60.01")), 400)
     assert refused["args"]["status_code"] == "4139"
-    read(await scene.merchant.operate("refund", "mugs", refund_amount=Decimal("60.00")))
+    read(await harness.merchant.operate("refund", "mugs", refund_amount=Decimal("60.00")))
     with pytest.raises(
         SandboxRefusedError, match="Only what was paid can be disputed"
     ):  # the store has nothing of it left
-        await scene.control.dispute("mugs", Decimal("60.01"))
+        await harness.control.dispute("mugs", Decimal("60.01"))
 
 
-async def test_a_dispute_may_be_open_and_be_won(scene: Scene) -> None:
-    await scene.merchant.pay_direct("mugs", "100.00")
-    before = await available(scene)
-    view = await scene.control.dispute("mugs", status_code="2201")
+async def test_a_dispute_may_be_open_and_be_won(harness: Harness) -> None:
+    await harness.merchant.pay_direct("mugs", "100.00")
+    before = await available(harness)
+    view = await harness.control.dispute("mugs", status_code="2201")
     assert (view.operations[0].status, view.operations[0].amount) == ("pending", Decimal("100.00"))
-    await scene.control.settle("mugs", "4000")
-    assert (await scene.merchant.records("mugs"))[-1] == ("dispute", "failure", "4000")
-    assert await available(scene) == before
-    read(await scene.merchant.operate("refund", "mugs"))
+    await harness.control.settle("mugs", "4000")
+    assert (await harness.merchant.records("mugs"))[-1] == ("dispute", "failure", "4000")
+    assert await available(harness) == before
+    read(await harness.merchant.operate("refund", "mugs"))
 
 
-async def test_nobody_disputes_what_was_not_paid(scene: Scene) -> None:
-    await scene.merchant.pay_hosted("mugs")
+async def test_nobody_disputes_what_was_not_paid(harness: Harness) -> None:
+    await harness.merchant.pay_hosted("mugs")
     with pytest.raises(SandboxRefusedError, match="Only what was paid"):
-        await scene.control.dispute("mugs")
+        await harness.control.dispute("mugs")
     # The outcome that was asked for waits for nobody.
-    await scene.control.pay("mugs")
-    assert not scene.sandbox.state.scripts
+    await harness.control.pay("mugs")
+    assert not harness.sandbox.state.scripts
 
 
-async def test_what_is_done_in_silence_is_done_all_the_same(scene: Scene) -> None:
-    await scene.merchant.pay_direct("mugs", "100.00")
-    await scene.control.portal("mugs", "refund", Decimal("10.00"), silent=True)
-    await scene.control.dispute("mugs", Decimal("5.00"), silent=True)
-    await scene.quiet()
-    assert {told["method"] for told in scene.shop.heard} == {"purchase"}
-    assert [record[0] for record in await scene.merchant.records("mugs")] == ["purchase", "refund", "dispute"]
+async def test_what_is_done_in_silence_is_done_all_the_same(harness: Harness) -> None:
+    await harness.merchant.pay_direct("mugs", "100.00")
+    await harness.control.portal("mugs", "refund", Decimal("10.00"), silent=True)
+    await harness.control.dispute("mugs", Decimal("5.00"), silent=True)
+    await harness.quiet()
+    assert {told["method"] for told in harness.shop.heard} == {"purchase"}
+    assert [record[0] for record in await harness.merchant.records("mugs")] == ["purchase", "refund", "dispute"]
     # Who asks for the webhook gets it.
-    read(await scene.merchant.look("mugs", "refund", callback="true"))
-    await scene.quiet()
-    assert scene.shop.heard[-1]["method"] == "refund"
+    read(await harness.merchant.look("mugs", "refund", callback="true"))
+    await harness.quiet()
+    assert harness.shop.heard[-1]["method"] == "refund"
     # What was loud before stays loud.
-    await scene.control.portal("mugs", "refund", Decimal("1.00"))
-    await scene.control.portal("mugs", "refund", Decimal("2.00"), silent=True)
-    await scene.quiet()
-    assert [told["amount"] for told in scene.shop.heard if told["method"] == "refund"] == [10, 1]
+    await harness.control.portal("mugs", "refund", Decimal("1.00"))
+    await harness.control.portal("mugs", "refund", Decimal("2.00"), silent=True)
+    await harness.quiet()
+    assert [told["amount"] for told in harness.shop.heard if told["method"] == "refund"] == [10, 1]
 
 
-async def test_a_hold_lapses_and_nobody_is_told(scene: Scene) -> None:
-    await scene.control.options(hold_lapses_after="P7D")
-    await scene.merchant.pay_direct("early", method="auth")
-    await scene.merchant.pay_direct("late", method="auth")
-    await scene.control.advance(timedelta(days=7) - timedelta(seconds=1))
-    read(await scene.merchant.operate("capture", "early"))
-    await scene.control.advance(timedelta(seconds=1))
-    await scene.quiet()
+async def test_a_hold_lapses_and_nobody_is_told(harness: Harness) -> None:
+    await harness.control.options(hold_lapses_after="P7D")
+    await harness.merchant.pay_direct("early", method="auth")
+    await harness.merchant.pay_direct("late", method="auth")
+    await harness.control.advance(timedelta(days=7) - timedelta(seconds=1))
+    read(await harness.merchant.operate("capture", "early"))
+    await harness.control.advance(timedelta(seconds=1))
+    await harness.quiet()
     for operation in ("capture", "void"):
-        refused = read(await scene.merchant.operate(operation, "late"), 400)
+        refused = read(await harness.merchant.operate(operation, "late"), 400)
         assert (refused["message"], refused["args"]["status_code"]) == ("This reservation has lapsed", "4150")
-    assert await scene.merchant.records("late") == [("auth", "success", "1002")]
-    assert {told["method"] for told in scene.shop.heard if told["order_id"] == "late"} == {"auth"}
+    assert await harness.merchant.records("late") == [("auth", "success", "1002")]
+    assert {told["method"] for told in harness.shop.heard if told["order_id"] == "late"} == {"auth"}
 
 
-async def test_who_calls_too_often_waits_for_a_minute(scene: Scene) -> None:
-    await scene.control.options(calls_per_minute=2)
-    await scene.merchant.look("0")
-    await scene.merchant.pay_hosted("first")
-    refused = await scene.merchant.pay_hosted("second")
+async def test_who_calls_too_often_waits_for_a_minute(harness: Harness) -> None:
+    await harness.control.options(calls_per_minute=2)
+    await harness.merchant.look("0")
+    await harness.merchant.pay_hosted("first")
+    refused = await harness.merchant.pay_hosted("second")
     assert read(refused, 429) == {"message": "Too many requests", "args": {"code": "P-429"}}
-    await scene.control.advance(timedelta(seconds=60))
+    await harness.control.advance(timedelta(seconds=60))
     # The order id of what was refused is not used up.
-    assert (await scene.merchant.pay_hosted("second")).status_code == 303
+    assert (await harness.merchant.pay_hosted("second")).status_code == 303
     # Wrong credentials are told as such, however often.
     for _ in range(3):
-        answer = await scene.merchant.http.get("/api/v1/pos/none/orders/0")
+        answer = await harness.merchant.http.get("/api/v1/pos/none/orders/0")
         assert answer.status_code == 401

@@ -8,85 +8,85 @@ from app.sandbox.application import create_sandbox
 from app.sandbox.faults import MOVED_TO, CallDroppedError
 from app.sandbox.scripting import FaultRule
 from app.sandbox.settings import SandboxSettings
-from tests.sandbox.scene import Scene, read
+from tests.sandbox.harness import Harness, read
 
 
 @pytest.mark.parametrize(("moment", "paid"), [("before", False), ("after", True)])
-async def test_a_dropped_connection_is_no_answer(scene: Scene, moment: str, paid: bool) -> None:
-    await scene.control.fault(FaultRule.model_validate({"effect": "drop", "moment": moment}))
+async def test_a_dropped_connection_is_no_answer(harness: Harness, moment: str, paid: bool) -> None:
+    await harness.control.fault(FaultRule.model_validate({"effect": "drop", "moment": moment}))
     with pytest.raises((httpx2.RemoteProtocolError, httpx2.ReadError)):
-        await scene.merchant.pay_direct("mugs")
-    assert (await scene.merchant.look("mugs")).status_code == (200 if paid else 404)
+        await harness.merchant.pay_direct("mugs")
+    assert (await harness.merchant.look("mugs")).status_code == (200 if paid else 404)
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
-async def test_an_answer_cut_in_the_middle(scene: Scene, moment: str) -> None:
-    await scene.control.fault(FaultRule.model_validate({"effect": "truncate", "moment": moment}))
+async def test_an_answer_cut_in_the_middle(harness: Harness, moment: str) -> None:
+    await harness.control.fault(FaultRule.model_validate({"effect": "truncate", "moment": moment}))
     with pytest.raises(httpx2.RemoteProtocolError):
-        await scene.merchant.pay_direct("mugs")
+        await harness.merchant.pay_direct("mugs")
 
 
 @pytest.mark.parametrize(("moment", "paid"), [("before", False), ("after", True)])
 @pytest.mark.parametrize("status", [429, 500, 503])
-async def test_an_error_whatever_was_done(scene: Scene, moment: str, paid: bool, status: int) -> None:
+async def test_an_error_whatever_was_done(harness: Harness, moment: str, paid: bool, status: int) -> None:
     rule = {"effect": "status", "moment": moment, "status": status, "headers": {"Retry-After": "3"}}
-    await scene.control.fault(FaultRule.model_validate(rule))
-    answer = await scene.merchant.pay_direct("mugs")
+    await harness.control.fault(FaultRule.model_validate(rule))
+    answer = await harness.merchant.pay_direct("mugs")
     assert answer.status_code == status
     assert answer.headers["retry-after"] == "3"
-    assert (await scene.merchant.look("mugs")).status_code == (200 if paid else 404)
+    assert (await harness.merchant.look("mugs")).status_code == (200 if paid else 404)
 
 
-async def test_garbage_is_no_json(scene: Scene) -> None:
-    await scene.control.fault(FaultRule(effect="garbage"))
-    answer = await scene.merchant.pay_direct("mugs")
+async def test_garbage_is_no_json(harness: Harness) -> None:
+    await harness.control.fault(FaultRule(effect="garbage"))
+    answer = await harness.merchant.pay_direct("mugs")
     assert answer.status_code == 200
     with pytest.raises(ValueError, match=r"JSON|Unterminated|Expecting"):
         answer.json()
-    await scene.control.fault(FaultRule(effect="garbage", body="<html>maintenance</html>"))
-    assert (await scene.merchant.pay_direct("more")).text == "<html>maintenance</html>"
+    await harness.control.fault(FaultRule(effect="garbage", body="<html>maintenance</html>"))
+    assert (await harness.merchant.pay_direct("more")).text == "<html>maintenance</html>"
 
 
 @pytest.mark.parametrize(("moment", "paid"), [("before", False), ("after", True)])
-async def test_an_answer_that_comes_too_late(scene: Scene, moment: str, paid: bool) -> None:
-    await scene.control.fault(FaultRule.model_validate({"effect": "latency", "moment": moment, "seconds": 0.5}))
-    scene.merchant.http.timeout = 0.1
+async def test_an_answer_that_comes_too_late(harness: Harness, moment: str, paid: bool) -> None:
+    await harness.control.fault(FaultRule.model_validate({"effect": "latency", "moment": moment, "seconds": 0.5}))
+    harness.merchant.http.timeout = 0.1
     with pytest.raises(httpx2.ReadTimeout):
-        await scene.merchant.pay_direct("mugs")
-    scene.merchant.http.timeout = 10
-    assert (await scene.merchant.look("mugs")).status_code == (200 if paid else 404)
+        await harness.merchant.pay_direct("mugs")
+    harness.merchant.http.timeout = 10
+    assert (await harness.merchant.look("mugs")).status_code == (200 if paid else 404)
 
 
-async def test_latency_alone_changes_nothing(scene: Scene) -> None:
-    await scene.control.fault(FaultRule(effect="latency", seconds=0.01))
-    await scene.control.fault(FaultRule(effect="latency", seconds=0.01, moment="after"))
-    read(await scene.merchant.pay_direct("a"))
-    read(await scene.merchant.pay_direct("b"))
+async def test_latency_alone_changes_nothing(harness: Harness) -> None:
+    await harness.control.fault(FaultRule(effect="latency", seconds=0.01))
+    await harness.control.fault(FaultRule(effect="latency", seconds=0.01, moment="after"))
+    read(await harness.merchant.pay_direct("a"))
+    read(await harness.merchant.pay_direct("b"))
 
 
-async def test_rules_are_for_the_calls_they_name_and_are_used_up(scene: Scene) -> None:
-    await scene.control.fault(FaultRule(effect="status", order_id="chosen", http_method="POST"))
-    await scene.control.fault(FaultRule(effect="status", path="/api/v1/void", times=2))
-    await scene.control.fault(FaultRule(effect="status", order_id="looked", http_method="GET"))
-    await scene.control.fault(FaultRule(effect="status", order_id="cancelled"))
+async def test_rules_are_for_the_calls_they_name_and_are_used_up(harness: Harness) -> None:
+    await harness.control.fault(FaultRule(effect="status", order_id="chosen", http_method="POST"))
+    await harness.control.fault(FaultRule(effect="status", path="/api/v1/void", times=2))
+    await harness.control.fault(FaultRule(effect="status", order_id="looked", http_method="GET"))
+    await harness.control.fault(FaultRule(effect="status", order_id="cancelled"))
 
-    assert (await scene.merchant.pay_hosted("other")).status_code == 303
-    assert (await scene.merchant.pay_hosted("chosen")).status_code == 500
-    assert (await scene.merchant.pay_hosted("chosen")).status_code == 303
+    assert (await harness.merchant.pay_hosted("other")).status_code == 303
+    assert (await harness.merchant.pay_hosted("chosen")).status_code == 500
+    assert (await harness.merchant.pay_hosted("chosen")).status_code == 303
     for expected in (500, 500, 400):
-        assert (await scene.merchant.operate("void", "chosen")).status_code == expected
+        assert (await harness.merchant.operate("void", "chosen")).status_code == expected
     for expected in (500, 404):
-        assert (await scene.merchant.look("looked")).status_code == expected
+        assert (await harness.merchant.look("looked")).status_code == expected
     for expected in (500, 404):
-        assert (await scene.merchant.cancel("cancelled")).status_code == expected
+        assert (await harness.merchant.cancel("cancelled")).status_code == expected
 
 
-async def test_the_payers_pages_are_spared_unless_named(scene: Scene) -> None:
-    location = (await scene.merchant.pay_hosted("mugs")).headers["location"]
-    await scene.control.fault(FaultRule(effect="status", status=503))
-    assert (await scene.merchant.http.get(location)).status_code == 200
-    await scene.control.fault(FaultRule(effect="status", status=503, path="/api/v1/checkout/*"))
-    assert (await scene.merchant.http.get(location)).status_code == 503
+async def test_the_payers_pages_are_spared_unless_named(harness: Harness) -> None:
+    location = (await harness.merchant.pay_hosted("mugs")).headers["location"]
+    await harness.control.fault(FaultRule(effect="status", status=503))
+    assert (await harness.merchant.http.get(location)).status_code == 200
+    await harness.control.fault(FaultRule(effect="status", status=503, path="/api/v1/checkout/*"))
+    assert (await harness.merchant.http.get(location)).status_code == 503
 
 
 async def test_without_a_server_of_ours_a_dropped_call_ends_all_the_same() -> None:
@@ -108,29 +108,29 @@ async def test_without_a_server_of_ours_a_dropped_call_ends_all_the_same() -> No
     ],
 )
 async def test_a_refusal_that_is_not_the_gateways_after_a_refund_that_was_made(
-    scene: Scene, status: int, wording: str, media_type: str, body: bytes
+    harness: Harness, status: int, wording: str, media_type: str, body: bytes
 ) -> None:
-    await scene.merchant.pay_direct("mugs")
+    await harness.merchant.pay_direct("mugs")
     rule = {"effect": "status", "moment": "after", "status": status, "wording": wording}
-    await scene.control.fault(FaultRule.model_validate(rule))
-    answer = await scene.merchant.operate("refund", "mugs")
+    await harness.control.fault(FaultRule.model_validate(rule))
+    answer = await harness.merchant.operate("refund", "mugs")
     assert (answer.status_code, answer.headers["content-type"]) == (status, media_type)
     assert answer.content.startswith(body)
     assert bool(answer.content) is bool(body)
     if wording == "record":
         assert answer.json()["status"] == "success"
-    assert (await scene.merchant.records("mugs"))[-1] == ("refund", "success", "1004")
+    assert (await harness.merchant.records("mugs"))[-1] == ("refund", "success", "1004")
 
 
-async def test_a_host_that_has_moved_says_where_to(scene: Scene) -> None:
-    await scene.control.fault(FaultRule(effect="status", status=307, wording="empty"))
-    answer = await scene.merchant.post("/api/v1/payment?qr=true", scene.merchant.hosted_body("mugs"))
+async def test_a_host_that_has_moved_says_where_to(harness: Harness) -> None:
+    await harness.control.fault(FaultRule(effect="status", status=307, wording="empty"))
+    answer = await harness.merchant.post("/api/v1/payment?qr=true", harness.merchant.hosted_body("mugs"))
     assert (answer.status_code, answer.content) == (307, b"")
     assert answer.headers["location"] == f"{MOVED_TO}/api/v1/payment?qr=true"
-    assert (await scene.merchant.look("mugs")).status_code == 404
+    assert (await harness.merchant.look("mugs")).status_code == 404
     elsewhere = {"Location": "https://other.test/"}
-    await scene.control.fault(FaultRule(effect="status", status=301, headers=elsewhere))
-    assert (await scene.merchant.pay_hosted("mugs")).headers["location"] == "https://other.test/"
+    await harness.control.fault(FaultRule(effect="status", status=301, headers=elsewhere))
+    assert (await harness.merchant.pay_hosted("mugs")).headers["location"] == "https://other.test/"
 
 
 def test_there_is_no_record_before_the_work_is_done() -> None:

@@ -6,11 +6,11 @@ import httpx2
 import pytest
 
 from tests.plain_browser import Browser
-from tests.sandbox.scene import Scene
+from tests.sandbox.harness import Harness
 
 
-async def test_the_browser_sends_what_a_browser_would(scene: Scene) -> None:
-    created = await scene.merchant.pay_hosted("mugs", "249.90")
+async def test_the_browser_sends_what_a_browser_would(harness: Harness) -> None:
+    created = await harness.merchant.pay_hosted("mugs", "249.90")
     async with httpx2.AsyncClient(trust_env=False) as http:
         browser = Browser(http)
         page = await browser.open(created.headers["location"])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.sandbox.scene import FINGERPRINT, NO_CARD, POS, SUCCESS, Scene, read
+from tests.sandbox.harness import FINGERPRINT, NO_CARD, POS, SUCCESS, Harness, read
 from tests.sandbox.test_split import ANN, BOB, parts, refund, split_purchase
 
 
@@ -13,23 +13,23 @@ def fields_of(refused: Any) -> list[str]:
     return [problem["field_name"] for problem in refused["args"]]
 
 
-async def test_a_misspelt_amount_is_no_full_refund(scene: Scene) -> None:
-    await scene.merchant.pay_direct("mugs")
-    refused = read(await scene.merchant.operate("refund", "mugs", refund_amout=Decimal("10.00")), 400)
+async def test_a_misspelt_amount_is_no_full_refund(harness: Harness) -> None:
+    await harness.merchant.pay_direct("mugs")
+    refused = read(await harness.merchant.operate("refund", "mugs", refund_amout=Decimal("10.00")), 400)
     assert refused == {
         "message": "Invalid refund_amout provided",
         "args": [{"field_name": "refund_amout", "violation": "is no field of this request"}],
     }
-    assert [record[0] for record in await scene.merchant.records("mugs")] == ["purchase"]
+    assert [record[0] for record in await harness.merchant.records("mugs")] == ["purchase"]
 
 
 @pytest.mark.parametrize(
     ("operation", "field", "amount"),
     [("refund", "refund_amount", "10.00"), ("capture", "charge_amount", "10.00"), ("capture", "charge_amount", True)],
 )
-async def test_an_amount_of_an_operation_is_a_number(scene: Scene, operation: str, field: str, amount: Any) -> None:
-    await scene.merchant.pay_direct("mugs", method="auth" if operation == "capture" else "purchase")
-    refused = read(await scene.merchant.operate(operation, "mugs", **{field: amount}), 400)
+async def test_an_amount_of_an_operation_is_a_number(harness: Harness, operation: str, field: str, amount: Any) -> None:
+    await harness.merchant.pay_direct("mugs", method="auth" if operation == "capture" else "purchase")
+    refused = read(await harness.merchant.operate(operation, "mugs", **{field: amount}), 400)
     assert refused["args"] == [{"field_name": field, "violation": "must be a number"}]
 
 
@@ -66,10 +66,10 @@ async def test_an_amount_of_an_operation_is_a_number(scene: Scene, operation: st
     ],
 )
 @pytest.mark.parametrize("mode", ["direct", "hosted"])
-async def test_what_no_payment_has_is_refused(scene: Scene, mode: str, changes: dict[str, Any], field: str) -> None:
-    usual = scene.merchant.hosted_body("bad") if mode == "hosted" else scene.merchant.direct_body("bad")
-    assert fields_of(read(await scene.merchant.post("/api/v1/payment", usual | changes), 400)) == [field]
-    assert (await scene.merchant.look("bad")).status_code == 404
+async def test_what_no_payment_has_is_refused(harness: Harness, mode: str, changes: dict[str, Any], field: str) -> None:
+    usual = harness.merchant.hosted_body("bad") if mode == "hosted" else harness.merchant.direct_body("bad")
+    assert fields_of(read(await harness.merchant.post("/api/v1/payment", usual | changes), 400)) == [field]
+    assert (await harness.merchant.look("bad")).status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -85,14 +85,14 @@ async def test_what_no_payment_has_is_refused(scene: Scene, mode: str, changes: 
         ({"browser_fingerprint": FINGERPRINT | {"browserName": "x"}}, "browser_fingerprint.browserName"),
     ],
 )
-async def test_what_no_direct_payment_has_is_refused(scene: Scene, changes: dict[str, Any], field: str) -> None:
-    assert fields_of(read(await scene.merchant.pay_direct("bad", **changes), 400)) == [field]
+async def test_what_no_direct_payment_has_is_refused(harness: Harness, changes: dict[str, Any], field: str) -> None:
+    assert fields_of(read(await harness.merchant.pay_direct("bad", **changes), 400)) == [field]
 
 
 @pytest.mark.parametrize("field", ["customer_fname", "customer_lname", "customer_email", "customer_phone"])
-async def test_who_pays_is_told_with_a_card(scene: Scene, field: str) -> None:
-    body = {name: value for name, value in scene.merchant.direct_body("bad").items() if name != field}
-    assert fields_of(read(await scene.merchant.post("/api/v1/payment", body), 400)) == [field]
+async def test_who_pays_is_told_with_a_card(harness: Harness, field: str) -> None:
+    body = {name: value for name, value in harness.merchant.direct_body("bad").items() if name != field}
+    assert fields_of(read(await harness.merchant.post("/api/v1/payment", body), 400)) == [field]
 
 
 @pytest.mark.parametrize(
@@ -108,41 +108,41 @@ async def test_who_pays_is_told_with_a_card(scene: Scene, field: str) -> None:
         {"customer_lang": "uk"},
     ],
 )
-async def test_what_no_hosted_payment_has_is_refused(scene: Scene, changes: dict[str, Any]) -> None:
-    refused = await scene.merchant.pay_hosted("bad", **changes)
+async def test_what_no_hosted_payment_has_is_refused(harness: Harness, changes: dict[str, Any]) -> None:
+    refused = await harness.merchant.pay_hosted("bad", **changes)
     assert fields_of(read(refused, 400)) == list(changes)
     assert SUCCESS not in refused.text
 
 
-async def test_a_reservation_of_several_is_begun_as_the_options_say(scene: Scene) -> None:
+async def test_a_reservation_of_several_is_begun_as_the_options_say(harness: Harness) -> None:
     reserved: dict[str, Any] = {"method": "auth", "split": parts(ann="100.00")}
-    assert (await scene.merchant.pay_hosted("taken", **reserved)).status_code == 303
-    await scene.control.options(split_reservations=False)
-    assert fields_of(read(await scene.merchant.pay_hosted("refused", **reserved), 400)) == ["split"]
+    assert (await harness.merchant.pay_hosted("taken", **reserved)).status_code == 303
+    await harness.control.options(split_reservations=False)
+    assert fields_of(read(await harness.merchant.pay_hosted("refused", **reserved), 400)) == ["split"]
 
 
-async def test_a_split_belongs_to_the_split_endpoints(scene: Scene) -> None:
-    await scene.merchant.pay_hosted("mugs", method="auth", split=parts(ann="100.00"))
-    await scene.control.pay("mugs")
-    plain = await scene.merchant.operate("capture", "mugs", split=parts(ann="100.00"))
+async def test_a_split_belongs_to_the_split_endpoints(harness: Harness) -> None:
+    await harness.merchant.pay_hosted("mugs", method="auth", split=parts(ann="100.00"))
+    await harness.control.pay("mugs")
+    plain = await harness.merchant.operate("capture", "mugs", split=parts(ann="100.00"))
     assert fields_of(read(plain, 400)) == ["split"]
-    read(await scene.merchant.operate("split/capture", "mugs", split=parts(ann="100.00")))
-    assert fields_of(read(await scene.merchant.operate("refund", "mugs", split=parts(ann="1.00")), 400)) == ["split"]
-    wrong_name = await scene.merchant.operate(
+    read(await harness.merchant.operate("split/capture", "mugs", split=parts(ann="100.00")))
+    assert fields_of(read(await harness.merchant.operate("refund", "mugs", split=parts(ann="1.00")), 400)) == ["split"]
+    wrong_name = await harness.merchant.operate(
         "split/refund", "mugs", refund_amount=Decimal("1.00"), order_currency="UAH", split=parts(ann="1.00")
     )
     assert fields_of(read(wrong_name, 400)) == ["order_currency"]
 
 
-async def test_each_sub_merchant_is_known_and_named_once(scene: Scene) -> None:
+async def test_each_sub_merchant_is_known_and_named_once(harness: Harness) -> None:
     twice = parts(ann="30.00") + parts(ann="70.00")
-    assert fields_of(read(await split_purchase(scene, "twice", twice), 400)) == ["split"]
-    await scene.control.options(sub_merchants=[ANN])
-    assert fields_of(read(await split_purchase(scene, "bob", parts(ann="30.00", bob="70.00")), 400)) == ["split"]
-    await scene.control.options(sub_merchants=[ANN, BOB])
-    assert (await split_purchase(scene, "mugs", parts(ann="30.00", bob="70.00"))).status_code == 303
-    await scene.control.pay("mugs")
-    again = read(await refund(scene, "20.00", parts(ann="10.00") + parts(ann="10.00")), 400)
+    assert fields_of(read(await split_purchase(harness, "twice", twice), 400)) == ["split"]
+    await harness.control.options(sub_merchants=[ANN])
+    assert fields_of(read(await split_purchase(harness, "bob", parts(ann="30.00", bob="70.00")), 400)) == ["split"]
+    await harness.control.options(sub_merchants=[ANN, BOB])
+    assert (await split_purchase(harness, "mugs", parts(ann="30.00", bob="70.00"))).status_code == 303
+    await harness.control.pay("mugs")
+    again = read(await refund(harness, "20.00", parts(ann="10.00") + parts(ann="10.00")), 400)
     assert again["args"] == [{"field_name": "split", "violation": "names a sub-merchant twice"}]
 
 
@@ -174,27 +174,27 @@ def payout(**more: Any) -> dict[str, Any]:
         ({"validation_url": "no address"}, "validation_url"),
     ],
 )
-async def test_what_no_payout_has_is_refused(scene: Scene, changes: dict[str, Any], field: str) -> None:
-    assert fields_of(read(await scene.merchant.post("/api/v1/payment", payout(**changes)), 400)) == [field]
+async def test_what_no_payout_has_is_refused(harness: Harness, changes: dict[str, Any], field: str) -> None:
+    assert fields_of(read(await harness.merchant.post("/api/v1/payment", payout(**changes)), 400)) == [field]
 
 
-async def test_a_payout_answers_with_the_recipient_that_was_named(scene: Scene) -> None:
+async def test_a_payout_answers_with_the_recipient_that_was_named(harness: Harness) -> None:
     recipient = {"recipient_first_name": "Ann", "recipient_birth_date": "2000-01-31", "is_operation_taxable": "true"}
-    record = read(await scene.merchant.post("/api/v1/payment", payout(properties=recipient)))
+    record = read(await harness.merchant.post("/api/v1/payment", payout(properties=recipient)))
     assert record["properties"] == recipient
 
 
-async def test_webhooks_go_to_the_ports_that_were_arranged(scene: Scene) -> None:
+async def test_webhooks_go_to_the_ports_that_were_arranged(harness: Harness) -> None:
     for number, address in enumerate(("https://shop.test/hook", "https://shop.test:8443/hook")):
-        assert (await scene.merchant.pay_hosted(f"usual{number}", server_url=address)).status_code == 303
-    await scene.control.options(webhook_ports=[443, 9000])
-    assert (await scene.merchant.pay_hosted("arranged", server_url="https://shop.test:9000/hook")).status_code == 303
+        assert (await harness.merchant.pay_hosted(f"usual{number}", server_url=address)).status_code == 303
+    await harness.control.options(webhook_ports=[443, 9000])
+    assert (await harness.merchant.pay_hosted("arranged", server_url="https://shop.test:9000/hook")).status_code == 303
     # On this machine any port will do, unless one wants to know.
-    assert (await scene.merchant.pay_hosted("here")).status_code == 303
-    await scene.control.options(webhook_ports_on_this_machine=False)
-    assert fields_of(read(await scene.merchant.pay_hosted("not here"), 400)) == ["server_url"]
-    await scene.merchant.pay_direct("paid", server_url=None)
-    assert fields_of(read(await scene.merchant.operate("refund", "paid"), 400)) == ["server_url"]
+    assert (await harness.merchant.pay_hosted("here")).status_code == 303
+    await harness.control.options(webhook_ports_on_this_machine=False)
+    assert fields_of(read(await harness.merchant.pay_hosted("not here"), 400)) == ["server_url"]
+    await harness.merchant.pay_direct("paid", server_url=None)
+    assert fields_of(read(await harness.merchant.operate("refund", "paid"), 400)) == ["server_url"]
 
 
 @pytest.mark.parametrize(
@@ -209,15 +209,15 @@ async def test_webhooks_go_to_the_ports_that_were_arranged(scene: Scene) -> None
     ],
 )
 async def test_a_registers_period_has_offsets_and_is_not_too_long(
-    scene: Scene, changes: dict[str, Any], field: str
+    harness: Harness, changes: dict[str, Any], field: str
 ) -> None:
     period = {"start_date": "2026-11-01T00:00:00+02:00", "end_date": "2026-12-02T00:00:00+02:00"}
-    read(await scene.merchant.post("/streaming-report/start", period))
-    assert fields_of(read(await scene.merchant.post("/streaming-report/start", period | changes), 400)) == [field]
+    read(await harness.merchant.post("/streaming-report/start", period))
+    assert fields_of(read(await harness.merchant.post("/streaming-report/start", period | changes), 400)) == [field]
 
 
-async def test_a_path_that_is_no_identifier_is_refused_like_a_field(scene: Scene) -> None:
+async def test_a_path_that_is_no_identifier_is_refused_like_a_field(harness: Harness) -> None:
     for path in (f"/api/v1/pos/{POS.pos_id}/recurring/none", f"/api/v1/pos/{POS.pos_id}/recurring/none?method=refund"):
-        assert fields_of(read(await scene.merchant.http.get(path), 400)) == ["recurring_id"]
-    body = {name: value for name, value in scene.merchant.direct_body("qr").items() if name not in NO_CARD}
-    assert fields_of(read(await scene.merchant.post("/api/v1/payment?qr=perhaps", body), 400)) == ["qr"]
+        assert fields_of(read(await harness.merchant.http.get(path), 400)) == ["recurring_id"]
+    body = {name: value for name, value in harness.merchant.direct_body("qr").items() if name not in NO_CARD}
+    assert fields_of(read(await harness.merchant.post("/api/v1/payment?qr=perhaps", body), 400)) == ["qr"]

@@ -12,7 +12,7 @@ from app.exact_json import loads
 from app.saleor.testing.server import serving
 from app.sandbox.control import SandboxControl
 from app.sandbox.timeline import Exchange, Output, Timeline
-from tests.sandbox.scene import Scene
+from tests.sandbox.harness import Harness
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -39,19 +39,19 @@ def listener() -> Listener:
 
 
 @pytest.fixture
-async def timeline(scene: Scene, listener: Listener) -> AsyncIterator[Timeline]:
-    async with serving() as saleor, SandboxControl(scene.url) as gateway:
+async def timeline(harness: Harness, listener: Listener) -> AsyncIterator[Timeline]:
+    async with serving() as saleor, SandboxControl(harness.url) as gateway:
         yield Timeline(saleor.saleor, gateway, listener)
 
 
 async def test_what_began_first_is_shown_first_and_everything_once(
-    timeline: Timeline, listener: Listener, scene: Scene
+    timeline: Timeline, listener: Listener, harness: Harness
 ) -> None:
     async with timeline.exchange("staff", "Saleor", "before"):
         pass
     async with timeline.exchange("shopper", "shop", "checks out"):
-        scene.clock.now = datetime.now(UTC)
-        await scene.merchant.pay_hosted("mugs", "249.90")
+        harness.clock.now = datetime.now(UTC)
+        await harness.merchant.pay_hosted("mugs", "249.90")
         assert not await timeline.show_new()
         assert listener.said() == ["before"]
     assert await timeline.show_new()
@@ -60,13 +60,13 @@ async def test_what_began_first_is_shown_first_and_everything_once(
 
 
 async def test_a_notification_that_nobody_takes_is_shown_as_failed(
-    timeline: Timeline, listener: Listener, scene: Scene
+    timeline: Timeline, listener: Listener, harness: Harness
 ) -> None:
-    scene.clock.forward(days=400)  # somebody moved the sandbox's clock: nothing waits for that day
-    scene.shop.answers = [503, 503]
-    await scene.merchant.pay_hosted("mugs", "249.90")
-    await scene.control.pay("mugs")
-    await scene.quiet()
+    harness.clock.forward(days=400)  # somebody moved the sandbox's clock: nothing waits for that day
+    harness.shop.answers = [503, 503]
+    await harness.merchant.pay_hosted("mugs", "249.90")
+    await harness.control.pay("mugs")
+    await harness.quiet()
     assert await timeline.show_new()
     notified = [each for each in listener.exchanges if each["from"] == "gateway"]
     assert [each["answer"] for each in notified if each["failed"]] == ["HTTP 503", "HTTP 503"]
@@ -77,9 +77,9 @@ async def test_a_notification_that_nobody_takes_is_shown_as_failed(
 
 
 async def test_a_page_that_loads_itself_anew_is_shown_once(
-    timeline: Timeline, listener: Listener, scene: Scene
+    timeline: Timeline, listener: Listener, harness: Harness
 ) -> None:
-    created = await scene.merchant.pay_hosted("mugs", "249.90")
+    created = await harness.merchant.pay_hosted("mugs", "249.90")
     async with httpx2.AsyncClient(trust_env=False) as http:
         for _ in range(3):
             await http.get(created.headers["location"].removesuffix("form") + "qr")

@@ -11,171 +11,171 @@ from app.sandbox.core.fields import is_loopback
 from app.sandbox.deliveries import WebhookSender
 from app.sandbox.scripting import WebhookRule
 from tests.conftest import Clock
-from tests.sandbox.scene import Scene, read
+from tests.sandbox.harness import Harness, read
 
 PENDING, PAID = ("purchase", "pending", "2119"), ("purchase", "success", "1000")
 
 
-async def test_a_shop_that_stumbles_is_told_again(scene: Scene) -> None:
-    scene.shop.answers = [503, 200, 500, 500, 500]
-    await scene.control.options(pending_webhook=False)
-    await scene.merchant.pay_hosted("stumbles")
-    await scene.control.pay("stumbles")
-    await scene.quiet()
-    (delivery,) = await scene.control.webhooks("stumbles")
+async def test_a_shop_that_stumbles_is_told_again(harness: Harness) -> None:
+    harness.shop.answers = [503, 200, 500, 500, 500]
+    await harness.control.options(pending_webhook=False)
+    await harness.merchant.pay_hosted("stumbles")
+    await harness.control.pay("stumbles")
+    await harness.quiet()
+    (delivery,) = await harness.control.webhooks("stumbles")
     assert delivery.state == "delivered"
     assert [tried.http_status for tried in delivery.tries] == [503, 200]
 
-    await scene.merchant.pay_hosted("falls")
-    await scene.control.pay("falls")
-    await scene.quiet()
-    (delivery,) = await scene.control.webhooks("falls")
+    await harness.merchant.pay_hosted("falls")
+    await harness.control.pay("falls")
+    await harness.quiet()
+    (delivery,) = await harness.control.webhooks("falls")
     assert delivery.state == "failed"
     assert len(delivery.tries) == 3
 
 
-async def test_webhooks_of_one_order_set_out_one_after_the_other(scene: Scene) -> None:
-    scene.shop.open.clear()
+async def test_webhooks_of_one_order_set_out_one_after_the_other(harness: Harness) -> None:
+    harness.shop.open.clear()
     for order_id in ("slow", "other"):
-        await scene.merchant.pay_hosted(order_id)
-        await scene.control.pay(order_id)
-    assert not await scene.control.webhooks_idle(timeout=0.1)
-    assert scene.shop.begun == 2  # the first of each order; the second waits until the first was answered
-    scene.shop.open.set()
-    await scene.quiet()
+        await harness.merchant.pay_hosted(order_id)
+        await harness.control.pay(order_id)
+    assert not await harness.control.webhooks_idle(timeout=0.1)
+    assert harness.shop.begun == 2  # the first of each order; the second waits until the first was answered
+    harness.shop.open.set()
+    await harness.quiet()
     for order_id in ("slow", "other"):
-        told = [told["status"] for told in scene.shop.heard if told["order_id"] == order_id]
+        told = [told["status"] for told in harness.shop.heard if told["order_id"] == order_id]
         assert told == ["pending", "success"]
 
 
-async def test_a_shop_that_is_not_there(scene: Scene) -> None:
-    await scene.merchant.pay_hosted("nobody", server_url="http://127.0.0.1:9/gateway")
-    await scene.control.pay("nobody")
-    await scene.quiet()
-    assert {(d.state, d.tries[-1].problem) for d in await scene.control.webhooks()} == {("failed", "ConnectError")}
+async def test_a_shop_that_is_not_there(harness: Harness) -> None:
+    await harness.merchant.pay_hosted("nobody", server_url="http://127.0.0.1:9/gateway")
+    await harness.control.pay("nobody")
+    await harness.quiet()
+    assert {(d.state, d.tries[-1].problem) for d in await harness.control.webhooks()} == {("failed", "ConnectError")}
 
 
-async def test_held_webhooks_are_released_the_other_way_round(scene: Scene) -> None:
-    await scene.control.hold_webhooks("mugs")
-    await scene.merchant.pay_hosted("mugs")
-    await scene.control.pay("mugs")
-    await scene.quiet()
-    assert scene.shop.heard == []
-    assert [d.state for d in await scene.control.webhooks("mugs")] == ["held", "held"]
+async def test_held_webhooks_are_released_the_other_way_round(harness: Harness) -> None:
+    await harness.control.hold_webhooks("mugs")
+    await harness.merchant.pay_hosted("mugs")
+    await harness.control.pay("mugs")
+    await harness.quiet()
+    assert harness.shop.heard == []
+    assert [d.state for d in await harness.control.webhooks("mugs")] == ["held", "held"]
 
-    await scene.control.release_webhooks("mugs", newest_first=True)
-    await scene.quiet()
-    assert scene.shop.told() == [PAID, PENDING]
-    await scene.merchant.operate("refund", "mugs")
-    await scene.quiet()
-    assert scene.shop.told()[-1] == ("refund", "success", "1004")
+    await harness.control.release_webhooks("mugs", newest_first=True)
+    await harness.quiet()
+    assert harness.shop.told() == [PAID, PENDING]
+    await harness.merchant.operate("refund", "mugs")
+    await harness.quiet()
+    assert harness.shop.told()[-1] == ("refund", "success", "1004")
 
 
-async def test_releasing_one_order_keeps_the_others_held(scene: Scene) -> None:
-    await scene.control.hold_webhooks()
+async def test_releasing_one_order_keeps_the_others_held(harness: Harness) -> None:
+    await harness.control.hold_webhooks()
     for order_id in ("a", "b"):
-        await scene.merchant.pay_hosted(order_id)
-        await scene.control.pay(order_id)
-    assert [d.order_id for d in await scene.control.release_webhooks("a")] == ["a", "a"]
-    await scene.quiet()
-    assert {told["order_id"] for told in scene.shop.heard} == {"a"}
+        await harness.merchant.pay_hosted(order_id)
+        await harness.control.pay(order_id)
+    assert [d.order_id for d in await harness.control.release_webhooks("a")] == ["a", "a"]
+    await harness.quiet()
+    assert {told["order_id"] for told in harness.shop.heard} == {"a"}
 
 
-async def test_duplicates_are_the_very_same(scene: Scene) -> None:
-    await scene.control.webhook_rule(WebhookRule(effect="duplicate", status="success", copies=2))
-    await scene.merchant.pay_hosted("mugs")
-    await scene.control.pay("mugs")
-    await scene.quiet()
-    assert scene.shop.told() == [PENDING, PAID, PAID, PAID]
-    assert len(set(scene.shop.raw[1:])) == 1
+async def test_duplicates_are_the_very_same(harness: Harness) -> None:
+    await harness.control.webhook_rule(WebhookRule(effect="duplicate", status="success", copies=2))
+    await harness.merchant.pay_hosted("mugs")
+    await harness.control.pay("mugs")
+    await harness.quiet()
+    assert harness.shop.told() == [PENDING, PAID, PAID, PAID]
+    assert len(set(harness.shop.raw[1:])) == 1
 
 
-async def test_lost_and_forged_webhooks(scene: Scene) -> None:
-    await scene.control.webhook_rule(WebhookRule(effect="drop", status="pending", times=1))
-    await scene.control.webhook_rule(WebhookRule(effect="forge", status="success", times=1))
-    await scene.merchant.pay_hosted("mugs")
-    await scene.control.pay("mugs")
-    await scene.quiet()
-    assert (scene.shop.heard, scene.shop.forged) == ([], 1)
+async def test_lost_and_forged_webhooks(harness: Harness) -> None:
+    await harness.control.webhook_rule(WebhookRule(effect="drop", status="pending", times=1))
+    await harness.control.webhook_rule(WebhookRule(effect="forge", status="success", times=1))
+    await harness.merchant.pay_hosted("mugs")
+    await harness.control.pay("mugs")
+    await harness.quiet()
+    assert (harness.shop.heard, harness.shop.forged) == ([], 1)
 
 
-async def test_a_delayed_webhook_is_overtaken(scene: Scene) -> None:
-    await scene.control.webhook_rule(WebhookRule(effect="delay", status="pending", seconds=0.2))
-    await scene.merchant.pay_hosted("mugs")
-    await scene.control.pay("mugs")
-    await scene.quiet()
-    assert scene.shop.told() == [PAID, PENDING]
+async def test_a_delayed_webhook_is_overtaken(harness: Harness) -> None:
+    await harness.control.webhook_rule(WebhookRule(effect="delay", status="pending", seconds=0.2))
+    await harness.merchant.pay_hosted("mugs")
+    await harness.control.pay("mugs")
+    await harness.quiet()
+    assert harness.shop.told() == [PAID, PENDING]
 
 
-async def test_rules_can_be_taken_back(scene: Scene) -> None:
-    await scene.control.webhook_rule(WebhookRule(effect="drop"))
-    await scene.control.outcome("4009")
-    await scene.control.clear_rules()
-    await scene.merchant.pay_hosted("mugs")
-    await scene.control.pay("mugs")
-    await scene.quiet()
-    assert scene.shop.told() == [PENDING, PAID]
+async def test_rules_can_be_taken_back(harness: Harness) -> None:
+    await harness.control.webhook_rule(WebhookRule(effect="drop"))
+    await harness.control.outcome("4009")
+    await harness.control.clear_rules()
+    await harness.merchant.pay_hosted("mugs")
+    await harness.control.pay("mugs")
+    await harness.quiet()
+    assert harness.shop.told() == [PENDING, PAID]
 
 
-async def test_a_person_fires_a_webhook_with_a_lie_in_it(scene: Scene) -> None:
-    await scene.merchant.pay_hosted("mugs")
-    await scene.control.fire_webhook("mugs", changes={"status": "success", "amount": Decimal("1.00")})
-    await scene.control.fire_webhook("mugs", secret="somebody else's")
-    await scene.quiet()
-    assert [(told["status"], told["amount"]) for told in scene.shop.heard] == [("success", Decimal("1.00"))]
-    assert scene.shop.forged == 1
+async def test_a_person_fires_a_webhook_with_a_lie_in_it(harness: Harness) -> None:
+    await harness.merchant.pay_hosted("mugs")
+    await harness.control.fire_webhook("mugs", changes={"status": "success", "amount": Decimal("1.00")})
+    await harness.control.fire_webhook("mugs", secret="somebody else's")
+    await harness.quiet()
+    assert [(told["status"], told["amount"]) for told in harness.shop.heard] == [("success", Decimal("1.00"))]
+    assert harness.shop.forged == 1
 
 
-async def test_a_webhook_is_sent_again_when_the_shop_asks(scene: Scene) -> None:
-    await scene.merchant.pay_hosted("mugs")
-    await scene.control.pay("mugs")
-    refund = read(await scene.merchant.operate("refund", "mugs", refund_amount=Decimal("1.00")))
-    await scene.quiet()
-    before = len(scene.shop.heard)
-    record = read(await scene.merchant.look("mugs", "refund", callback="true"))
+async def test_a_webhook_is_sent_again_when_the_shop_asks(harness: Harness) -> None:
+    await harness.merchant.pay_hosted("mugs")
+    await harness.control.pay("mugs")
+    refund = read(await harness.merchant.operate("refund", "mugs", refund_amount=Decimal("1.00")))
+    await harness.quiet()
+    before = len(harness.shop.heard)
+    record = read(await harness.merchant.look("mugs", "refund", callback="true"))
     assert record["operation_id"] == refund["operation_id"]
-    await scene.quiet()
-    assert scene.shop.heard[before]["operation_id"] == refund["operation_id"]
-    assert (await scene.merchant.look("mugs", "refund", callback="false")).status_code == 400
-    (first, *_) = await scene.control.webhooks("mugs")
-    await scene.control.repeat_webhook(first.delivery_id)
-    await scene.quiet()
-    assert scene.shop.raw[-1] == scene.shop.raw[0]
+    await harness.quiet()
+    assert harness.shop.heard[before]["operation_id"] == refund["operation_id"]
+    assert (await harness.merchant.look("mugs", "refund", callback="false")).status_code == 400
+    (first, *_) = await harness.control.webhooks("mugs")
+    await harness.control.repeat_webhook(first.delivery_id)
+    await harness.quiet()
+    assert harness.shop.raw[-1] == harness.shop.raw[0]
 
 
-async def test_data_without_padding_is_signed_as_it_is_sent(scene: Scene) -> None:
-    await scene.control.options(pad_webhook_data=False)
+async def test_data_without_padding_is_signed_as_it_is_sent(harness: Harness) -> None:
+    await harness.control.options(pad_webhook_data=False)
     for number in range(3):
-        await scene.merchant.pay_hosted(f"mugs{'x' * number}")
-        await scene.control.pay(f"mugs{'x' * number}")
-    await scene.quiet()
-    assert scene.shop.forged == 0
-    assert len(scene.shop.heard) == 6
-    assert not any(delivery.data.endswith("=") for delivery in await scene.control.webhooks())
+        await harness.merchant.pay_hosted(f"mugs{'x' * number}")
+        await harness.control.pay(f"mugs{'x' * number}")
+    await harness.quiet()
+    assert harness.shop.forged == 0
+    assert len(harness.shop.heard) == 6
+    assert not any(delivery.data.endswith("=") for delivery in await harness.control.webhooks())
 
 
-async def test_nothing_is_told_when_no_address_was_given(scene: Scene) -> None:
-    await scene.merchant.pay_hosted("silent", server_url=None)
-    await scene.control.pay("silent")
-    assert await scene.control.webhooks() == []
+async def test_nothing_is_told_when_no_address_was_given(harness: Harness) -> None:
+    await harness.merchant.pay_hosted("silent", server_url=None)
+    await harness.control.pay("silent")
+    assert await harness.control.webhooks() == []
     with pytest.raises(SandboxRefusedError):
-        await scene.control.fire_webhook("silent")
+        await harness.control.fire_webhook("silent")
 
 
-async def test_webhooks_stay_on_this_machine(scene: Scene) -> None:
-    await scene.merchant.pay_hosted("far", server_url="https://192.0.2.1/gateway")
-    await scene.control.pay("far")
-    assert {d.state for d in await scene.control.webhooks()} == {"refused"}
+async def test_webhooks_stay_on_this_machine(harness: Harness) -> None:
+    await harness.merchant.pay_hosted("far", server_url="https://192.0.2.1/gateway")
+    await harness.control.pay("far")
+    assert {d.state for d in await harness.control.webhooks()} == {"refused"}
 
 
 @pytest.mark.parametrize(("allowed", "asked", "state"), [(True, ["shop.test"], "failed"), (False, [], "refused")])
 async def test_webhooks_go_far_only_when_allowed_and_follow_nobody(
-    clock: Clock, scene: Scene, allowed: bool, asked: list[str], state: str
+    clock: Clock, harness: Harness, allowed: bool, asked: list[str], state: str
 ) -> None:
-    await scene.control.hold_webhooks()
-    await scene.merchant.pay_hosted("far", server_url="https://shop.test/gateway")
-    await scene.control.expire("far")
-    (delivery,) = await scene.control.webhooks()
+    await harness.control.hold_webhooks()
+    await harness.merchant.pay_hosted("far", server_url="https://shop.test/gateway")
+    await harness.control.expire("far")
+    (delivery,) = await harness.control.webhooks()
     hosts = []
 
     def elsewhere(request: httpx2.Request) -> httpx2.Response:
@@ -209,29 +209,29 @@ def test_what_counts_as_this_machine(address: str, here: bool) -> None:
     assert is_loopback(address) is here
 
 
-async def test_webhook_fields_are_those_of_the_interface(scene: Scene) -> None:
-    await scene.merchant.pay_hosted("mugs")
-    await scene.control.pay("mugs")
-    await scene.merchant.operate("refund", "mugs", comment="broken")
-    await scene.quiet()
-    paid, refund = scene.shop.heard[-2:]
+async def test_webhook_fields_are_those_of_the_interface(harness: Harness) -> None:
+    await harness.merchant.pay_hosted("mugs")
+    await harness.control.pay("mugs")
+    await harness.merchant.operate("refund", "mugs", comment="broken")
+    await harness.quiet()
+    paid, refund = harness.shop.heard[-2:]
     assert {"payment_id", "order_id", "pos_id", "mode", "method", "amount", "currency", "status"} <= paid.keys()
     assert {"result_url", "user_action_required", "description"}.isdisjoint(paid)
     assert refund.keys() == {
         *("operation_id", "payment_id", "order_id", "transaction_id", "pos_id", "mode", "method", "amount"),
         *("currency", "status", "status_code", "status_description", "created_at", "processed_at", "receipt_url"),
     }
-    raw = (await scene.control.webhooks())[-1].data
+    raw = (await harness.control.webhooks())[-1].data
     assert b'"amount":100.00' in base64.urlsafe_b64decode(raw)
 
 
-async def test_what_there_is_not_may_be_said_as_null(scene: Scene) -> None:
-    await scene.control.options(webhook_nulls=True, pending_webhook=False)
-    await scene.merchant.pay_direct("mugs", "20.09")
-    await scene.merchant.pay_direct("cups")
-    await scene.merchant.operate("refund", "cups")
-    await scene.quiet()
-    declined, paid, refunded = scene.shop.heard
+async def test_what_there_is_not_may_be_said_as_null(harness: Harness) -> None:
+    await harness.control.options(webhook_nulls=True, pending_webhook=False)
+    await harness.merchant.pay_direct("mugs", "20.09")
+    await harness.merchant.pay_direct("cups")
+    await harness.merchant.operate("refund", "cups")
+    await harness.quiet()
+    declined, paid, refunded = harness.shop.heard
     assert declined["fee"] is declined["cc_token"] is declined["limit_info"] is declined["processed_amount"] is None
     assert "operation_id" not in declined
     assert paid["payload"] is None

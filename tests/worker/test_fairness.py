@@ -18,7 +18,7 @@ from app.payments.sync.notifications import CANNOT_BE_OPENED
 from tests.payments.fake_gateway import payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop
-from tests.worker.shift import SlowSaleor, until, working
+from tests.worker.running_worker import SlowSaleor, until, working
 
 OTHER = "https://other.example.com/graphql/"
 

@@ -10,9 +10,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from app.bootstrap import MANIFEST
 from app.db.job_queue import Claim
 from app.db.tables import Kind, State
-from app.main import MANIFEST
 from app.payments.core.problems import problem_words
 from app.payments.services import Services
 from app.saleor.documents import Documents
@@ -22,7 +22,7 @@ from app.worker.loop import Worker
 from tests.payments.fake_gateway import Mute, operation, payment, said
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import SALEOR, TOTAL, Shop
-from tests.worker.shift import until, working
+from tests.worker.running_worker import until, working
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from app.saleor.errors import SaleorNotAuthorisedError, SaleorRefusedError, Sale
 from app.worker.loop import Worker
 from app.worker.problems import BETWEEN_COMPARISONS, compare_problems
 from tests.commands.conftest import one_database
-from tests.payments.attention_scenes import another_amount_is_paid, keys_are_refused, notified_of, somebody_settles_it
+from tests.payments.alert_cases import another_amount_is_paid, keys_are_refused, notified_of, somebody_settles_it
 from tests.payments.shop import SALEOR, Shop, at_once
 
 

@@ -20,9 +20,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from app.bootstrap import open_services, utc_now
 from app.db.accounts import AccountKeys, NewAccount
 from app.db.tables import EventState, Flow, Payment, SaleorEvent
-from app.main import open_services, utc_now
 from app.payments.services import Services
 from app.settings import Settings
 from tests.browsing import serving

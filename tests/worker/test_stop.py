@@ -15,7 +15,7 @@ from app.worker.consumer import Consumer
 from app.worker.loop import Worker
 from tests.payments.fake_gateway import operation
 from tests.payments.shop import Shop
-from tests.worker.shift import SlowSaleor
+from tests.worker.running_worker import SlowSaleor
 
 
 async def refunded_in_the_portal(shop: Shop, *names: str) -> None:

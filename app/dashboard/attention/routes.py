@@ -9,7 +9,7 @@ from fastapi.responses import HTMLResponse
 from app.dashboard.attention.count import OpenTasks
 from app.dashboard.attention.page import Wanted, read_sections
 from app.dashboard.navigation import ATTENTION
-from app.dashboard.renderer import Paper
+from app.dashboard.renderer import Renderer
 from app.dashboard.staff import AnyStaff, Staff, refused
 from app.db.aggregates import find_by_order
 from app.i18n.messages import gettext_noop
@@ -41,11 +41,11 @@ _NOTHING_TO_TELL = gettext_noop("There is nothing that Saleor could be told agai
 
 
 class AttentionParts:
-    """The parts about what needs a person, written on ``paper``."""
+    """The parts about what needs a person, as ``renderer`` writes them."""
 
-    def __init__(self, services: Services, paper: Paper, open_tasks: OpenTasks) -> None:
+    def __init__(self, services: Services, renderer: Renderer, open_tasks: OpenTasks) -> None:
         self._services = services
-        self._paper = paper
+        self._renderer = renderer
         self._open_tasks = open_tasks
 
     def add_to(self, router: APIRouter) -> None:
@@ -118,18 +118,18 @@ class AttentionParts:
             raise refused(404, "UNKNOWN_PAYMENT", staff.translation, _NO_PAYMENT)
         return aggregate.payment.order_id
 
-    async def _done(self, staff: Staff, news: str) -> HTMLResponse:
+    async def _done(self, staff: Staff, flash: str) -> HTMLResponse:
         self._open_tasks.forget(staff.installation)
-        return await self._shown(staff, Wanted(), news)
+        return await self._shown(staff, Wanted(), flash)
 
-    async def _shown(self, staff: Staff, wanted: Wanted, news: str | None = None) -> HTMLResponse:
+    async def _shown(self, staff: Staff, wanted: Wanted, flash: str | None = None) -> HTMLResponse:
         sections = await read_sections(self._services, staff.installation, wanted)
-        return self._paper.part(
+        return self._renderer.part(
             "attention/page.html",
             staff,
             here=ATTENTION,
             sections=sections,
             everything=wanted.what is None,
-            news=news,
+            flash=flash,
             looking=[each.value for each in TO_BE_LOOKED_AT],
         )

@@ -14,7 +14,7 @@ from fastapi.responses import HTMLResponse
 from app.amounts import NotAnAmountError, read_amount
 from app.dashboard.order.view import view_of
 from app.dashboard.order.widget_auth import UNREADABLE, Visitor, let_in
-from app.dashboard.payments.actions import FAILED, Flash, NotOurFormError, news_of, read_wish
+from app.dashboard.payments.actions import FAILED, Flash, NotOurFormError, flash_of, read_staff_request
 from app.dashboard.renderer import TEMPLATES
 from app.dashboard.staff import HANDLE_PAYMENTS
 from app.db.tables import Kind
@@ -66,12 +66,12 @@ class OrderWidget:
     def router(self) -> APIRouter:
         """Return the routes. There is no way to one of them but through the door."""
         router = APIRouter(include_in_schema=False, route_class=routes_of(PageKind.WIDGET))
-        router.add_api_route(ORDER_WIDGET.path, self._through_the_door(self._shown), methods=["POST"])
-        router.add_api_route(f"{ORDER_WIDGET.path}/link", self._through_the_door(self._link), methods=["POST"])
-        router.add_api_route(f"{ORDER_WIDGET.path}/close", self._through_the_door(self._close), methods=["POST"])
+        router.add_api_route(ORDER_WIDGET.path, self._authenticated(self._shown), methods=["POST"])
+        router.add_api_route(f"{ORDER_WIDGET.path}/link", self._authenticated(self._link), methods=["POST"])
+        router.add_api_route(f"{ORDER_WIDGET.path}/close", self._authenticated(self._close), methods=["POST"])
         return router
 
-    def _through_the_door(self, act: Act) -> Callable[[Request], Awaitable[HTMLResponse]]:
+    def _authenticated(self, act: Act) -> Callable[[Request], Awaitable[HTMLResponse]]:
         async def answer(request: Request) -> HTMLResponse:
             language = translation_for(request.headers.get("accept-language", ""))
             try:
@@ -105,27 +105,27 @@ class OrderWidget:
     async def _close(self, visitor: Visitor) -> HTMLResponse:
         staff, order_id = visitor.staff, visitor.form.get("payment", "")
         try:
-            staff_request = read_wish(Kind.CANCEL, staff.id, list(visitor.form.items()))
+            staff_request = read_staff_request(Kind.CANCEL, staff.id, list(visitor.form.items()))
             _, operation = await ask_for(self._services, order_id, staff_request, installation_id=staff.installation.id)
         except NotOurFormError:
             return await self._shown(visitor, Flash(UNREADABLE, "error"))
         except RefusalError as refusal:
             return await self._shown(visitor, Flash(FAILED, "error", refusal.message))
         log.info("payment link closed", order_id=order_id, staff=staff.id)
-        return await self._shown(visitor, news_of(operation))
+        return await self._shown(visitor, flash_of(operation))
 
-    async def _shown(self, visitor: Visitor, news: Flash | None = None) -> HTMLResponse:
+    async def _shown(self, visitor: Visitor, flash: Flash | None = None) -> HTMLResponse:
         known = await payments_of_order(self._services, self._client, visitor.staff.installation, visitor.order_id)
         view = view_of(known, self._services.now())
         return self._page(
             "order/widget.html",
             visitor.staff.translation,
-            422 if news and news.status == "error" else 200,
+            422 if flash and flash.status == "error" else 200,
             hidden=visitor.hidden,
             pay_page=self._services.addresses.pay_page,
             saleor=visitor.staff.installation.saleor_api_url,
             here=f"{self._base}{ORDER_WIDGET.path}",
-            news=news,
+            flash=flash,
             **vars(view),
         )
 

@@ -58,7 +58,7 @@ def offers(now: Balance) -> list[Offer]:
     return [Offer(step.kind, step.amount, uuid4().hex) for step in possible(now).values()]
 
 
-def read_wish(kind: Kind, by: str, fields: Sequence[tuple[str, str]]) -> StaffRequest:
+def read_staff_request(kind: Kind, by: str, fields: Sequence[tuple[str, str]]) -> StaffRequest:
     """Return what a form says. Raises NotAnAmountError and NotOurFormError."""
     said = dict(fields)
     if not _KEY.fullmatch(said.get("key", "")):
@@ -69,7 +69,7 @@ def read_wish(kind: Kind, by: str, fields: Sequence[tuple[str, str]]) -> StaffRe
     return StaffRequest(kind, by=by, key=said["key"], amount=amount, taken_from=taken_from or None)
 
 
-def news_of(operation: Operation) -> Flash:
+def flash_of(operation: Operation) -> Flash:
     """Return how it went."""
     match operation.state:
         case State.SUCCESS:

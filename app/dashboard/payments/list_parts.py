@@ -9,7 +9,7 @@ from app.dashboard.form import fields_of
 from app.dashboard.navigation import PAYMENTS
 from app.dashboard.payments.filter import Filter
 from app.dashboard.payments.listing import read_list, wanted_by
-from app.dashboard.renderer import Paper
+from app.dashboard.renderer import Renderer
 from app.dashboard.staff import AnyStaff, Staff, refused
 from app.i18n.messages import gettext_noop
 from app.payments.services import Services
@@ -21,11 +21,11 @@ _NOT_IN_AN_ADDRESS = gettext_noop(
 
 
 class PaymentListParts:
-    """The parts of the list, written on ``paper``."""
+    """The parts of the list, as ``renderer`` writes them."""
 
-    def __init__(self, services: Services, paper: Paper) -> None:
+    def __init__(self, services: Services, renderer: Renderer) -> None:
         self._services = services
-        self._paper = paper
+        self._renderer = renderer
 
     def add_to(self, router: APIRouter) -> None:
         """Add the routes to a router, whose guard lets in only whoever may handle payments."""
@@ -52,7 +52,7 @@ class PaymentListParts:
 
     async def _shown(self, staff: Staff, chosen: Filter) -> HTMLResponse:
         shown = await read_list(self._services, staff.installation.id, chosen)
-        return self._paper.part("payments/list.html", staff, here=PAYMENTS, **vars(shown))
+        return self._renderer.part("payments/list.html", staff, here=PAYMENTS, **vars(shown))
 
 
 async def _for_spreadsheets(lines: AsyncIterator[str]) -> AsyncIterator[bytes]:

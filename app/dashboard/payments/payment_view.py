@@ -6,7 +6,7 @@ from fastapi.responses import HTMLResponse
 from app.dashboard.navigation import PAYMENTS
 from app.dashboard.payments.actions import Flash
 from app.dashboard.payments.page import page_of
-from app.dashboard.renderer import Paper
+from app.dashboard.renderer import Renderer
 from app.dashboard.staff import Staff, refused
 from app.db.aggregates import PaymentAggregate
 from app.db.repository import ByOrder
@@ -19,20 +19,20 @@ _NO_PAYMENT = gettext_noop("This store has no such payment.")
 class Shown:
     """Pages of payments."""
 
-    def __init__(self, services: Services, paper: Paper) -> None:
+    def __init__(self, services: Services, renderer: Renderer) -> None:
         self._services = services
-        self._paper = paper
+        self._renderer = renderer
 
-    async def part(self, staff: Staff, order_id: str, news: Flash | None = None) -> HTMLResponse:
+    async def part(self, staff: Staff, order_id: str, flash: Flash | None = None) -> HTMLResponse:
         """Return the page, with what has just become of something. Raises what ``payment`` raises."""
-        return await self.part_of(staff, await self.payment(staff, order_id), news)
+        return await self.part_of(staff, await self.payment(staff, order_id), flash)
 
-    async def part_of(self, staff: Staff, aggregate: PaymentAggregate, news: Flash | None = None) -> HTMLResponse:
+    async def part_of(self, staff: Staff, aggregate: PaymentAggregate, flash: Flash | None = None) -> HTMLResponse:
         """Return the page of a payment as it has just become: it is not read again."""
         page = await page_of(self._services, aggregate)
-        address = f"{self._paper.base}/payments/{page.payment.order_id}"
-        about = {"payment": page.payment, "address": address, "news": news, **vars(page)}
-        return self._paper.part("payments/page.html", staff, here=PAYMENTS, **about)
+        address = f"{self._renderer.base}/payments/{page.payment.order_id}"
+        about = {"payment": page.payment, "address": address, "flash": flash, **vars(page)}
+        return self._renderer.part("payments/page.html", staff, here=PAYMENTS, **about)
 
     async def payment(self, staff: Staff, order_id: str) -> PaymentAggregate:
         """Return a payment for reading only. Answers 404 when the store has no such payment."""

@@ -8,7 +8,7 @@ from fastapi.responses import HTMLResponse
 
 from app.dashboard.payments.actions import Flash
 from app.dashboard.payments.payment_view import Shown
-from app.dashboard.renderer import Paper
+from app.dashboard.renderer import Renderer
 from app.dashboard.staff import AnyStaff, Staff, refused
 from app.db.aggregates import PaymentAggregate
 from app.db.inbox import StoredNotification
@@ -48,9 +48,9 @@ _SOURCES = {
 class AgainParts:
     """The parts of a payment's page with which something is asked, told or made of once more."""
 
-    def __init__(self, services: Services, paper: Paper, shown: Shown) -> None:
+    def __init__(self, services: Services, renderer: Renderer, shown: Shown) -> None:
         self._services = services
-        self._paper = paper
+        self._renderer = renderer
         self._shown = shown
 
     def add_to(self, router: APIRouter) -> None:
@@ -66,14 +66,14 @@ class AgainParts:
     async def _raw(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         aggregate = await self._shown.payment(staff, order_id)
         messages = raw(aggregate, await self._notifications(aggregate))
-        return self._paper.part("payments/raw.html", staff, here=None, messages=messages, sources=_SOURCES)
+        return self._renderer.part("payments/raw.html", staff, here=None, messages=messages, sources=_SOURCES)
 
     async def _at_gateway(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         payment = (await self._shown.payment(staff, order_id)).payment
         records = await records_now(self._services, payment.order_id)
         if isinstance(records, GatewayError):
             raise self._not_asked(staff, payment.order_id, records)
-        return self._paper.part("payments/at_gateway.html", staff, here=None, text=raw_records(records))
+        return self._renderer.part("payments/at_gateway.html", staff, here=None, text=raw_records(records))
 
     async def _look_up(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         payment = (await self._shown.payment(staff, order_id)).payment

@@ -12,11 +12,11 @@ from fastapi.responses import HTMLResponse
 
 from app.amounts import NotAnAmountError
 from app.dashboard.form import fields_of
-from app.dashboard.payments.actions import KINDS, Flash, NotOurFormError, news_of, read_wish
+from app.dashboard.payments.actions import KINDS, Flash, NotOurFormError, flash_of, read_staff_request
 from app.dashboard.payments.amounts import read_amounts
 from app.dashboard.payments.payment_view import Shown, no_payment
 from app.dashboard.payments.retry_routes import AgainParts
-from app.dashboard.renderer import Paper
+from app.dashboard.renderer import Renderer
 from app.dashboard.staff import AnyStaff, Staff, refused
 from app.db.aggregates import PaymentAggregate
 from app.db.repository import ByOrder, PaymentNotFoundError
@@ -39,17 +39,17 @@ _REMOVED = gettext_noop("The choice is removed: the next refund goes by the rule
 
 
 class PaymentParts:
-    """The parts about one payment, written on ``paper``."""
+    """The parts about one payment, as ``renderer`` writes them."""
 
-    def __init__(self, services: Services, paper: Paper) -> None:
+    def __init__(self, services: Services, renderer: Renderer) -> None:
         self._services = services
-        self._paper = paper
-        self._shown = Shown(services, paper)
+        self._renderer = renderer
+        self._shown = Shown(services, renderer)
 
     def add_to(self, router: APIRouter) -> None:
         """Add the routes to a router, whose guard lets in only whoever may handle payments."""
         router.add_api_route("/payments/{order_id}", self._payment, methods=["GET"])
-        AgainParts(self._services, self._paper, self._shown).add_to(router)
+        AgainParts(self._services, self._renderer, self._shown).add_to(router)
         for kind in KINDS:
             router.add_api_route(f"/payments/{{order_id}}/{kind.value}", self._acting(kind), methods=["POST"])
         router.add_api_route("/payments/{order_id}/next-refund", self._choose, methods=["POST"])
@@ -61,7 +61,7 @@ class PaymentParts:
     def _acting(self, kind: Kind) -> Callable[..., Awaitable[HTMLResponse]]:
         async def act(request: Request, order_id: str, staff: AnyStaff) -> HTMLResponse:
             try:
-                staff_request = read_wish(kind, staff.id, await fields_of(request))
+                staff_request = read_staff_request(kind, staff.id, await fields_of(request))
             except (NotAnAmountError, NotOurFormError) as wrong:
                 await self._shown.payment(staff, order_id)  # of a payment that is another store's nothing else is said
                 if isinstance(wrong, NotAnAmountError):
@@ -76,7 +76,7 @@ class PaymentParts:
                 if refusal.code is RefusalCode.UNKNOWN_PAYMENT:
                     raise no_payment(staff) from refusal
                 raise refused(422, refusal.code, staff.translation, refusal.message) from refusal
-            return await self._shown.part_of(staff, aggregate, news_of(operation))
+            return await self._shown.part_of(staff, aggregate, flash_of(operation))
 
         return act
 

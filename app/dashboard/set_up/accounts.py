@@ -15,7 +15,7 @@ from app.dashboard.set_up.forms import (
 )
 from app.dashboard.set_up.one_account import OneAccountParts
 from app.dashboard.set_up.refusals import refusals_told
-from app.dashboard.set_up.setup_page import Flash, SetUpSheet
+from app.dashboard.set_up.setup_page import Flash, SetUpRenderer
 from app.dashboard.set_up.steps import ACCOUNT
 from app.dashboard.staff import AnyStaff, Staff
 from app.gateway.hosts import PRESETS
@@ -37,10 +37,10 @@ _SWITCHED_OFF = LazyMessage("The account is switched off. It is kept for the pay
 class AccountParts:
     """The parts about merchant accounts."""
 
-    def __init__(self, services: Services, aggregate: SetUpSheet) -> None:
+    def __init__(self, services: Services, renderer: SetUpRenderer) -> None:
         self._services = services
-        self._aggregate = aggregate
-        self._one = OneAccountParts(services, aggregate)
+        self._renderer = renderer
+        self._one = OneAccountParts(services, renderer)
 
     def add_to(self, router: APIRouter) -> None:
         """Add the routes to a router, whose guard lets in only whoever may set the app up."""
@@ -54,25 +54,25 @@ class AccountParts:
         """Return the accounts; the form for the first one if there is none."""
         return await self._listed(staff)
 
-    async def _listed(self, staff: Staff, news: Flash | None = None) -> HTMLResponse:
-        at = ACCOUNT if news else None
+    async def _listed(self, staff: Staff, flash: Flash | None = None) -> HTMLResponse:
+        at = ACCOUNT if flash else None
         accounts = await views(self._services, installation_id=staff.installation.id)
         if not accounts:
-            return await self._form(staff, first=True, news=news, at=at)
+            return await self._form(staff, first=True, flash=flash, at=at)
         listed = [(each, lacks_of(each)) for each in accounts]
-        return await self._aggregate.part("accounts.html", staff, step=ACCOUNT, accounts=listed, news=news, at=at)
+        return await self._renderer.part("accounts.html", staff, step=ACCOUNT, accounts=listed, flash=flash, at=at)
 
     async def _new(self, staff: AnyStaff) -> HTMLResponse:
         return await self._form(staff, first=False)
 
     async def _form(
-        self, staff: Staff, *, first: bool, news: Flash | None = None, at: str | None = None
+        self, staff: Staff, *, first: bool, flash: Flash | None = None, at: str | None = None
     ) -> HTMLResponse:
-        return await self._aggregate.part(
+        return await self._renderer.part(
             "new_account.html",
             staff,
             step=ACCOUNT,
-            news=news,
+            flash=flash,
             at=at,
             first=first,
             presets=PRESETS,

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from app.dashboard.form import fields_of
-from app.dashboard.set_up.setup_page import Flash, SetUpSheet
+from app.dashboard.set_up.setup_page import Flash, SetUpRenderer
 from app.dashboard.set_up.steps import CHANNELS
 from app.dashboard.staff import AnyStaff, Staff, refused
 from app.i18n.messages import LazyMessage, gettext_noop
@@ -26,10 +26,10 @@ _NO_ACCOUNT = gettext_noop("This store has no such merchant account.")
 class ChannelParts:
     """The parts about sales channels."""
 
-    def __init__(self, services: Services, saleor: SaleorClient, aggregate: SetUpSheet) -> None:
+    def __init__(self, services: Services, saleor: SaleorClient, renderer: SetUpRenderer) -> None:
         self._services = services
         self._saleor = saleor
-        self._aggregate = aggregate
+        self._renderer = renderer
 
     def add_to(self, router: APIRouter) -> None:
         """Add the routes to a router, whose guard lets in only whoever may set the app up."""
@@ -40,11 +40,11 @@ class ChannelParts:
         """Return the channels of the store."""
         return await self._listed(staff)
 
-    async def _listed(self, staff: Staff, news: Flash | None = None) -> HTMLResponse:
+    async def _listed(self, staff: Staff, flash: Flash | None = None) -> HTMLResponse:
         found = await read_channels(self._services, self._saleor, staff.installation)
         accounts = await self._services.accounts.all(staff.installation.id)
-        return await self._aggregate.part(
-            "channels.html", staff, step=CHANNELS, news=news, found=found, accounts=accounts
+        return await self._renderer.part(
+            "channels.html", staff, step=CHANNELS, flash=flash, found=found, accounts=accounts
         )
 
     async def _map(self, request: Request, staff: AnyStaff) -> HTMLResponse:

@@ -18,7 +18,7 @@ from app.dashboard.set_up.forms import (
     text_of,
 )
 from app.dashboard.set_up.refusals import not_saved, refusals_told
-from app.dashboard.set_up.setup_page import Flash, SetUpSheet
+from app.dashboard.set_up.setup_page import Flash, SetUpRenderer
 from app.dashboard.set_up.steps import ACCOUNT
 from app.dashboard.staff import AnyStaff, Staff, refused
 from app.db.tables import MerchantAccount
@@ -42,9 +42,9 @@ _RULES_ARE_RIGHT = LazyMessage("The rules are right. Nothing was saved; below is
 class OneAccountParts:
     """The parts about one merchant account."""
 
-    def __init__(self, services: Services, aggregate: SetUpSheet) -> None:
+    def __init__(self, services: Services, renderer: SetUpRenderer) -> None:
         self._services = services
-        self._aggregate = aggregate
+        self._renderer = renderer
 
     def add_to(self, router: APIRouter) -> None:
         """Add the routes to a router, whose guard lets in only whoever may set the app up."""
@@ -66,16 +66,16 @@ class OneAccountParts:
         raise refused(404, "UNKNOWN_ACCOUNT", staff.translation, _NO_ACCOUNT)
 
     async def shown(
-        self, staff: Staff, account: MerchantAccount, news: Flash | None = None, *, tried: SplitRules | None = None
+        self, staff: Staff, account: MerchantAccount, flash: Flash | None = None, *, tried: SplitRules | None = None
     ) -> HTMLResponse:
         """Return the page of an account; ``tried`` are rules that are to be shown instead of the kept ones."""
         page = await read_account_page(self._services, account, tried)
         address = f"/set-up/accounts/{account.id}"
-        return await self._aggregate.part(
+        return await self._renderer.part(
             "account.html",
             staff,
             step=ACCOUNT,
-            news=news,
+            flash=flash,
             at=address,
             address=address,
             presets=PRESETS,

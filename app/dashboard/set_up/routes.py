@@ -6,10 +6,10 @@ Every part writes the steps at its top, and nothing here shows a secret.
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 
-from app.dashboard.renderer import Paper
+from app.dashboard.renderer import Renderer
 from app.dashboard.set_up.accounts import AccountParts
 from app.dashboard.set_up.channels import ChannelParts
-from app.dashboard.set_up.setup_page import SetUpSheet
+from app.dashboard.set_up.setup_page import SetUpRenderer
 from app.dashboard.set_up.trials import TrialParts
 from app.dashboard.staff import Staff
 from app.payments.services import Services
@@ -17,14 +17,14 @@ from app.saleor.graphql import SaleorClient
 
 
 class SetUpParts:
-    """The parts about setting up, written on ``paper``."""
+    """The parts about setting up, as ``renderer`` writes them."""
 
-    def __init__(self, services: Services, saleor: SaleorClient, paper: Paper) -> None:
-        aggregate = SetUpSheet(services, paper)
+    def __init__(self, services: Services, saleor: SaleorClient, shared: Renderer) -> None:
+        renderer = SetUpRenderer(services, shared)
         self._services = services
-        self._accounts = AccountParts(services, aggregate)
-        self._channels = ChannelParts(services, saleor, aggregate)
-        self._trials = TrialParts(services, aggregate)
+        self._accounts = AccountParts(services, renderer)
+        self._channels = ChannelParts(services, saleor, renderer)
+        self._trials = TrialParts(services, renderer)
 
     def add_to(self, router: APIRouter) -> None:
         """Add the routes to a router, whose guard lets in only whoever may set the app up."""

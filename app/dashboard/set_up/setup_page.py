@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fastapi.responses import HTMLResponse
 
 from app.dashboard.navigation import SET_UP
-from app.dashboard.renderer import Paper
+from app.dashboard.renderer import Renderer
 from app.dashboard.set_up.steps import read_steps
 from app.dashboard.staff import Staff
 from app.i18n.messages import LazyMessage
@@ -24,11 +24,11 @@ class Flash:
 
 
 @dataclass(frozen=True, slots=True)
-class SetUpSheet:
+class SetUpRenderer:
     """Writes the parts of setting up."""
 
     services: Services
-    paper: Paper
+    renderer: Renderer
 
     async def part(
         self,
@@ -36,12 +36,12 @@ class SetUpSheet:
         staff: Staff,
         *,
         step: str,
-        news: Flash | None = None,
+        flash: Flash | None = None,
         at: str | None = None,
         **values: object,
     ) -> HTMLResponse:
-        """Return a part that belongs to the ``step`` with that path; ``at``: see ``Paper.part``."""
+        """Return a part that belongs to the ``step`` with that path; ``at``: see ``Renderer.part``."""
         steps = await read_steps(self.services, staff.installation.id)
-        return self.paper.part(
-            f"set_up/{template}", staff, here=SET_UP, steps=steps, step=step, news=news, at=at, **values
+        return self.renderer.part(
+            f"set_up/{template}", staff, here=SET_UP, steps=steps, step=step, flash=flash, at=at, **values
         )

@@ -14,7 +14,7 @@ from app.amounts import NotAnAmountError, read_amount
 from app.dashboard.form import fields_of
 from app.dashboard.set_up.forms import FormFields, said_in, text_of
 from app.dashboard.set_up.refusals import refusals_told
-from app.dashboard.set_up.setup_page import SetUpSheet
+from app.dashboard.set_up.setup_page import SetUpRenderer
 from app.dashboard.set_up.steps import TRIAL
 from app.dashboard.staff import AnyStaff, Staff, refused
 from app.db.aggregates import PaymentAggregate, find_by_order
@@ -55,9 +55,9 @@ class TrialPage:
 class TrialParts:
     """The parts about trials."""
 
-    def __init__(self, services: Services, aggregate: SetUpSheet) -> None:
+    def __init__(self, services: Services, renderer: SetUpRenderer) -> None:
         self._services = services
-        self._aggregate = aggregate
+        self._renderer = renderer
 
     def add_to(self, router: APIRouter) -> None:
         """Add the routes to a router, whose guard lets in only whoever may set the app up."""
@@ -68,7 +68,7 @@ class TrialParts:
 
     async def _form(self, staff: AnyStaff) -> HTMLResponse:
         accounts = [each for each in await self._services.accounts.all(staff.installation.id) if each.enabled]
-        return await self._aggregate.part(
+        return await self._renderer.part(
             "try.html",
             staff,
             step=TRIAL,
@@ -100,11 +100,11 @@ class TrialParts:
 
     async def _follow(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         page = await self._page(staff, order_id)
-        return self._aggregate.paper.part("set_up/trial_standing.html", staff, here=None, **vars(page))
+        return self._renderer.renderer.part("set_up/trial_standing.html", staff, here=None, **vars(page))
 
     async def _shown(self, staff: Staff, order_id: str, at: str | None = None) -> HTMLResponse:
         page = await self._page(staff, order_id)
-        return await self._aggregate.part("trial.html", staff, step=TRIAL, at=at, **vars(page))
+        return await self._renderer.part("trial.html", staff, step=TRIAL, at=at, **vars(page))
 
     async def _page(self, staff: Staff, order_id: str) -> TrialPage:
         async with self._services.database.transaction() as session:

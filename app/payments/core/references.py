@@ -55,7 +55,7 @@ def reference_of_refusal(key: str) -> str:
     return f"refused-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
 
 
-def reference_of_wish(key: str) -> str:
+def reference_of_request(key: str) -> str:
     """Return the reference under which Saleor is told that staff asked for something at our own door."""
     return f"asked-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
 

@@ -23,7 +23,7 @@ from app.payments.core.apply import Posting, note
 from app.payments.core.balance import ZERO, Balance, balance, check_amount
 from app.payments.core.call_errors import KEYS_NOT_OPENED
 from app.payments.core.page_cancellation import BY_STAFF
-from app.payments.core.references import keep_reference, reference_of_refusal, reference_of_wish
+from app.payments.core.references import keep_reference, reference_of_refusal, reference_of_request
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.operations.answer_window import answered, ask_again, asked_by, refund_of
 from app.payments.operations.execute import send
@@ -251,7 +251,7 @@ def _tell_saleor(aggregate: PaymentAggregate, operation: Operation, posting: Pos
     if operation.asked_by is None:
         return
     words = f"Staff asked in the app to {staff_request(operation)}"
-    note(aggregate, words, posting, reference=reference_of_wish(operation.idempotency_key))
+    note(aggregate, words, posting, reference=reference_of_request(operation.idempotency_key))
 
 
 async def requested(

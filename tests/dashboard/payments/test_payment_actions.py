@@ -7,7 +7,7 @@ import pytest
 
 from app.db.tables import Kind, State
 from tests.commands.conftest import one_database
-from tests.dashboard.dashboard_app import NEXT_DOOR, StaffClient, next_door
+from tests.dashboard.dashboard_app import NEXT_DOOR, StaffClient, other_store
 from tests.dashboard.payments.test_payment_page import text
 from tests.payments.fake_gateway import operation, payment, refused, said
 from tests.payments.fake_saleor import amounts
@@ -140,7 +140,7 @@ async def test_what_cannot_be_done_is_refused_in_words(
 
 @one_database
 async def test_nobody_acts_on_a_payment_next_door(staff_client: StaffClient) -> None:
-    await next_door(staff_client.shop)
+    await other_store(staff_client.shop)
     await staff_client.shop.paid()
     form = {"key": (await forms(staff_client))["refund"], "amount": "1.00"}
     token = staff_client.token(iss=NEXT_DOOR)

@@ -10,7 +10,7 @@ import pytest
 from app.db.tables import Kind, State
 from tests.commands.books import a_payment, operation
 from tests.commands.conftest import one_database
-from tests.dashboard.dashboard_app import StaffClient, names, next_door, open_staff_client
+from tests.dashboard.dashboard_app import StaffClient, names, open_staff_client, other_store
 from tests.payments.shop import Shop
 
 
@@ -88,7 +88,7 @@ async def test_what_is_looked_for_stands_in_the_form_and_in_the_links(staff_clie
 
 
 async def test_channel_account_and_days_of_whoever_looks(staff_client: StaffClient) -> None:
-    other = await next_door(staff_client.shop)
+    other = await other_store(staff_client.shop)
     await a_payment(staff_client.services, other, **names(9), channel="pln")
     await staff_client.payment(1, channel="eur", created_at=datetime(2026, 11, 20, 22, 30, tzinfo=UTC))
     await staff_client.payment(2, created_at=datetime(2026, 11, 21, 12, 0, tzinfo=UTC))
@@ -145,7 +145,7 @@ async def test_a_shopper_is_found_by_an_address_that_no_address_of_a_page_says(s
 
 
 async def test_what_is_found_can_be_had_as_a_file(staff_client: StaffClient) -> None:
-    await a_payment(staff_client.services, await next_door(staff_client.shop), **names(99))
+    await a_payment(staff_client.services, await other_store(staff_client.shop), **names(99))
     emails, store = staff_client.services.emails, staff_client.shop.installation.id
     for number in range(1, 28):
         await staff_client.payment(number, email_digest=emails.kept(store, "olena@example.com"))

@@ -5,7 +5,7 @@ from starlette.responses import JSONResponse
 
 from app.db.tables import MerchantAccount
 from tests.commands.conftest import add_account, one_database
-from tests.dashboard.dashboard_app import StaffClient, next_door
+from tests.dashboard.dashboard_app import StaffClient, other_store
 
 CHANNELS = [
     {"slug": "uah", "name": "Україна", "currencyCode": "UAH", "isActive": True},
@@ -95,7 +95,7 @@ class TestTheFirstVisit:
 
     @one_database
     async def test_the_account_of_another_store_counts_for_nothing(self, nothing: StaffClient) -> None:
-        theirs = await next_door(nothing.shop)
+        theirs = await other_store(nothing.shop)
         await nothing.services.accounts.map_channel("uah", theirs.id)
         page = (await nothing.see("/")).text
         assert "Add your merchant account" in page

@@ -7,7 +7,7 @@ import pytest
 
 from app.db.tables import MerchantAccount
 from tests.commands.conftest import add_account, one_database
-from tests.dashboard.dashboard_app import StaffClient, next_door
+from tests.dashboard.dashboard_app import StaffClient, other_store
 from tests.payments.fake_gateway import operation, payment, refused, said
 
 
@@ -124,7 +124,7 @@ async def test_what_cannot_be_is_refused(staff_client: StaffClient, typed: dict[
 @one_database
 async def test_only_trials_of_this_store_are_shown(staff_client: StaffClient) -> None:
     other = await staff_client.payment(1)
-    theirs = await next_door(staff_client.shop)
+    theirs = await other_store(staff_client.shop)
     for path in (f"/set-up/try/{other.order_id}", f"/set-up/try/{other.order_id}/standing", "/set-up/try/none"):
         assert (await staff_client.see(path)).status_code == 404
     assert (await staff_client.do("/set-up/try", **form(theirs))).json()["detail"]["code"] == "UNKNOWN_ACCOUNT"

@@ -15,7 +15,7 @@ from playwright.async_api import ViewportSize
 from app.db.migrate import migrate
 from app.saleor.testing import staff, storefront
 from tests.pages.screenshots.photographer import Photographer
-from tests.pages.stack import AppUnderTest, a_house
+from tests.pages.stack import AppUnderTest, open_app_under_test
 
 BEGUN = datetime(2026, 11, 23, 8, 30, tzinfo=UTC)
 PORT = 18100  # it is in the address of a payment link
@@ -24,7 +24,7 @@ TALL: ViewportSize = {"width": 1120, "height": 1180}
 
 
 async def photograph(photographer: Photographer) -> None:
-    """Open the house, and take every picture of the Dashboard."""
+    """Open the app_under_test, and take every picture of the Dashboard."""
     names = random.Random(7)  # noqa: S311 - names that are the same each time, not secrets
 
     def name() -> UUID:
@@ -38,9 +38,9 @@ async def photograph(photographer: Photographer) -> None:
         folder = Path(place)
         address = f"sqlite:///{folder / 'payments.sqlite'}"
         await migrate(address)
-        async with a_house(folder, address, now=_clock(), port=PORT) as house:
-            await _payments(house, photographer)
-            await _what_is_to_do(house, photographer)
+        async with open_app_under_test(folder, address, now=_clock(), port=PORT) as app_under_test:
+            await _payments(app_under_test, photographer)
+            await _what_is_to_do(app_under_test, photographer)
 
 
 def _clock() -> Callable[[], datetime]:
@@ -49,34 +49,36 @@ def _clock() -> Callable[[], datetime]:
     return lambda: BEGUN + timedelta(seconds=time.monotonic() - began)
 
 
-async def _payments(house: AppUnderTest, photographer: Photographer) -> None:
-    store = house.shop.saleor
-    split, reserved, *_ = house.known["order_id"]
+async def _payments(app_under_test: AppUnderTest, photographer: Photographer) -> None:
+    store = app_under_test.shop.saleor
+    split, reserved, *_ = app_under_test.known["order_id"]
 
-    page = await photographer.open_frame(await house.frame(store, "/payments"), WINDOW)
+    page = await photographer.open_frame(await app_under_test.frame(store, "/payments"), WINDOW)
     await photographer.take(page, "dashboard-payments.png")
 
-    page = await photographer.open_frame(await house.frame(store, f"/payments/{split}"), TALL)
+    page = await photographer.open_frame(await app_under_test.frame(store, f"/payments/{split}"), TALL)
     await page.frame_locator("iframe").get_by_text("Refund", exact=True).first.click()
     await photographer.take(page, "dashboard-payment.png")
 
-    page = await photographer.open_frame(await house.frame(store, f"/payments/{reserved}"), WINDOW, dark=True)
+    page = await photographer.open_frame(await app_under_test.frame(store, f"/payments/{reserved}"), WINDOW, dark=True)
     await photographer.take(page, "dashboard-payment-dark.png")
 
-    page = await photographer.open_frame(await house.frame(store, f"/payments/{split}"), WINDOW, language="uk")
+    page = await photographer.open_frame(await app_under_test.frame(store, f"/payments/{split}"), WINDOW, language="uk")
     await photographer.take(page, "dashboard-payment-uk.png")
 
-    page = await photographer.open(f"{store.dashboard_url}orders/{quote(house.orders[-1])}", WINDOW, sharpness=1)
+    page = await photographer.open(
+        f"{store.dashboard_url}orders/{quote(app_under_test.orders[-1])}", WINDOW, sharpness=1
+    )
     await page.locator(".widget.loaded").wait_for()
     await photographer.take(page, "dashboard-widget.png")
 
 
-async def _what_is_to_do(house: AppUnderTest, photographer: Photographer) -> None:
-    page = await photographer.open_frame(await house.frame(house.new_store, "/"), WINDOW)
+async def _what_is_to_do(app_under_test: AppUnderTest, photographer: Photographer) -> None:
+    page = await photographer.open_frame(await app_under_test.frame(app_under_test.new_store, "/"), WINDOW)
     await photographer.take(page, "dashboard-set-up.png")
 
-    page = await photographer.open_frame(await house.frame(house.shop.saleor, "/attention"), WINDOW)
+    page = await photographer.open_frame(await app_under_test.frame(app_under_test.shop.saleor, "/attention"), WINDOW)
     await photographer.take(page, "dashboard-attention.png")
 
-    page = await photographer.open(f"{house.shop.app.url}/pay/{house.known['order_id'][3]}")
+    page = await photographer.open(f"{app_under_test.shop.app.url}/pay/{app_under_test.known['order_id'][3]}")
     await photographer.take(page, "pay-page.png")

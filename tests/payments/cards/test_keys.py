@@ -8,9 +8,9 @@ import pytest
 from joserfc.jwk import RSAKey
 from sqlalchemy import text
 
-from app.db.card_keys import CardKeyBook, StoreCardKeys
+from app.db.card_keys import CardKeyRepository, StoreCardKeys
 from app.db.database import Database, create_engine
-from app.db.installations import InstallationBook
+from app.db.installations import InstallationRepository
 from app.db.vault import Vault, VaultError
 from app.payments.cards.keys import offered_key, opening_keys, rotate
 from tests.conftest import Clock
@@ -21,12 +21,12 @@ from tests.payments.shop import at_once
 @pytest.fixture
 async def store(database: Database, vault: Vault, clock: Clock) -> int:
     """The row of a Saleor that has installed us."""
-    return (await an_installation(InstallationBook(database, vault, clock))).id
+    return (await an_installation(InstallationRepository(database, vault, clock))).id
 
 
 @pytest.fixture
 def book(database: Database, vault: Vault, store: int) -> StoreCardKeys:
-    return CardKeyBook(database, vault).of(store)
+    return CardKeyRepository(database, vault).of(store)
 
 
 async def kids(book: StoreCardKeys, clock: Clock) -> list[str]:
@@ -95,7 +95,7 @@ async def test_processes_that_need_a_key_at_once_agree_on_one(
 ) -> None:
     others = [Database(create_engine(database_url)) for _ in range(3)]
     try:
-        saleor = [CardKeyBook(each, vault).of(store) for each in (database, *others)]
+        saleor = [CardKeyRepository(each, vault).of(store) for each in (database, *others)]
         offers = await at_once(*(offered_key(book, clock.now) for book in saleor * 2))
     finally:
         for other in others:
@@ -120,7 +120,7 @@ async def test_the_private_half_is_sealed_and_bound_to_its_key(
 
 
 async def test_no_store_opens_what_was_encrypted_for_another(database: Database, vault: Vault, clock: Clock) -> None:
-    installations, keys = InstallationBook(database, vault, clock), CardKeyBook(database, vault)
+    installations, keys = InstallationRepository(database, vault, clock), CardKeyRepository(database, vault)
     ours = keys.of((await an_installation(installations)).id)
     theirs = keys.of((await an_installation(installations, "https://other.example.com/graphql/")).id)
     mine, other = await offered_key(ours, clock.now), await offered_key(theirs, clock.now)

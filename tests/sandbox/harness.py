@@ -174,7 +174,7 @@ class Merchant:
 
 
 @dataclass
-class Scene:
+class Harness:
     """Everything that a story needs."""
 
     url: str
@@ -202,7 +202,7 @@ def lines(response: httpx2.Response) -> list[Any]:
 
 
 @contextlib.asynccontextmanager
-async def a_scene(clock: Clock, **settings: Any) -> AsyncIterator[Scene]:
+async def open_harness(clock: Clock, **settings: Any) -> AsyncIterator[Harness]:
     """A sandbox that ticks by the test's clock only, a shop, and a client with the right credentials."""
     shop = Shop()
     full = {"port": 0, "seed": "a story", "clock": clock, "tick": 3600.0, "webhook_retries": (0.0, 0.01)}
@@ -218,7 +218,7 @@ async def a_scene(clock: Clock, **settings: Any) -> AsyncIterator[Scene]:
             SandboxControl(url) as control,
         ):
             try:
-                yield Scene(url, clock, app.state.sandbox, control, Merchant(http, shop_url), shop)
+                yield Harness(url, clock, app.state.sandbox, control, Merchant(http, shop_url), shop)
             finally:
                 shop.open.set()
         # Both need a moment to stop; they take it together.

@@ -110,7 +110,7 @@ class PersonsHands:
 
 
 @dataclass
-class Stage:
+class Harness:
     """Everything that a story needs. ``timeout`` is what it gives each call, in seconds."""
 
     http: httpx2.AsyncClient
@@ -143,20 +143,20 @@ async def _no_nap(_seconds: float) -> None:
 
 
 @asynccontextmanager
-async def replayed(path: Path, context: ssl.SSLContext) -> AsyncIterator[tuple[Stage, Cassette]]:
-    """A stage on which everything comes from the cassette at ``path``."""
+async def replayed(path: Path, context: ssl.SSLContext) -> AsyncIterator[tuple[Harness, Cassette]]:
+    """A harness on which everything comes from the cassette at ``path``."""
     account = Account(ON_CASSETTES)
     with cassette(path, addresses=None, scrubber=account.scrubber()) as tape:
         async with httpx2.AsyncClient(verify=context, trust_env=False) as http:
             webhooks = RecordedWebhooks(tape, tape.get_metadata("webhooks", None))
-            yield Stage(http, NoHands(), webhooks, _no_nap, **_told(account, tape)), tape
+            yield Harness(http, NoHands(), webhooks, _no_nap, **_told(account, tape)), tape
 
 
 @asynccontextmanager
 async def recorded_from_sandbox(
     path: Path, context: ssl.SSLContext, seed: str, *, listen: bool
-) -> AsyncIterator[Stage]:
-    """A stage with a sandbox of its own, which does the same every time; everything goes onto ``path``."""
+) -> AsyncIterator[Harness]:
+    """A harness with a sandbox of its own, which does the same every time; everything goes onto ``path``."""
     pos = PointOfSale()
     settings = SandboxSettings(port=0, public_url=GATEWAY, seed=seed, clock=Clock(), tick=3600.0, points_of_sale=(pos,))
     async with running_sandbox(settings) as (url, _app):
@@ -171,8 +171,8 @@ async def recorded_from_sandbox(
         )
         # Not the real moment and no random order ids: recording again must give the same bytes.
         fixed: dict[str, Any] = {"moment": Clock()(), "prefix": "story-", "source": SANDBOX}
-        async with recorded(path, context, account, listen=listen, **fixed) as stage:
-            yield stage
+        async with recorded(path, context, account, listen=listen, **fixed) as harness:
+            yield harness
 
 
 @asynccontextmanager
@@ -186,8 +186,8 @@ async def recorded(
     moment: datetime | None = None,
     prefix: str | None = None,
     source: str = "an account",
-) -> AsyncIterator[Stage]:
-    """A stage at the gateway of ``account``; everything goes onto ``path``. ``listen``: webhooks are heard."""
+) -> AsyncIterator[Harness]:
+    """A harness at the gateway of ``account``; everything goes onto ``path``. ``listen``: webhooks are heard."""
     here, moment = account.on_this_machine, moment or datetime.now(UTC).replace(microsecond=0)
     async with AsyncExitStack() as stack:
         ear = await stack.enter_async_context(listening(account.webhook_port)) if listen else None
@@ -207,11 +207,11 @@ async def recorded(
             control = await stack.enter_async_context(SandboxControl(account.credentials.base_url))
             hands = await stack.enter_async_context(sandbox_hands(control, UUID(account.credentials.pos_id)))
         webhooks = HeardWebhooks(ear, shop, tape, account.credentials.webhook_secrets, scrubber)
-        yield Stage(http, hands, webhooks, _no_nap if here else asyncio.sleep, **_told(account, tape))
+        yield Harness(http, hands, webhooks, _no_nap if here else asyncio.sleep, **_told(account, tape))
 
 
 def _told(account: Account, tape: Cassette) -> dict[str, Any]:
-    """What of a stage comes from the account, and what lies on the cassette."""
+    """What of a harness comes from the account, and what lies on the cassette."""
     return {
         "credentials": account.credentials,
         "sub_merchants": account.sub_merchants,

@@ -9,7 +9,7 @@ from pathlib import Path
 DEEPEST = 6
 
 
-def whereabouts(error: BaseException) -> list[str]:
+def safe_traceback(error: BaseException) -> list[str]:
     """Return the innermost frames, outermost of them first, as ``file.py:12 function``."""
     frames = traceback.extract_tb(error.__traceback__)[-DEEPEST:]
     return [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames]

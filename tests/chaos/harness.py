@@ -37,13 +37,13 @@ _NEXT_DUE = text(
 
 
 @dataclass
-class Stage:
+class Harness:
     """All that a story plays with. ``told`` is what has happened so far, in words."""
 
     clock: Clock
     saleor: Saleor
     sandbox: Sandbox
-    house: AppUnderTest
+    app: AppUnderTest
     gate: FaultGate
     http: httpx2.AsyncClient
     point: PointOfSale
@@ -59,7 +59,7 @@ class Stage:
         if self.saleor_is_at != SALEOR:
             await self.saleor_moves()
             await self.operator_moves_it()
-        async with self.house.services.database.transaction() as session:
+        async with self.app.services.database.transaction() as session:
             connection = await session.connection()
             for table in reversed(SQLModel.metadata.sorted_tables):
                 if table.name not in _STAY:
@@ -72,7 +72,7 @@ class Stage:
         # The cents of an amount choose nothing here: what the bank says is a step of the story.
         behaviour = Behaviour.model_validate({"amount_endings": False, **gateway})
         self.sandbox.state.behaviours[self.point.pos_id] = behaviour
-        self.house.fates.clear()
+        self.app.fates.clear()
         self.gate.forget()
         self.told.clear()
 
@@ -84,12 +84,12 @@ class Stage:
         if opening is self.keys_open:
             return
         before, after = ("v1.lost-", "v1.") if opening else ("v1.", "v1.lost-")
-        async with self.house.services.database.transaction() as session:
+        async with self.app.services.database.transaction() as session:
             for column in ("api_key_sealed", "api_secret_sealed", "endpoints_key_sealed"):
                 changed = text(f"UPDATE merchant_account SET {column} = replace({column}, :before, :after)")  # noqa: S608
                 await (await session.connection()).execute(changed, {"before": before, "after": after})
         self.keys_open = opening
-        self.house.die()
+        self.app.die()
 
     @property
     def saleor_is_at(self) -> str:
@@ -111,7 +111,7 @@ class Stage:
         """The operator says that it is the same store (``saleor-gateway installations move``)."""
         if self.saleor_is_at == self.known_at:
             return "it has not moved"
-        services = await self.house.start() if self.house.dead else self.house.services
+        services = await self.app.start() if self.app.dead else self.app.services
         rows = [await services.installations.find(f"{each}/graphql/") for each in (self.known_at, self.saleor_is_at)]
         old, new = (row.id for row in rows if row is not None)
         now = self.clock.now
@@ -125,8 +125,8 @@ class Stage:
         """Whatever has become of it: the app runs, is installed and active."""
         await self.keys(opening=True)
         self.saleor.state.faults = SaleorFaults()
-        self.house.fates.clear()
-        await self.house.start() if self.house.dead else None
+        self.app.fates.clear()
+        await self.app.start() if self.app.dead else None
         if not self.saleor.state.apps:
             installed = await self.saleor.apps.install(MANIFEST)
             assert installed.status == "INSTALLED", installed.message
@@ -134,14 +134,16 @@ class Stage:
 
     async def next_due(self) -> datetime | None:
         """Return when the next job in the database becomes due."""
-        async with self.house.services.database.engine.connect() as connection:
+        async with self.app.services.database.engine.connect() as connection:
             due: datetime | None = (await connection.execute(_NEXT_DUE)).scalar_one()
         return due
 
 
 @asynccontextmanager
-async def open_stage(database_url: str, folder: Path, account: Mapping[str, Any] | None = None) -> AsyncIterator[Stage]:
-    """Open a stage over an empty, migrated database. ``account`` are options of the merchant account (NewAccount)."""
+async def open_harness(
+    database_url: str, folder: Path, account: Mapping[str, Any] | None = None
+) -> AsyncIterator[Harness]:
+    """Open a harness over an empty, migrated database. ``account`` are options of the merchant account (NewAccount)."""
     clock, told = Clock(), list[str]()
     places: dict[int, Place] = {}
 
@@ -149,7 +151,7 @@ async def open_stage(database_url: str, folder: Path, account: Mapping[str, Any]
         return httpx2.AsyncClient(transport=Roads(places), follow_redirects=False, trust_env=False)
 
     settings = AppSettings(data_dir=folder, database_url=database_url, base_url=APP, worker=False)
-    house = AppUnderTest(settings, clock, connect)
+    app = AppUnderTest(settings, clock, connect)
     async with connect() as http:
         saleor_application = create_saleor()
         retries = Retries(clock)
@@ -158,26 +160,26 @@ async def open_stage(database_url: str, folder: Path, account: Mapping[str, Any]
         point = PointOfSale()
         sandbox_application = create_sandbox(SandboxSettings(clock=clock, seed="chaos", public_url=GATEWAY))
         sandbox: Sandbox = sandbox_application.state.sandbox
-        gate = FaultGate(sandbox_application, sandbox, house, told.append)
+        gate = FaultGate(sandbox_application, sandbox, app, told.append)
 
         async def to_saleor(request: httpx2.Request) -> httpx2.Response:
             if request.url.port != httpx2.URL(saleor.state.settings.public_url).port:
                 raise httpx2.ConnectError("nobody is at this address any more")
             return await serve(saleor_application, request)
 
-        for address, place in ((SALEOR, to_saleor), (MOVED, to_saleor), (GATEWAY, gate.answer), (APP, house.answer)):
+        for address, place in ((SALEOR, to_saleor), (MOVED, to_saleor), (GATEWAY, gate.answer), (APP, app.answer)):
             places[httpx2.URL(address).port or 80] = place
         try:
-            services = await house.start()
+            services = await app.start()
             installed = await saleor.apps.install(MANIFEST)
             assert installed.status == "INSTALLED", installed.message
             installation = await services.installations.find(f"{SALEOR}/graphql/")
             assert installation is not None
             opened = await services.accounts.add(_account(installation.id, point, account or {}))
             await services.accounts.map_channel("uah", opened.id)
-            yield Stage(clock, saleor, sandbox, house, gate, http, point, retries, told)
+            yield Harness(clock, saleor, sandbox, app, gate, http, point, retries, told)
         finally:
-            await house.stop()
+            await app.stop()
 
 
 def _account(installation_id: int, point: PointOfSale, options: Mapping[str, Any]) -> NewAccount:
