@@ -4,13 +4,14 @@ A claim is a moment in the row: until then the work is somebody's, after it anyb
 behind that would have to be cleared away.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from sqlalchemy import ColumnElement, bindparam, case, func, literal, update
+from sqlalchemy import ColumnElement, bindparam, func, union_all, update
 from sqlmodel import SQLModel, col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -19,6 +20,7 @@ from app.db.tables import Payment
 Tenant: TypeAlias = int | str
 
 _LOOK_AHEAD = 500  # rows of a backlog that are considered at once
+_Row: TypeAlias = tuple[int, Tenant, datetime]  # its id, for whom it is, since when it is due
 _TRIES = 3  # when another worker claims the same rows in the same moment
 
 
@@ -68,7 +70,10 @@ class JobQueue:
 async def claim(
     session: AsyncSession, work: JobQueue, now: datetime, lease: timedelta, capacity: Capacity
 ) -> list[Claim]:
-    """Claim what is due, for ``lease``: parties take turns, each with what has been due longest.
+    """Claim what is due, for ``lease``: tenants take turns, each with what has been due longest.
+
+    However much is due for one of them, each of the others is seen: what there is for all tenants is looked at where
+    the front of the queue is not all of it.
 
     What another worker is claiming at this moment is left to it, and not waited for.
     """
@@ -76,7 +81,10 @@ async def claim(
         return []
     due, until = (work.due <= now, *work.ready), now + lease
     for _ in range(_TRIES):
-        wanted = dict((await session.exec(_in_turns(work, due, capacity))).all())
+        rows = (await session.exec(_front(work, due))).all()
+        if len(rows) >= _LOOK_AHEAD:
+            rows = await _of_each_tenant(session, work, due, capacity)
+        wanted = _in_turns(rows, capacity)
         if not wanted:
             break
         still_due = select(work.row_id).where(work.row_id.in_(list(wanted)), *due).with_for_update(skip_locked=True)
@@ -101,24 +109,51 @@ def _moved(work: JobQueue, due: datetime, *, tries: int) -> dict[Any, Any]:
     return {work.due: due} | ({} if work.tries is None else {work.tries: work.tries + tries})
 
 
-def _in_turns(work: JobQueue, due: Sequence[ColumnElement[bool]], capacity: Capacity) -> Any:
-    """Return the query of the row ids to claim, each with its tenant.
-
-    A tenant's first row goes before any other's second, and the jobs that are being done for it count as its first. Of
-    a backlog only the front is looked at. One tenant can fill that, but not for long: when it has its share, the rest
-    of its rows are passed over.
-    """
-    front: Any = select(work.row_id.label("row_id"), work.tenant.label("tenant"), work.due.label("due")).where(*due)
+def _front(
+    work: JobQueue, due: Sequence[ColumnElement[bool]], *more: ColumnElement[bool], rows: int = _LOOK_AHEAD
+) -> Any:
+    """Return the query of that many rows, those first that have been due longest."""
+    query: Any = select(work.row_id, work.tenant, work.due).where(*due, *more)
     if work.payment is not None:
-        front = front.join(Payment, col(Payment.id) == work.payment)
-    served = (
-        [] if capacity.share is None else [tenant for tenant, jobs in capacity.busy.items() if jobs >= capacity.share]
-    )
-    if served:
-        front = front.where(work.tenant.not_in(served))
-    front = front.order_by(work.due, work.row_id).limit(_LOOK_AHEAD).subquery().c
-    busy = case(dict(capacity.busy), value=front.tenant, else_=0) if capacity.busy else literal(0)
-    place = func.row_number().over(partition_by=front.tenant, order_by=(front.due, front.row_id))
-    line = select(front.row_id, front.tenant, front.due, (place + busy).label("turn")).subquery().c
-    query: Any = select(line.row_id, line.tenant).order_by(line.turn, line.due, line.row_id).limit(capacity.most)
-    return query if capacity.share is None else query.where(line.turn <= capacity.share)
+        query = query.join(Payment, col(Payment.id) == work.payment)
+    return query.order_by(work.due, work.row_id).limit(rows)
+
+
+async def _of_each_tenant(
+    session: AsyncSession, work: JobQueue, due: Sequence[ColumnElement[bool]], capacity: Capacity
+) -> Sequence[_Row]:
+    """Return the first rows of each tenant whose share is not used up.
+
+    If those are more tenants than can be served: of those that have waited longest.
+    """
+    has_share = [] if capacity.share is None else [work.tenant.not_in([*_used_up(capacity, capacity.share)])]
+    waiting: Any = select(work.tenant, func.min(work.due)).where(due[0], *has_share).group_by(work.tenant)
+    if work.payment is not None:
+        waiting = waiting.join_from(work.table, Payment, col(Payment.id) == work.payment)
+    longest = waiting.order_by(func.min(work.due), work.tenant).limit(capacity.most)
+    tenants = [tenant for tenant, _ in (await session.exec(longest)).all()]
+    if not tenants:
+        return []
+    each = min(capacity.most, max(1, _LOOK_AHEAD // len(tenants)))
+    fronts = [_front(work, due, work.tenant == tenant, rows=each).subquery() for tenant in tenants]
+    together: Any = union_all(*[select(front) for front in fronts])
+    rows: Sequence[_Row] = (await session.exec(together)).all()
+    return rows
+
+
+def _used_up(capacity: Capacity, share: int) -> Iterable[Tenant]:
+    return (tenant for tenant, jobs in capacity.busy.items() if jobs >= share)
+
+
+def _in_turns(rows: Sequence[_Row], capacity: Capacity) -> dict[int, Tenant]:
+    """Return the ids of the rows to claim, each with its tenant.
+
+    A tenant's first row goes before any other's second, and the jobs that are being done for it count as its first.
+    """
+    turns, line = Counter(capacity.busy), []
+    for row_id, tenant, due in sorted(rows, key=lambda row: (row[2], row[0])):
+        turns[tenant] += 1
+        if capacity.share is None or turns[tenant] <= capacity.share:
+            line.append((turns[tenant], due, row_id, tenant))
+    line.sort(key=lambda place: place[:3])
+    return {row_id: tenant for _, _, row_id, tenant in line[: capacity.most]}

@@ -17,8 +17,7 @@ EVENTS = JobQueue(
     SaleorEvent,
     row_id=col(SaleorEvent.id),
     due=col(SaleorEvent.next_attempt_at),
-    tenant=col(Payment.installation_id),
-    payment=col(SaleorEvent.payment_id),
+    tenant=col(SaleorEvent.installation_id),
     tries=col(SaleorEvent.attempts),
     # An event waits for every earlier one of its payment: told out of order, "refunded" could be overwritten by "you
     # may refund". So at most one event of a payment is ever claimed at once.

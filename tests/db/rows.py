@@ -94,11 +94,13 @@ def an_operation(payment_id: int, kind: Kind, key: str, **more: Any) -> Operatio
     return Operation(payment_id=payment_id, kind=kind, idempotency_key=key, **(members | more))
 
 
-def an_event(payment_id: int, reference: str, kind: str = "INFO", due: datetime = NOON) -> SaleorEvent:
-    """Return an event of that payment, due now if nothing else is said."""
+def an_event(
+    payment_id: int, reference: str, kind: str = "INFO", due: datetime = NOON, installation_id: int = 1
+) -> SaleorEvent:
+    """Return an event of that payment of the first store, due now, if nothing else is said."""
     return SaleorEvent(
         payment_id=payment_id,
-        installation_id=1,
+        installation_id=installation_id,
         type=kind,
         psp_reference=reference,
         amount=Decimal("1.00"),

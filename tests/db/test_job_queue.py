@@ -301,7 +301,8 @@ class TestFairness:
                 payment, _ = await a_payment(database, found[-1], number * 100 + each)
                 assert payment.id is not None
                 async with database.transaction() as session:
-                    session.add(an_event(payment.id, "event", due=NOON - timedelta(minutes=10 - number)))
+                    due = NOON - timedelta(minutes=10 - number)
+                    session.add(an_event(payment.id, "event", due=due, installation_id=payment.installation_id))
         return found
 
     @staticmethod
@@ -327,10 +328,19 @@ class TestFairness:
     async def test_a_backlog_longer_than_is_looked_at_hides_nobody(
         self, database: Database, stores: list[MerchantAccount], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("app.db.job_queue._LOOK_AHEAD", 3)
+        monkeypatch.setattr("app.db.job_queue._LOOK_AHEAD", 6)
         big, small, other = (each.installation_id for each in stores)
-        assert await self.served(database, Capacity(20, share=2)) == {big: 2}
-        assert await self.served(database, Capacity(18, share=2, busy={big: 2})) == {small: 1, other: 1}
+        assert await self.served(database, Capacity(20, share=2)) == {big: 2, small: 1, other: 1}
+        assert await self.served(database, Capacity(18, share=2, busy={big: 2, small: 1, other: 1})) == {}
+
+    async def test_of_too_many_stores_with_a_backlog_those_that_wait_longest(
+        self, database: Database, stores: list[MerchantAccount], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("app.db.job_queue._LOOK_AHEAD", 1)
+        big, small, other = (each.installation_id for each in stores)
+        assert await self.served(database, Capacity(1, share=1)) == {big: 1}
+        assert await self.served(database, Capacity(1, share=1, busy={big: 1})) == {small: 1}
+        assert await self.served(database, Capacity(1, share=1, busy={big: 1, small: 1})) == {other: 1}
 
     async def test_accounts_take_turns_at_the_gateway(self, database: Database, stores: list[MerchantAccount]) -> None:
         async with database.transaction() as session:

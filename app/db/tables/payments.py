@@ -145,7 +145,7 @@ class Operation(SQLModel, table=True):
     __table_args__ = (
         UniqueConstraint("payment_id", "idempotency_key"),
         UniqueConstraint("payment_id", "psp_reference"),
-        partial_index("next_poll_at IS NOT NULL", "ix_operation_next_poll_at", "next_poll_at"),
+        partial_index("next_poll_at IS NOT NULL", "ix_operation_next_poll_at", "next_poll_at", "id"),
         # Nearly all succeed, and a creation is found by its order: neither is worth an index.
         partial_index("state <> 'success'", "ix_operation_state", "state", "payment_id"),
         partial_index("kind <> 'create'", "ix_operation_psp_reference", "psp_reference"),

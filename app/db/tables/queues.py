@@ -29,7 +29,8 @@ class Notification(SQLModel, table=True):
     __tablename__: ClassVar[Any] = "notification"
     __table_args__ = (
         UniqueConstraint("account_id", "digest"),
-        partial_index("next_attempt_at IS NOT NULL", "ix_notification_next_attempt_at", "next_attempt_at"),
+        partial_index("next_attempt_at IS NOT NULL", "ix_notification_next_attempt_at", "next_attempt_at", "id"),
+        partial_index("next_attempt_at IS NOT NULL", "ix_notification_due", "account_id", "next_attempt_at", "id"),
         Index("ix_notification_account_received", "account_id", "received_at"),
         partial_index("trouble IS NOT NULL", "ix_notification_trouble", "account_id", "trouble", "received_at"),
     )
@@ -54,7 +55,8 @@ class SaleorEvent(SQLModel, table=True):
     __tablename__: ClassVar[Any] = "saleor_event"
     __table_args__ = (
         UniqueConstraint("payment_id", "type", "psp_reference"),
-        partial_index("next_attempt_at IS NOT NULL", "ix_saleor_event_next_attempt_at", "next_attempt_at"),
+        partial_index("next_attempt_at IS NOT NULL", "ix_saleor_event_next_attempt_at", "next_attempt_at", "id"),
+        partial_index("next_attempt_at IS NOT NULL", "ix_saleor_event_due", "installation_id", "next_attempt_at", "id"),
         partial_index("next_attempt_at IS NOT NULL", "ix_saleor_event_undelivered", "installation_id", "created_at"),
     )
 

@@ -153,7 +153,12 @@ def _notification() -> None:
         sa.UniqueConstraint("account_id", "digest"),
     )
     op.create_index("ix_notification_account_received", "notification", ["account_id", "received_at"])
-    _index_where("next_attempt_at IS NOT NULL", "ix_notification_next_attempt_at", "notification", ["next_attempt_at"])
+    _index_where(
+        "next_attempt_at IS NOT NULL", "ix_notification_next_attempt_at", "notification", ["next_attempt_at", "id"]
+    )
+    _index_where(
+        "next_attempt_at IS NOT NULL", "ix_notification_due", "notification", ["account_id", "next_attempt_at", "id"]
+    )
     op.create_index("ix_notification_order_id", "notification", ["order_id"])
     _index_where(
         "trouble IS NOT NULL", "ix_notification_trouble", "notification", ["account_id", "trouble", "received_at"]
@@ -282,7 +287,7 @@ def _operation() -> None:
         sa.UniqueConstraint("payment_id", "idempotency_key"),
         sa.UniqueConstraint("payment_id", "psp_reference"),
     )
-    _index_where("next_poll_at IS NOT NULL", "ix_operation_next_poll_at", "operation", ["next_poll_at"])
+    _index_where("next_poll_at IS NOT NULL", "ix_operation_next_poll_at", "operation", ["next_poll_at", "id"])
     op.create_index("ix_operation_operation_id", "operation", ["operation_id"])
     op.create_index("ix_operation_payment_id", "operation", ["payment_id"])
     _index_where("kind <> 'create'", "ix_operation_psp_reference", "operation", ["psp_reference"])
@@ -312,7 +317,15 @@ def _saleor_event() -> None:
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("payment_id", "type", "psp_reference"),
     )
-    _index_where("next_attempt_at IS NOT NULL", "ix_saleor_event_next_attempt_at", "saleor_event", ["next_attempt_at"])
+    _index_where(
+        "next_attempt_at IS NOT NULL", "ix_saleor_event_next_attempt_at", "saleor_event", ["next_attempt_at", "id"]
+    )
+    _index_where(
+        "next_attempt_at IS NOT NULL",
+        "ix_saleor_event_due",
+        "saleor_event",
+        ["installation_id", "next_attempt_at", "id"],
+    )
     op.create_index("ix_saleor_event_payment_id", "saleor_event", ["payment_id"])
     _index_where(
         "next_attempt_at IS NOT NULL", "ix_saleor_event_undelivered", "saleor_event", ["installation_id", "created_at"]

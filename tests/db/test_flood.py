@@ -1,0 +1,96 @@
+"""A store with a flood of work, and another with a little: how long the second waits, counted in jobs of the first."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import insert
+from sqlmodel import SQLModel, select
+
+from app.db.accounts import AccountRepository
+from app.db.aggregates import ATTEMPTS, POLLS
+from app.db.columns import table_of
+from app.db.database import Database
+from app.db.inbox import NOTIFICATIONS
+from app.db.installations import InstallationRepository
+from app.db.job_queue import Capacity, JobQueue, Tenant, claim
+from app.db.outbox import EVENTS
+from app.db.placed_orders import ORDERS
+from app.db.tables import Kind, MerchantAccount, Notification, Operation, Payment, SaleorEvent
+from tests.db.rows import NOON, a_new_payment, an_account, an_event, an_installation, an_operation
+
+FLOOD, FEW = 10_000, 30
+LEASE = timedelta(seconds=60)
+MOST, SHARE = 100, 50
+
+
+@dataclass
+class Stores:
+    """A store with ten thousand of everything, due for an hour; one with thirty, due for a minute."""
+
+    busy: MerchantAccount
+    quiet: MerchantAccount
+
+    def tenants(self, work: JobQueue) -> tuple[Tenant, Tenant]:
+        """Return by what the two are known in that kind of work."""
+        if work in {EVENTS, ORDERS}:
+            return self.busy.installation_id, self.quiet.installation_id
+        return self.busy.id, self.quiet.id
+
+
+@pytest.fixture
+async def stores(database: Database, accounts: AccountRepository, installations: InstallationRepository) -> Stores:
+    made = []
+    for number, (name, many, minutes) in enumerate((("busy", FLOOD, 60), ("quiet", FEW, 1))):
+        installation = await an_installation(installations, f"https://{name}.example.com/graphql/")
+        made.append(await an_account(accounts, installation))
+        await let_wait(database, made[-1], range(number * FLOOD, number * FLOOD + many), minutes)
+    return Stores(*made)
+
+
+async def let_wait(database: Database, account: MerchantAccount, numbers: range, minutes: int) -> None:
+    """Put a payment into every queue for each number, all due since so many minutes."""
+    due = NOON - timedelta(minutes=minutes)
+
+    def like(one: SQLModel, **more: list[Any]) -> list[dict[str, Any]]:
+        same = one.model_dump(exclude={"id"})
+        return [same | dict(zip(more, values, strict=True)) for values in zip(*more.values(), strict=True)]
+
+    payment = a_new_payment(account, 0)
+    payment.attempts_due_at = payment.next_order_poll_at = due
+    names = [f"order{number}" for number in numbers]
+    notification = Notification(
+        account_id=account.id, digest="", data_sealed="", order_id="", next_attempt_at=due, received_at=due
+    )
+    poll = an_operation(0, Kind.CREATE, "create", next_poll_at=due)
+    event = an_event(0, "event", due=due, installation_id=account.installation_id)
+    async with database.transaction() as session:
+        await session.exec(insert(table_of(Payment)), params=like(payment, transaction_id=names, order_id=names))
+        await session.exec(insert(table_of(Notification)), params=like(notification, digest=names))
+        ids = [*await session.exec(select(Payment.id).where(Payment.account_id == account.id))]
+        await session.exec(insert(table_of(Operation)), params=like(poll, payment_id=ids))
+        await session.exec(insert(table_of(SaleorEvent)), params=like(event, payment_id=ids))
+
+
+async def would_be_claimed(database: Database, work: JobQueue, capacity: Capacity) -> Counter[Tenant]:
+    """Claim and give back."""
+    async with database.transaction() as session:
+        claims = await claim(session, work, NOON, LEASE, capacity)
+        await session.rollback()
+    return Counter(each.tenant for each in claims)
+
+
+async def test_whatever_is_due_for_another_a_store_is_served_by_the_next_claim(
+    database: Database, stores: Stores
+) -> None:
+    """Whether nothing is done for the busy one at this moment (a batch ends as a whole), something, or its share."""
+    for work in (NOTIFICATIONS, EVENTS, POLLS, ATTEMPTS, ORDERS):
+        busy, quiet = stores.tenants(work)
+        for jobs in (0, 20, SHARE):
+            capacity = Capacity(MOST - jobs, SHARE, {busy: jobs})
+            expected = Counter({busy: SHARE - jobs, quiet: FEW})
+            assert await would_be_claimed(database, work, capacity) == expected, (work.due, jobs)
+        few_are_free = Capacity(4, SHARE, {busy: 40, quiet: 20})
+        assert await would_be_claimed(database, work, few_are_free) == {quiet: 4}, work.due
