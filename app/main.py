@@ -1,6 +1,5 @@
 """The only place where everything meets: settings become a running app."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -19,6 +18,7 @@ from app.dashboard.deep_link import way_in
 from app.dashboard.order.widget import ORDER_WIDGET, OrderWidget
 from app.dashboard.router import create_dashboard_router
 from app.dashboard.routes import create_parts
+from app.db.background import begin_in_background
 from app.db.errors import DatabaseError
 from app.framing import ANY_DASHBOARD
 from app.payments.services import Services
@@ -173,7 +173,7 @@ async def _database_is_away(_request: Request, error: Exception) -> PlainTextRes
 @asynccontextmanager
 async def _running(worker: Worker, services: Services) -> AsyncIterator[None]:
     """Let the worker work beside the web app, and finish what it has begun before the app ends."""
-    task = asyncio.create_task(worker.run(services))
+    task = begin_in_background(worker.run(services))
     try:
         yield
     finally:

@@ -8,8 +8,9 @@ locked by the queries, a payment before its operations and events, several payme
 Nothing is waited for without end (``Patience``). Errors do not quote what was to be written: it names shoppers.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -22,11 +23,13 @@ from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.db import sqlite
+from app.db.background import in_background
 from app.db.columns import json_of
 from app.db.errors import mapped
 from app.db.group_commit import GroupCommit, J, R, Write
 
 _RESTED_SECONDS = 5
+_IN_BACKGROUND = 6  # transactions at once, of the 20 that there can be
 _LIKE = "postgresql://user:password@host/name or sqlite:///path"
 
 
@@ -158,11 +161,13 @@ def _ask_the_rested(engine: AsyncEngine) -> None:
 
 
 class Database:
-    """The process's one engine, and transactions over it."""
+    """The process's one engine, and transactions over it; few at once for what is done in the background."""
 
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
         self._group_commits: dict[Any, GroupCommit[Any, Any]] = {}
+        sqlite_has_one = engine.dialect.name == "sqlite"
+        self._background = asyncio.Semaphore(1 if sqlite_has_one else _IN_BACKGROUND)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncSession]:
@@ -173,7 +178,7 @@ class Database:
         """
         committing = False
         try:
-            async with AsyncSession(self.engine, expire_on_commit=False) as session, session.begin():
+            async with self._turn(), AsyncSession(self.engine, expire_on_commit=False) as session, session.begin():
                 yield session
                 await session.flush()
                 committing = True
@@ -183,18 +188,24 @@ class Database:
                 raise
             raise known from error
 
+    def _turn(self) -> AbstractAsyncContextManager[object]:
+        return self._background if in_background() else nullcontext()
+
     async def group_commit(self, write: Write[J, R], job: J) -> R:
         """Let ``write`` do ``job``, in one transaction with those who ask for the same at this moment.
 
+        What is done in the background shares none with the rest.
+
         Return its result once it is committed; raise what went wrong with it, CommitUnknownError if nobody knows.
         """
-        those: GroupCommit[J, R] | None = self._group_commits.get(write)
+        lane = write, in_background()
+        those: GroupCommit[J, R] | None = self._group_commits.get(lane)
         if those is None:
 
             def transaction() -> AbstractAsyncContextManager[AsyncSession]:
                 return self.transaction()  # whichever it is by then
 
-            those = self._group_commits[write] = GroupCommit(transaction, write)
+            those = self._group_commits[lane] = GroupCommit(transaction, write)
         return await those.do(job)
 
     async def close(self) -> None:
