@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
-from sqlalchemy import event, make_url
+from sqlalchemy import Connection, event, make_url
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
@@ -30,6 +30,7 @@ from app.db.group_commit import GroupCommit, J, R, Write
 
 _RESTED_SECONDS = 5
 _IN_BACKGROUND = 6  # transactions at once, of the 20 that there can be
+_POOLED = "pooled"  # of a connection: a pooler stands before the server
 _LIKE = "postgresql://user:password@host/name or sqlite:///path"
 
 
@@ -103,6 +104,7 @@ def create_engine(database_url: str, *, pool_size: int = 10, patience: Patience 
         json_serializer=json_of,
         connect_args=_connecting(patience or PATIENCE),
     )
+    _notice_poolers(engine)
     if patience is not None:
         _limit(engine, patience)
     _ask_the_rested(engine)
@@ -122,19 +124,56 @@ def _connecting(patience: Patience) -> dict[str, Any]:
 
 
 def _limit(engine: AsyncEngine, patience: Patience) -> None:
-    """Let the server end what takes too long. Said once for each connection; not at its start, which poolers refuse."""
+    """Let the server end what takes too long: said once for each connection; behind a pooler, in each transaction.
+
+    Not at a connection's start, which poolers refuse.
+    """
     limits = {
         "lock_timeout": patience.lock,
         "statement_timeout": patience.statement,
         "idle_in_transaction_session_timeout": patience.idle,
     }
-    said = ", ".join(f"set_config('{name}', '{int(seconds * 1000)}', false)" for name, seconds in limits.items())
 
-    def connected(connection: Any, _record: ConnectionPoolEntry) -> None:
+    def said(*, in_transaction: bool) -> str:
+        local = str(in_transaction).lower()
+        each = (f"set_config('{name}', '{int(seconds * 1000)}', {local})" for name, seconds in limits.items())
+        return f"SELECT {', '.join(each)}"
+
+    for_good, for_now = said(in_transaction=False), said(in_transaction=True)
+
+    def connected(connection: Any, record: ConnectionPoolEntry) -> None:
+        if record.info[_POOLED]:
+            return
         cursor = connection.cursor()
-        cursor.execute(f"SELECT {said}")
+        cursor.execute(for_good)
         cursor.close()
         connection.commit()
+
+    def begun(connection: Connection) -> None:
+        if connection.info[_POOLED]:
+            connection.exec_driver_sql(for_now)
+
+    event.listen(engine.sync_engine, "connect", connected)
+    event.listen(engine.sync_engine, "begin", begun)
+
+
+def _notice_poolers(engine: AsyncEngine) -> None:
+    """Notice what stands before the server and gives each transaction another connection to it (PgBouncer).
+
+    Who has answered is then not who was connected to. A statement that was prepared is unknown to the next connection,
+    so none is.
+    """
+
+    def connected(connection: Any, record: ConnectionPoolEntry) -> None:
+        psycopg: Any = connection.driver_connection
+        cursor = connection.cursor()
+        cursor.execute("SELECT pg_backend_pid()")
+        (answered_by,) = cursor.fetchone()
+        cursor.close()
+        connection.commit()
+        record.info[_POOLED] = answered_by != psycopg.info.backend_pid
+        if record.info[_POOLED]:
+            psycopg.prepare_threshold = None
 
     event.listen(engine.sync_engine, "connect", connected)
 

@@ -1,0 +1,80 @@
+"""PostgreSQL dies in the middle of payments and comes back: the app goes on by itself, nothing is lost or doubled."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from app.db.migrate import migrate
+from app.saleor.testing.views import NewCheckout, SessionView
+from tests.journeys.audit import three_books_agree
+from tests.journeys.processes import AppLauncher, Mortal
+from tests.journeys.stack import Stack, a_stack, eventually
+from tests.journeys.stories import BACK, order_id_of, paid_order, told
+from tests.postgresql import Program, a_postgresql_server
+
+SHOPPERS = 10
+RIGHT = {"CHARGE_ACTION_REQUIRED", "CHARGE_REQUEST", "CHARGE_FAILURE"}
+
+
+@pytest.fixture
+def server() -> Iterator[Program]:
+    with a_postgresql_server() as server:
+        yield server
+
+
+@pytest.fixture
+async def shop(
+    server: Program, tmp_path: Path, neighbours: tuple[str, str], launcher: AppLauncher
+) -> AsyncIterator[Stack]:
+    await migrate(server.url)
+    process = partial(Mortal, launcher=launcher)
+    async with a_stack(server.url, tmp_path, neighbours, process=process) as stack:
+        installed = await stack.saleor.install(f"{stack.app.url}/api/manifest")
+        assert installed.status == "INSTALLED", installed.message
+        await stack.open_account()
+        yield stack
+
+
+def _has_page(session: SessionView) -> bool:
+    return isinstance(session.data, dict) and "checkoutUrl" in session.data
+
+
+@pytest.mark.long
+@pytest.mark.law(1, 2, 5, 6)
+async def test_in_the_middle_of_payments(shop: Stack, server: Program) -> None:
+    """Some have begun when it dies, others begin while it is away, and try until it works."""
+    answers: list[SessionView] = []
+    begun, away = asyncio.Event(), asyncio.Event()
+
+    async def pay(number: int) -> None:
+        if number >= SHOPPERS // 2:
+            await away.wait()
+        checkout = await shop.saleor.new_checkout(NewCheckout())
+
+        async def page() -> SessionView | None:
+            session = await shop.saleor.initialize(checkout.id, data=BACK)
+            answers.append(session)
+            return session if _has_page(session) else None
+
+        session = await eventually(page)
+        begun.set()
+        await shop.gateway.pay(order_id_of(session))
+        await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+        await paid_order(shop, checkout.id)
+
+    async def restart() -> None:
+        await begun.wait()
+        await asyncio.to_thread(server.die)
+        away.set()
+        await eventually(some_failed)
+        await asyncio.to_thread(server.start)
+
+    async def some_failed() -> bool:
+        return not all(_has_page(each) for each in answers)
+
+    await asyncio.gather(restart(), *(pay(number) for number in range(SHOPPERS)))
+    assert all(each.event is not None and each.event.type in RIGHT for each in answers), answers
+    await three_books_agree(shop)

@@ -1,0 +1,129 @@
+"""A PostgreSQL server of a test's own, and PgBouncer before a server: the machine's programs, on free ports."""
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from sqlalchemy import make_url
+
+from app.sandbox.processes import HOST, free_port
+from tests.conftest import missing
+
+_USER = "postgres"  # as whom they run where the tests run as root, as which they refuse to
+_PLACES = ("/usr/sbin", "/usr/local/sbin", *(str(each) for each in sorted(Path("/usr/lib/postgresql").glob("*/bin"))))
+_PATH = os.pathsep.join([os.environ.get("PATH", ""), *_PLACES])
+_STARTING_TAKES_AT_MOST = 30.0
+
+
+def program(name: str, package: str) -> str:
+    """Return where a program is; the test is skipped (in CI: fails) when there is none."""
+    found = shutil.which(name, path=_PATH)
+    if found is None:
+        missing(f"{name} (Debian's package {package})")
+        raise FileNotFoundError(name)
+    return found
+
+
+def _as_whom() -> dict[str, Any]:
+    """Return what says as whom to run a program; the test is skipped (in CI: fails) when there is nobody."""
+    if os.geteuid() != 0:
+        return {}
+    try:
+        pwd.getpwnam(_USER)
+    except KeyError:
+        missing(f"a user {_USER} (as root, no PostgreSQL runs)")
+    return {"user": _USER, "group": _USER, "extra_groups": []}
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """Give a folder that the program can read and write."""
+    with tempfile.TemporaryDirectory() as place:
+        if _as_whom():
+            shutil.chown(place, _USER, _USER)
+        yield Path(place)
+
+
+@dataclass
+class Program:
+    """A program that serves the database at ``url``; started and ended as often as one likes."""
+
+    command: Sequence[str]
+    url: str
+    folder: Path
+    process: "subprocess.Popen[bytes] | None" = field(default=None)
+
+    def start(self) -> None:
+        """Start it, and wait until it answers. Raises TimeoutError."""
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                self.command, stdout=log, stderr=log, cwd=self.folder, start_new_session=True, **_as_whom()
+            )
+        end = time.monotonic() + _STARTING_TAKES_AT_MOST
+        while True:
+            with suppress(psycopg.OperationalError), psycopg.connect(self.url, connect_timeout=3) as connection:
+                connection.execute("SELECT 1")
+                return
+            if time.monotonic() > end or self.process.poll() is not None:
+                raise TimeoutError(f"{self.command[0]} does not answer: {(self.folder / 'log').read_text()[-2000:]}")
+            time.sleep(0.1)
+
+    def die(self) -> None:
+        """End it at once: what is open breaks, nothing is tidied up, all connections are cut."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGQUIT)
+            self.process.wait(20)
+
+
+@contextmanager
+def a_postgresql_server() -> Iterator[Program]:
+    """Give a server of one's own, with an empty database, running."""
+    initialise, serve = program("initdb", "postgresql"), program("postgres", "postgresql")
+    with _folder() as folder:
+        data, port = folder / "data", free_port()
+        making = [initialise, "--no-sync", "--auth=trust", "--encoding=UTF8", f"--username={_USER}", str(data)]
+        subprocess.run(making, check=True, capture_output=True, cwd=folder, **_as_whom())
+        options = {"listen_addresses": HOST, "port": port, "unix_socket_directories": folder, "fsync": "off"}
+        command = [serve, "-D", str(data), *(f"--{name}={value}" for name, value in options.items())]
+        server = Program(command, f"postgresql://{_USER}@{HOST}:{port}/postgres", folder)
+        try:
+            server.start()
+            yield server
+        finally:
+            server.die()
+
+
+@contextmanager
+def a_pooler(database_url: str, connections: int) -> Iterator[Program]:
+    """Give PgBouncer before that database, in transaction mode, with so many connections to the server."""
+    bouncer = program("pgbouncer", "pgbouncer")
+    address = make_url(database_url)
+    with _folder() as folder:
+        port = free_port()
+        told = f"host={address.host} port={address.port or 5432} user={address.username or _USER}"
+        if address.password:
+            told += f" password={address.password}"
+        config = folder / "pgbouncer.ini"
+        config.write_text(
+            f"[databases]\n{address.database} = {told}\n"
+            f"[pgbouncer]\nlisten_addr = {HOST}\nlisten_port = {port}\nunix_socket_dir =\nauth_type = any\n"
+            f"pool_mode = transaction\ndefault_pool_size = {connections}\nmax_client_conn = 200\n"
+        )
+        config.chmod(0o644)
+        url = address.set(drivername="postgresql", host=HOST, port=port).render_as_string(hide_password=False)
+        pooler = Program([bouncer, str(config)], url, folder)
+        try:
+            pooler.start()
+            yield pooler
+        finally:
+            pooler.die()
