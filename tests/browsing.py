@@ -1,16 +1,11 @@
-"""A real server and a real browser, for tests of pages."""
+"""A real browser, for tests of pages."""
 
-import asyncio
 import os
 import shutil
-import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
-from typing import Literal
+from contextlib import asynccontextmanager
 
-import uvicorn
 from playwright.async_api import Browser, async_playwright
-from starlette.types import ASGIApp
 
 from tests.conftest import missing
 
@@ -24,23 +19,6 @@ _FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-
-
-@asynccontextmanager
-async def serving(app: ASGIApp, port: int = 0, *, lifespan: Literal["on", "off"] = "off") -> AsyncIterator[str]:
-    """Serve `app` on this machine, on a free port if none is named; gives its address without a slash at the end.
-
-    ``lifespan``: whether the server starts and ends what the app opens, as in production; else the test does.
-    """
-    with closing(socket.create_server(("127.0.0.1", port))) as listener:
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan=lifespan, ws="none"))
-        running = asyncio.create_task(server.serve(sockets=[listener]))
-        try:
-            # The socket listens already: a request sent before the server is up waits in its queue.
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            await running
 
 
 @asynccontextmanager

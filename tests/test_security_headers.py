@@ -12,8 +12,8 @@ from app.main import create_app
 from app.security_headers import PageKind, SecureApp, routes_of
 from app.settings import Settings
 from app.shopper import standing
-from tests.browsing import serving
 from tests.conftest import Clock, MigratedDatabases
+from tests.loopback import serving
 
 DASHBOARD = "https://dashboard.example.com"
 PRIVATE = {"cache-control": "no-store", "referrer-policy": "no-referrer", "x-content-type-options": "nosniff"}

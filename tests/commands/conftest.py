@@ -22,7 +22,7 @@ from app.db.accounts import AccountKeys, NewAccount
 from app.db.tables import MerchantAccount
 from app.payments.services import Services
 from app.settings import Settings
-from tests.browsing import serving
+from tests.loopback import serving
 
 # For what is decided before the database matters.
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

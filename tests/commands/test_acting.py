@@ -10,7 +10,8 @@ from app.db.tables import Flow, Kind, MerchantAccount, Operation, SplitShare, St
 from app.payments.services import Services
 from tests.commands.books import ORDER, a_payment, operation
 from tests.commands.conftest import Shell, add_account, one_database
-from tests.payments.fake_gateway import BROKEN, POS_ID, FakeGateway, open_fake_gateway, payment, refused, said
+from tests.loopback import said
+from tests.payments.fake_gateway import BROKEN, POS_ID, FakeGateway, open_fake_gateway, payment, refused
 from tests.payments.fake_gateway import operation as record
 from tests.payments.split.people import NAMES, POTTER, SMITH, rules
 
@@ -120,7 +121,7 @@ async def test_shares_are_named_as_the_rules_name_them(
     gateway.will(said(record("refund", ORDER, "25.00")))
     told = await shell(*refund, "--from", "Smith=15", "--from", f"{POTTER}=10.00")
     assert told.out == "Done: refund 25.00 UAH.\n", told.err
-    assert {each["sub_merchant_id"]: each["amount"] for each in gateway.heard[-1].body["split"]} == {
+    assert {each["sub_merchant_id"]: each["amount"] for each in gateway.heard[-1].json["split"]} == {
         POTTER: Decimal("10.00"),
         SMITH: Decimal("15.00"),
     }

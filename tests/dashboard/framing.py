@@ -10,7 +10,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app.saleor.testing import SaleorSettings
 from app.saleor.testing import serving as saleor_serving
 from app.saleor.testing.records import App
-from tests.browsing import chromium, serving
+from tests.browsing import chromium
+from tests.loopback import serving
 from tests.payments.shop import SALEOR
 from tests.saleor.dashboard_tokens import APP_ID
 

@@ -17,9 +17,10 @@ from app.payments.services import Services
 from app.saleor.testing import FakeSaleor, NewCheckout, Serving, serving
 from app.saleor.testing.views import OrderView
 from app.settings import Settings
-from tests.browsing import serving as serving_app
 from tests.conftest import Clock
-from tests.payments.fake_gateway import POS_ID, FakeGateway, Reply, operation, payment, said
+from tests.loopback import Reply, said
+from tests.loopback import serving as serving_app
+from tests.payments.fake_gateway import POS_ID, FakeGateway, operation, payment
 from tests.payments.shop import SECRET
 from tests.saleor.dashboard_tokens import claims
 

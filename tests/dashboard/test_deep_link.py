@@ -8,9 +8,10 @@ from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
 from playwright.async_api import expect
 
-from tests.browsing import chromium, serving
+from tests.browsing import chromium
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import NEXT_DOOR, StaffClient, other_store
+from tests.loopback import serving
 from tests.payments.shop import SALEOR
 
 DASHBOARD = "https://dashboard.example.com/"

@@ -9,8 +9,9 @@ from pydantic import ValidationError
 from app.gateway.client import GatewayClient
 from app.gateway.errors import GatewayError, InvalidRequestError, RefusedError
 from app.gateway.models import DirectPayment, Recipient, SplitItem, Status
-from tests.gateway.counterpart import PAYMENT, Counterpart, said
+from tests.gateway.counterpart import PAYMENT, Counterpart
 from tests.gateway.examples import CARD, SHOP, direct, payout
+from tests.loopback import said
 
 
 async def test_a_card_payment_that_needs_3ds(client: GatewayClient, gateway: Counterpart) -> None:

@@ -18,8 +18,9 @@ from app.gateway.errors import (
 from app.gateway.models import Checkout, Method, PaymentRecord, Sector, SplitItem, Status
 from app.gateway.pages import payment_page
 from tests.gateway.conftest import POS_ID
-from tests.gateway.counterpart import PAYMENT, Counterpart, Reply, said, text
+from tests.gateway.counterpart import PAYMENT, Counterpart
 from tests.gateway.examples import OTHER_SHOP, SHOP, hosted
+from tests.loopback import Reply, said, text
 
 FORM = "https://pay.example/api/v1/checkout/abc/form"
 QR = "https://pay.example/api/v1/checkout/abc/qr"
@@ -33,9 +34,9 @@ async def test_the_interfaces_answer_is_a_303_and_the_qr_page_is_beside_the_form
     assert checkout == Checkout(checkout_url=FORM, qr_url=QR)
     heard = gateway.last
     assert (heard.method, heard.path, heard.query) == ("POST", "/api/v1/payment", {})
-    assert heard.headers["x-api-auth"] == "CPAY key-of-the-api:secret-of-the-api"
-    assert heard.headers["x-api-key"] == "key-of-endpoints"
-    assert heard.headers["content-type"] == heard.headers["accept"] == "application/json"
+    assert heard.header("x-api-auth") == "CPAY key-of-the-api:secret-of-the-api"
+    assert heard.header("x-api-key") == "key-of-endpoints"
+    assert heard.header("content-type") == heard.header("accept") == "application/json"
     assert heard.json == {
         "pos_id": POS_ID,
         "mode": "hosted",

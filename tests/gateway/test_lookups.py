@@ -15,15 +15,16 @@ from app.gateway.errors import (
 )
 from app.gateway.models import Method, OperationRecord, PaymentRecord
 from tests.gateway.conftest import POS_ID
-from tests.gateway.counterpart import PAYMENT, REFUND, Counterpart, HangUp, Reply, said, text
+from tests.gateway.counterpart import PAYMENT, REFUND, Counterpart
+from tests.loopback import HangUp, Reply, said, text
 
 
 async def test_all_operations_of_an_order(client: GatewayClient, gateway: Counterpart) -> None:
     gateway.will(said([{**PAYMENT, "recurring": {"id": "r-1", "status": "active"}}, REFUND]))
     payment, refund = await client.order("order1", timeout=5)
     assert (gateway.last.method, gateway.last.path) == ("GET", f"/api/v1/pos/{POS_ID}/orders/order1")
-    assert gateway.last.headers["x-api-key"] == "key-of-endpoints"
-    assert "content-type" not in gateway.last.headers
+    assert gateway.last.header("x-api-key") == "key-of-endpoints"
+    assert not gateway.last.has("content-type")
     assert isinstance(payment, PaymentRecord)
     assert payment.recurring is not None
     assert (payment.recurring.id, payment.recurring.status) == ("r-1", "active")
@@ -157,8 +158,8 @@ async def test_keys_are_proven_only_where_others_are_refused(
 ) -> None:
     gateway.will(answer)
     assert await client.refuses_other_keys(timeout=5) is refused
-    assert "key-of-" not in gateway.last.headers["x-api-auth"] + gateway.last.headers["x-api-key"]
-    assert "secret-of-the-api" not in gateway.last.headers["x-api-auth"]
+    assert "key-of-" not in gateway.last.header("x-api-auth") + gateway.last.header("x-api-key")
+    assert "secret-of-the-api" not in gateway.last.header("x-api-auth")
     assert gateway.last.path == f"/api/v1/pos/{POS_ID}/orders/0"
     gateway.will(said({"message": "Slow down", "args": {"code": "P-429"}}, 429))
     with pytest.raises(RateLimitedError):

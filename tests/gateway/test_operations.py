@@ -19,8 +19,9 @@ from app.gateway.errors import (
 )
 from app.gateway.models import Capture, Method, Product, ReceiptDelivery, Refund, SplitItem, SplitRefund, Status, Void
 from tests.gateway.conftest import POS_ID
-from tests.gateway.counterpart import PAYMENT, REFUND, Counterpart, Reply, said, text
+from tests.gateway.counterpart import PAYMENT, REFUND, Counterpart
 from tests.gateway.examples import OTHER_SHOP, SHOP
+from tests.loopback import Reply, said, text
 
 ASKED = {"order_id": "order1", "order_currency": "UAH"}
 SHARES = (
@@ -280,7 +281,7 @@ async def test_a_4xx_whose_record_says_anything_but_failure_is_unknown(
 async def test_the_pause_that_the_gateway_asks_for(
     client: GatewayClient, gateway: Counterpart, headers: dict[str, str], pause: float | None
 ) -> None:
-    gateway.will(replace(text("", 429, **headers), pieces=said({"message": "Slow down", "args": {}}).pieces))
+    gateway.will(replace(text("", 429, **headers), body=said({"message": "Slow down", "args": {}}).pieces))
     with pytest.raises(RateLimitedError) as caught:
         await client.refund(Refund(**ASKED), timeout=5)
     assert caught.value.pause == pause

@@ -34,7 +34,8 @@ from app.gateway.models.reports import (
     periods,
 )
 from tests.gateway.conftest import POS_ID, Naps
-from tests.gateway.counterpart import Counterpart, HangUp, Reply, lines, said, text
+from tests.gateway.counterpart import Counterpart, lines
+from tests.loopback import HangUp, Reply, said, text
 
 START = datetime(2026, 11, 1, tzinfo=UTC)
 END = datetime(2026, 11, 21, tzinfo=UTC)
@@ -103,7 +104,7 @@ async def test_lines_may_be_cut_anywhere_on_the_way(client: GatewayClient, gatew
     content = b"\n".join(exact_json.dumps({**LINE, "orderId": str(number)}).encode() for number in range(5)) + b"\r\n\n"
     for size in (1, 7, 50):
         pieces = tuple(content[at : at + size] for at in range(0, len(content), size))
-        gateway.will(Reply(pieces=pieces))
+        gateway.will(Reply(body=pieces))
         assert [line.order_id for line in await period(client)] == ["0", "1", "2", "3", "4"]
 
 
@@ -115,8 +116,8 @@ async def test_an_empty_period(client: GatewayClient, gateway: Counterpart) -> N
 @pytest.mark.parametrize(
     "answer",
     [
-        Reply(pieces=(exact_json.dumps(LINE).encode() + b"\n", b'{"orderId"'), length=2000),
-        Reply(pieces=(exact_json.dumps(LINE).encode() + b"\n", b'{"orderId"')),
+        Reply(body=(exact_json.dumps(LINE).encode() + b"\n", b'{"orderId"'), length=2000),
+        Reply(body=(exact_json.dumps(LINE).encode() + b"\n", b'{"orderId"')),
         lines(LINE, [LINE]),
         lines(LINE, "text"),
         text("<html>", 503),
@@ -134,7 +135,7 @@ async def test_a_list_that_breaks_is_not_taken_for_a_short_one(
 
 
 async def test_a_line_without_end_is_not_waited_for(client: GatewayClient, gateway: Counterpart) -> None:
-    gateway.will(Reply(pieces=(b"x" * 1024,) * 2048))
+    gateway.will(Reply(body=(b"x" * 1024,) * 2048))
     with pytest.raises(OutcomeUnknownError, match="too long"):
         await period(client)
 
@@ -150,7 +151,7 @@ async def test_a_refused_list(client: GatewayClient, gateway: Counterpart) -> No
 
 async def test_a_list_is_never_whole_in_memory(client: GatewayClient, gateway: Counterpart) -> None:
     # The first line is here while the gateway has not finished writing: it waits a minute after each.
-    gateway.will(Reply(pieces=tuple(exact_json.dumps(LINE).encode() + b"\n" for _ in range(3)), pause=60))
+    gateway.will(Reply(body=tuple(exact_json.dumps(LINE).encode() + b"\n" for _ in range(3)), pause=60))
     async with aclosing(client.reports.period(START, END, timeout=5)) as found:
         first = await anext(found)
         assert first.order_id == "order1"
@@ -180,8 +181,8 @@ async def test_a_register_is_started_without_the_endpoints_key(
     )
     assert (ticket.report_id, ticket.count) == ("77", 2)
     assert gateway.last.path == "/register-host/streaming-report/start"
-    assert "x-api-auth" in gateway.last.headers
-    assert "x-api-key" not in gateway.last.headers
+    assert gateway.last.has("x-api-auth")
+    assert not gateway.last.has("x-api-key")
     assert gateway.last.json == {
         "project_id": POS_ID,
         "start_date": "2026-11-01T00:00:00+02:00",
@@ -207,7 +208,7 @@ async def test_a_register_is_waited_for_longer_and_longer(
     first, _ = await register(client)
     assert naps.taken == [1, 2, 4]
     assert gateway.last.path == "/streaming-report/fetch/r%2F1"
-    assert "x-api-key" not in gateway.last.headers
+    assert not gateway.last.has("x-api-key")
     assert (first.card_mask, first.receiver_amount, first.exchange_rate) == (
         "424242******4242",
         Decimal("70.00"),
@@ -380,7 +381,7 @@ class TestCompressedLists:
     )
     async def test_are_read(self, client: GatewayClient, gateway: Counterpart, coding: str, content: bytes) -> None:
         pieces = tuple(content[at : at + 100] for at in range(0, len(content), 100))
-        gateway.will(Reply(headers={"Content-Encoding": coding}, pieces=pieces))
+        gateway.will(Reply(headers={"Content-Encoding": coding}, body=pieces))
         assert len(await period(client)) == 50
 
     @pytest.mark.parametrize(
@@ -400,7 +401,7 @@ class TestCompressedLists:
     async def test_are_not_taken_for_shorter_ones(
         self, client: GatewayClient, gateway: Counterpart, coding: str, content: bytes
     ) -> None:
-        gateway.will(*[Reply(headers={"Content-Encoding": coding}, pieces=(content,))] * 2)
+        gateway.will(*[Reply(headers={"Content-Encoding": coding}, body=(content,))] * 2)
         with pytest.raises(OutcomeUnknownError):
             await period(client)
         with pytest.raises(OutcomeUnknownError):
@@ -408,7 +409,7 @@ class TestCompressedLists:
 
     async def test_may_not_fill_the_memory(self, client: GatewayClient, gateway: Counterpart) -> None:
         bomb = gzip.compress(b" " * 64 * 1024 * 1024)
-        gateway.will(*[Reply(headers={"Content-Encoding": "gzip"}, pieces=(bomb,))] * 2)
+        gateway.will(*[Reply(headers={"Content-Encoding": "gzip"}, body=(bomb,))] * 2)
         with pytest.raises(OutcomeUnknownError, match="too long"):
             await period(client)
         with pytest.raises(OutcomeUnknownError, match="too large"):

@@ -11,7 +11,8 @@ from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
 from app.gateway.errors import GatewayError, NotSentError, OutcomeUnknownError
 from app.gateway.models import Refund
-from tests.gateway.counterpart import PAYMENT, REFUND, Counterpart, Garbage, HangUp, Reply, Silence, said, text
+from tests.gateway.counterpart import PAYMENT, REFUND, Counterpart
+from tests.loopback import Garbage, HangUp, Reply, Silence, said, text
 
 ASKED = Refund(order_id="order1", order_currency="UAH")
 
@@ -54,7 +55,7 @@ async def test_a_host_that_never_completes_the_handshake_was_sent_nothing(
     http: httpx2.AsyncClient, credentials: Credentials, gateway: Counterpart
 ) -> None:
     # It accepts the connection and then says nothing of TLS: our request is not on the wire yet.
-    url = f"https://127.0.0.1:{gateway.port}"
+    url = gateway.url.replace("http:", "https:")
     silent = replace(credentials, base_url=url, balances_url=url, register_url=url)
     error = await refuse_to_answer(GatewayClient(http, silent), 0.6)
     assert type(error) is NotSentError
@@ -103,7 +104,7 @@ async def test_after_the_process_closed_its_connections_nothing_is_sent(credenti
     [
         HangUp(),
         Garbage(),
-        Reply(pieces=(b'{"payment_id"',), length=500),
+        Reply(body=(b'{"payment_id"',), length=500),
         said({"message": "Internal error"}, 500),
         said({"message": "Bad gateway"}, 502),
         text("<html>unavailable</html>", 503),
@@ -148,7 +149,7 @@ async def test_an_answer_that_trickles_does_not_outlive_the_deadline(
     client: GatewayClient, gateway: Counterpart
 ) -> None:
     # Each piece comes in time for a read time-out; the call as a whole does not.
-    gateway.will(Reply(pieces=(b" ",) * 1000, pause=0.02))
+    gateway.will(Reply(body=(b" ",) * 1000, pause=0.02))
     loop = asyncio.get_running_loop()
     began = loop.time()
     assert type(await refuse_to_answer(client, 0.3)) is OutcomeUnknownError
@@ -161,7 +162,7 @@ async def test_cookies_of_one_account_do_not_travel_to_another(
     gateway.will(said(REFUND, set_cookie="session=of-the-first; Path=/"), said(REFUND))
     await GatewayClient(http, credentials).refund(ASKED, timeout=5)
     await GatewayClient(http, replace(credentials, api_key="other")).refund(ASKED, timeout=5)
-    assert "cookie" not in gateway.last.headers
+    assert not gateway.last.has("cookie")
 
 
 async def test_what_the_shared_pool_sends_by_default_is_not_sent_to_the_gateway(
@@ -172,7 +173,7 @@ async def test_what_the_shared_pool_sends_by_default_is_not_sent_to_the_gateway(
         headers={"Authorization": "Bearer of-somebody"}, auth=("u", "p"), follow_redirects=True, trust_env=False
     ) as shared:
         await GatewayClient(shared, credentials).refund(ASKED, timeout=5)
-    assert "authorization" not in gateway.last.headers
+    assert not gateway.last.has("authorization")
 
 
 async def test_no_error_holds_a_key(client: GatewayClient, gateway: Counterpart) -> None:

@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
 from app.saleor.testing.views import SessionView
-from tests.browsing import chromium, serving
+from tests.browsing import chromium
 from tests.docs.pages import STOREFRONT, blocks
 from tests.journeys.card_shop import (
     ASKS_THE_SHOPPER,
@@ -23,6 +23,7 @@ from tests.journeys.card_shop import (
 )
 from tests.journeys.stack import Stack
 from tests.journeys.stories import TOTAL, both_books_agree, paid_order
+from tests.loopback import serving
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 ONE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # the browser sees no database

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpcore2
 import pytest
@@ -24,7 +25,8 @@ from app.gateway.hosts import on_private_network, reachable_by_webhook
 from app.outbound import CheckedBackend, is_private, is_public
 from app.settings import Settings
 from tests.gateway.conftest import POS_ID
-from tests.gateway.counterpart import Counterpart, counterpart, said
+from tests.gateway.counterpart import Counterpart, counterpart
+from tests.loopback import said
 
 PRIVATE = [
     "localhost", "LOCALHOST", "localhost.", "sandbox", "db.internal", "x.localhost", "x.localhost.", "printer.local",
@@ -109,7 +111,9 @@ class TestTheGatewaysClient:
         self, names: Names, neighbour: Counterpart, led_to: list[str]
     ) -> None:
         names.told["gateway.example.com"] = [led_to]
-        keys = Credentials(POS_ID, "key", "secret", "endpoints", f"https://gateway.example.com:{neighbour.port}")
+        keys = Credentials(
+            POS_ID, "key", "secret", "endpoints", f"https://gateway.example.com:{urlsplit(neighbour.url).port}"
+        )
         async with new_connections(guarded) as http:
             with pytest.raises(NotSentError):
                 await GatewayClient(http, keys).check_credentials(timeout=5)
@@ -145,7 +149,7 @@ async def test_of_several_addresses_none_may_be_private(names: Names, led_to: li
 
 async def test_one_address_after_the_other_is_tried(names: Names, neighbour: Counterpart) -> None:
     names.told["gateway.example.com"] = [["8.8.8.8", "93.184.216.34"]]
-    dialled = Dialled(neighbour.port, deaf=["8.8.8.8"])
+    dialled = Dialled(urlsplit(neighbour.url).port, deaf=["8.8.8.8"])
     stream = await CheckedBackend(guarded, dialled).connect_tcp("gateway.example.com", 443, timeout=5)
     await stream.aclose()
     assert dialled.hosts == ["8.8.8.8", "93.184.216.34"]

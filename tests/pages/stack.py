@@ -23,11 +23,11 @@ from app.sandbox.processes import ServerProcess, free_port
 from app.sandbox.server import running_sandbox
 from app.sandbox.settings import SandboxSettings
 from app.settings import Settings
-from tests.browsing import serving
 from tests.commands.books import a_payment
 from tests.journeys.stack import Stack
 from tests.journeys.stories import begin, order_id_of, quiet, told
 from tests.journeys.test_a_marketplace import LAMP, MUGS
+from tests.loopback import serving
 from tests.payments.split.people import rules
 
 TRIAL = Trial(

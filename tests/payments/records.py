@@ -8,7 +8,8 @@ from enum import Enum
 from typing import Any
 from uuid import uuid4
 
-from tests.payments.fake_gateway import FakeGateway, Heard, Mute, Reply, operation, payment, refused, said
+from tests.loopback import Behaviour, HangUp, Heard, Reply, said
+from tests.payments.fake_gateway import FakeGateway, action_of, operation, payment, refused
 
 
 class Mood(Enum):
@@ -38,7 +39,7 @@ class RecordKeepingGateway(FakeGateway):
     outside: list[str] = field(default_factory=list)  # ids of what was not done for us
     crash: Callable[[], None] = lambda: None
 
-    def answer(self, heard: Heard) -> Reply | Mute:
+    def answer(self, heard: Heard) -> Behaviour:
         """Do what is asked, or not, and answer, or not."""
         if heard.method == "GET":
             return super().answer(heard)
@@ -46,29 +47,29 @@ class RecordKeepingGateway(FakeGateway):
         if mood in {Mood.HANGS_UP, Mood.WE_CRASH, Mood.REFUSES}:
             if mood is Mood.WE_CRASH:
                 self.crash()
-            return refused("We would rather not", "P-400") if mood is Mood.REFUSES else Mute.HANGS_UP
+            return refused("We would rather not", "P-400") if mood is Mood.REFUSES else HangUp()
         reply = self._do(heard, {Mood.IS_SLOW: "pending", Mood.DECLINES: "failure"}.get(mood, "success"))
         match mood:
             case Mood.DOES_AND_HANGS_UP:
-                return Mute.HANGS_UP
+                return HangUp()
             case Mood.DOES_AND_BREAKS:
                 return Reply(500)
             case Mood.DOES_AND_WE_CRASH:
                 self.crash()
-                return Mute.HANGS_UP
+                return HangUp()
             case _:
                 return reply
 
     def _do(self, heard: Heard, status: str) -> Reply:
-        body = heard.body or {}
-        if heard.action == "cancel":
+        body = heard.json or {}
+        if action_of(heard) == "cancel":
             return self._cancel(heard.path.split("/")[-2])
         order_id = body["order_id"]
-        if heard.action == "payment":
+        if action_of(heard) == "payment":
             return self._create(order_id, body, "failure" if status == "failure" else "init")
         amounts = {"capture": body.get("charge_amount"), "refund": body.get("refund_amount")}
-        amount = amounts.get(heard.action) or self.payment_of(order_id)["amount"]
-        return self._operate(heard.action, order_id, amount, status)
+        amount = amounts.get(action_of(heard)) or self.payment_of(order_id)["amount"]
+        return self._operate(action_of(heard), order_id, amount, status)
 
     def _create(self, order_id: str, body: dict[str, Any], status: str) -> Reply:
         if order_id in self.book:

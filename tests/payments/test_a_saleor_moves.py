@@ -15,7 +15,8 @@ from app.payments.operations.trial_payment import begin_trial
 from app.payments.sync.process_session import process
 from app.saleor.errors import SaleorUnreachableError
 from app.saleor.events import TransactionInitializeSession, TransactionProcessSession
-from tests.payments.fake_gateway import operation, payment, said
+from tests.loopback import said
+from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.operations.test_trial_payment import a_trial
 from tests.payments.shop import CUSTOMER, SALEOR, TOTAL, Shop, session_event

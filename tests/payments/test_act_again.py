@@ -10,14 +10,15 @@ from app.payments.core.problems import problem_words
 from app.payments.operations.actions import requested
 from app.payments.sync.notifications import process
 from app.saleor.answers import ActionAnswer
-from tests.payments.fake_gateway import BROKEN, Heard, Mute, Reply, operation, payment, said
+from tests.loopback import Behaviour, HangUp, Heard, Reply, Silence, said
+from tests.payments.fake_gateway import BROKEN, action_of, operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop, action_event, at_once
 
 
 @pytest.mark.law(2, 9, 11)
-@pytest.mark.parametrize("trouble", [BROKEN, Reply(503), Mute.HANGS_UP, Mute.IS_SILENT])
-async def test_a_refund_of_which_nobody_knows_whether_it_was_made_is_pending(paid: Shop, trouble: Reply | Mute) -> None:
+@pytest.mark.parametrize("trouble", [BROKEN, Reply(503), HangUp(), Silence()])
+async def test_a_refund_of_which_nobody_knows_whether_it_was_made_is_pending(paid: Shop, trouble: Behaviour) -> None:
     """It keeps the reference that the answer gave, whatever the gateway calls it later."""
     paid.gateway.will(trouble)
     async with paid.impatient():
@@ -35,7 +36,7 @@ async def test_a_refund_of_which_nobody_knows_whether_it_was_made_is_pending(pai
 
 @pytest.mark.law(2)
 async def test_a_refund_that_was_never_made_fails_only_after_the_settling_time(paid: Shop) -> None:
-    paid.gateway.will(Mute.HANGS_UP)
+    paid.gateway.will(HangUp())
     answer = await paid.staff("REFUND", "100.00")
     await paid.later(minutes=14)
     assert paid.saleor.reports == []
@@ -51,7 +52,7 @@ async def test_a_refund_that_was_never_made_fails_only_after_the_settling_time(p
 @pytest.mark.law(2, 9)
 async def test_a_refund_given_up_too_early_counts_when_the_gateway_shows_it(paid: Shop) -> None:
     """Our conclusion from silence gives way to the gateway's word, under the same reference."""
-    paid.gateway.will(Mute.HANGS_UP)
+    paid.gateway.will(HangUp())
     answer = await paid.staff("REFUND", "100.00")
     await paid.later(minutes=40)
     assert paid.saleor.told == ["REFUND_FAILURE"]
@@ -65,7 +66,7 @@ async def test_a_refund_given_up_too_early_counts_when_the_gateway_shows_it(paid
 @pytest.mark.law(3)
 class TestOneAtATime:
     async def test_a_second_refund_waits_until_the_first_is_settled(self, paid: Shop) -> None:
-        paid.gateway.will(Mute.HANGS_UP)
+        paid.gateway.will(HangUp())
         first = await paid.staff("REFUND", "100.00", "first")
         second = await paid.staff("REFUND", "200.00", "second")
         assert second.result is None
@@ -82,7 +83,7 @@ class TestOneAtATime:
         assert paid.amounts == amounts(charged="269.50", refunded="300.00")
 
     async def test_what_is_in_flight_is_not_promised_twice(self, paid: Shop) -> None:
-        paid.gateway.will(Mute.HANGS_UP)
+        paid.gateway.will(HangUp())
         await paid.staff("REFUND", "500.00", "first")
         assert (await paid.staff("REFUND", "69.50", "second")).result is None  # waits, and is promised too
         refusal = await paid.staff("REFUND", "0.01", "third")
@@ -90,13 +91,13 @@ class TestOneAtATime:
         assert "569.50 UAH is being refunded: nothing is left to refund" in (refusal.message or "")
 
     async def test_those_that_wait_go_one_after_the_other_in_the_order_in_which_they_came(self, paid: Shop) -> None:
-        paid.gateway.will(Mute.HANGS_UP)
+        paid.gateway.will(HangUp())
         for number in range(1, 4):
             await paid.staff("REFUND", f"{number}.00", f"key-{number}")
         in_flight: list[int] = []
 
         async def count(heard: Heard) -> None:
-            if heard.action == "refund":
+            if action_of(heard) == "refund":
                 async with paid.services.database.transaction() as session:
                     states = (await session.exec(select(Operation.state))).all()
                 in_flight.append(sum(state in {State.INTENT, State.UNKNOWN, State.PENDING} for state in states))
@@ -105,13 +106,17 @@ class TestOneAtATime:
         paid.gateway.will(*(said(operation("refund", paid.order_id, f"{number}.00")) for number in (2, 3)))
         paid.refunded("1.00", "refund-1")
         await paid.later(minutes=1)
-        assert [heard.body["refund_amount"] for heard in paid.gateway.heard if heard.action == "refund"] == [1, 2, 3]
+        assert [heard.json["refund_amount"] for heard in paid.gateway.heard if action_of(heard) == "refund"] == [
+            1,
+            2,
+            3,
+        ]
         assert in_flight == [1, 1]
         assert paid.amounts == amounts(charged="563.50", refunded="6.00")
 
     async def test_nobody_overtakes_one_that_waits(self, paid: Shop) -> None:
         """The one before it has ended, and the worker has not come yet."""
-        paid.gateway.will(Mute.HANGS_UP)
+        paid.gateway.will(HangUp())
         await paid.staff("REFUND", "1.00", "key-1")
         await paid.staff("REFUND", "400.00", "key-2")
         await paid.notify(paid.refunded("1.00", "refund-1"))
@@ -122,7 +127,11 @@ class TestOneAtATime:
         assert late.result is None
         paid.gateway.will(*(said(operation("refund", paid.order_id, amount)) for amount in ("400.00", "10.00")))
         await paid.later(minutes=1)
-        assert [heard.body["refund_amount"] for heard in paid.gateway.heard if heard.action == "refund"] == [1, 400, 10]
+        assert [heard.json["refund_amount"] for heard in paid.gateway.heard if action_of(heard) == "refund"] == [
+            1,
+            400,
+            10,
+        ]
         assert paid.amounts == amounts(charged="158.50", refunded="411.00")
 
     async def test_many_requests_at_once_never_refund_more_than_was_paid(self, paid: Shop) -> None:
@@ -160,7 +169,7 @@ class TestSameQuestion:
         assert paid.saleor.reports[0].psp_reference == answers[0].psp_reference
 
     async def test_asked_again_while_its_outcome_is_not_known(self, paid: Shop) -> None:
-        paid.gateway.will(Mute.HANGS_UP)
+        paid.gateway.will(HangUp())
         first = await paid.staff("REFUND", "100.00")
         assert await paid.staff("REFUND", "100.00", booked=False) == first
         assert paid.gateway.calls == ["refund"]
@@ -220,7 +229,7 @@ async def test_a_strange_notification_that_overtakes_its_answer_takes_no_referen
 @pytest.mark.law(10)
 async def test_of_two_candidates_the_one_in_flight_is_meant(paid: Shop) -> None:
     """A refund was given up for silence; staff ask again, and the new one's notification comes first."""
-    paid.gateway.will(Mute.HANGS_UP)
+    paid.gateway.will(HangUp())
     given_up = await paid.staff("REFUND", "100.00", "first")
     await paid.later(minutes=40)
     record = operation("refund", paid.order_id, "100.00", named="refund-2")
@@ -243,7 +252,7 @@ async def test_of_two_candidates_the_one_in_flight_is_meant(paid: Shop) -> None:
 @pytest.mark.law(11)
 async def test_a_webhook_never_waits_longer_than_its_budget(paid: Shop) -> None:
     """Measured: a gateway that never answers holds nobody up for more than the budget and a little."""
-    paid.gateway.will(Mute.IS_SILENT)
+    paid.gateway.will(Silence())
     async with paid.impatient(), asyncio.timeout(8):
         answer = await paid.staff("REFUND", "100.00")
     assert answer.result is None

@@ -12,7 +12,8 @@ from app.db.inbox import Trouble
 from app.db.tables import Kind, Notification, State
 from app.payments.core.problems import AND_MORE, open_problems, problem_messages, problem_words
 from app.payments.sync.notifications import Receipt, receive
-from tests.payments.fake_gateway import operation, payment, said
+from tests.loopback import said
+from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop, signed
 

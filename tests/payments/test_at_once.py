@@ -24,7 +24,8 @@ from app.db.installations import InstallationRepository
 from app.db.tables import Kind, Notification, Operation, Payment, State
 from app.db.vault import Vault
 from app.worker.loop import Worker
-from tests.payments.fake_gateway import Heard, Mute, operation, payment, refused, said
+from tests.loopback import HangUp, Heard, said
+from tests.payments.fake_gateway import action_of, operation, payment, refused
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop
 
@@ -56,7 +57,7 @@ class HeldCall:
 
     async def hold(self, heard: Heard) -> None:
         """Keep a caller waiting."""
-        if heard.action == self.action:
+        if action_of(heard) == self.action:
             self.arrived.set()
             await self.opened.wait()
 
@@ -264,7 +265,7 @@ async def test_two_workers_do_each_job_once(paid: Shop, second_process: Shop) ->
 
 async def test_a_look_up_and_a_notification_of_the_same(paid: Shop, second_process: Shop) -> None:
     """What the look-up was told before the notification came changes nothing after it."""
-    paid.gateway.will(Mute.HANGS_UP)
+    paid.gateway.will(HangUp())
     answer = await paid.staff("REFUND", "100.00")
     paid.clock.forward(seconds=5)
     async with held_up(paid, "look", Worker(paid.saleor).work_once(paid.services)):

@@ -25,6 +25,7 @@ from app.payments.sync.notifications import Receipt, process, receive
 from app.saleor.errors import SaleorUnreachableError
 from tests.commands.books import a_payment
 from tests.dashboard.dashboard_app import names, other_store
+from tests.loopback import HangUp
 from tests.payments.alert_cases import (
     another_amount_is_paid,
     items,
@@ -36,7 +37,7 @@ from tests.payments.alert_cases import (
     somebody_settles_it,
     whats,
 )
-from tests.payments.fake_gateway import Mute, operation, payment
+from tests.payments.fake_gateway import operation, payment
 from tests.payments.shop import SALEOR, Shop
 
 
@@ -86,7 +87,7 @@ async def test_refused_keys_are_one_item_of_the_account_however_many_payments_th
 
 async def test_an_outcome_that_is_not_known_for_a_day(shop: Shop) -> None:
     await shop.paid()
-    shop.gateway.will(Mute.HANGS_UP)
+    shop.gateway.will(HangUp())
     await shop.staff("REFUND", "10.00")
     shop.gateway.will_look(*[shop.gateway.page()] * 1000)
     await shop.later(hours=23)

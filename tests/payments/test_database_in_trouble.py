@@ -16,7 +16,8 @@ from app.db.errors import CommitUnknownError
 from app.db.tables import Kind, Operation, Payment, SaleorEvent, State
 from app.payments.operations.initialize import initialize
 from app.saleor.events import TransactionInitializeSession
-from tests.payments.fake_gateway import operation, said
+from tests.loopback import said
+from tests.payments.fake_gateway import action_of, operation
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import Shop, session_event, source
 from tests.payments.test_at_once import held_up, queue_for_the_lock, second_process
@@ -179,7 +180,7 @@ async def test_one_locked_payment_does_not_hold_up_others(shop: Shop, database_u
         async with holder.transaction() as session, asyncio.timeout(20):
 
             async def lock(heard: Any) -> None:
-                if heard.action == "payment" and not locked.is_set():
+                if action_of(heard) == "payment" and not locked.is_set():
                     await load_by_transaction(session, shop.installation.id, shop.transaction.id)
                     locked.set()
 

@@ -26,7 +26,8 @@ from app.payments.sync.notifications import receive
 from app.saleor.errors import SaleorUnreachableError
 from app.saleor.testing.rules.recording import final_event
 from tests.conftest import Clock
-from tests.payments.fake_gateway import Heard, open_fake_gateway
+from tests.loopback import Heard
+from tests.payments.fake_gateway import action_of, open_fake_gateway
 from tests.payments.fake_saleor import amounts
 from tests.payments.records import Mood, RecordKeepingGateway
 from tests.payments.shop import Shop, open_shop, signed, source
@@ -80,8 +81,8 @@ class Day:
 
     async def nobody_else_is_on_the_way(self, heard: Heard) -> None:
         """Law 3, looked at when the call arrives."""
-        if heard.action in {"capture", "void", "refund", "cancel"}:
-            order_id = heard.path.split("/")[-2] if heard.action == "cancel" else heard.body["order_id"]
+        if action_of(heard) in {"capture", "void", "refund", "cancel"}:
+            order_id = heard.path.split("/")[-2] if action_of(heard) == "cancel" else heard.json["order_id"]
             async with self.shop.services.database.transaction() as session:
                 aggregate = await find_by_order(session, order_id)
             assert aggregate is not None
@@ -176,7 +177,7 @@ class Day:
         assert self.shop.transaction.actions == sorted(action.value for action in ours.actions)
         for kind, action in ((Kind.CAPTURE, "CHARGE"), (Kind.REFUND, "REFUND")):
             called = [
-                heard for heard in bank.heard if heard.action == kind.value and heard.body["order_id"] == order_id
+                heard for heard in bank.heard if action_of(heard) == kind.value and heard.json["order_id"] == order_id
             ]
             assert len(called) <= sum(question[0] == action for question in self.asked)  # nothing was sent twice
         secondary = [each for each in aggregate.operations if each.kind in {Kind.CAPTURE, Kind.VOID, Kind.REFUND}]

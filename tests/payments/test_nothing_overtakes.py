@@ -13,7 +13,8 @@ from app.payments.sync.on_demand import tell_again
 from app.payments.sync.process_session import process
 from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
 from app.saleor.events import TransactionProcessSession
-from tests.payments.fake_gateway import Mute, operation, payment, said
+from tests.loopback import HangUp, said
+from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop, session_event
 
@@ -153,7 +154,7 @@ async def test_nor_does_the_answer_to_staff(shop: Shop, action: str) -> None:
     """A refund or capture was given up, the failure may be on its way, and then the gateway shows it."""
     await shop.paid(flow="AUTHORIZATION" if action == "CHARGE" else "CHARGE")
     method = "capture" if action == "CHARGE" else "refund"
-    shop.gateway.will(Mute.HANGS_UP)
+    shop.gateway.will(HangUp())
     first = await shop.staff(action, TOTAL)
     await shop.later(seconds=5)
     shop.saleor.troubles.extend([SaleorUnreachableError("down")] * 500)

@@ -15,8 +15,9 @@ from app.payments.operations.trial_payment import SMALLEST, Trial, begin_trial
 from app.payments.services import Gateways
 from app.payments.staff.manual_resolution import Decision, mark_looked_at, settle
 from app.worker.loop import Worker
+from tests.loopback import HangUp, Reply, said
 from tests.payments.alert_cases import items, whats
-from tests.payments.fake_gateway import Mute, Reply, operation, payment, said
+from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.problems import kinds_of
 from tests.payments.shop import Shop
@@ -59,7 +60,7 @@ class TestSeen:
         assert (await paid.operation(Kind.REFUND, 1)).state is State.SUCCESS
 
     async def test_what_is_not_known_for_a_day_is_shown_until_it_is(self, paid: Shop) -> None:
-        paid.gateway.will(Mute.HANGS_UP)
+        paid.gateway.will(HangUp())
         await paid.staff("REFUND", "100.00", "one")
         paid.gateway.will_look(*[Reply(500)] * 100)
         await paid.later(hours=25)
@@ -184,7 +185,7 @@ class TestKeysThatDoNotOpen:
         assert await shop.recorded() is None
 
     async def test_staff_are_told_at_once_of_look_ups_that_cannot_be_made(self, paid: Shop) -> None:
-        paid.gateway.will(Mute.HANGS_UP)
+        paid.gateway.will(HangUp())
         await paid.staff("REFUND", "100.00", "one")
         lose_the_key(paid)
         await Worker(paid.saleor).work_once(paid.services)

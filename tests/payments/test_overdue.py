@@ -4,7 +4,8 @@ import pytest
 
 from app.db.tables import Kind, State
 from app.payments.core.problems import problem_words
-from tests.payments.fake_gateway import BROKEN, Mute, operation, payment, said
+from tests.loopback import HangUp, said
+from tests.payments.fake_gateway import BROKEN, operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop
 
@@ -37,7 +38,7 @@ async def test_a_refund_that_hangs_at_the_bank(paid: Shop) -> None:
 @pytest.mark.law(13)
 async def test_a_gateway_that_cannot_be_asked_for_a_day(shop: Shop) -> None:
     await shop.paid()
-    shop.gateway.will(Mute.HANGS_UP)
+    shop.gateway.will(HangUp())
     await shop.staff("REFUND", TOTAL)
     shop.gateway.will_look(*[BROKEN] * 100)
     await shop.later(hours=25)

@@ -4,7 +4,8 @@ import pytest
 
 from app.payments.services import Addresses
 from app.saleor.limits import LINK_LENGTH
-from tests.payments.fake_gateway import Mute, operation, said
+from tests.loopback import HangUp, said
+from tests.payments.fake_gateway import operation
 from tests.payments.shop import SALEOR, TOTAL, Shop
 
 # For what does not depend on the database.
@@ -38,7 +39,7 @@ async def test_staff_are_told_where_to_see_why(paid: Shop) -> None:
 
 @one_database
 async def test_an_answer_that_is_only_a_reference_stays_that(paid: Shop) -> None:
-    paid.gateway.will(Mute.HANGS_UP)
+    paid.gateway.will(HangUp())
     answer = await paid.staff("REFUND", TOTAL)
     assert set(answer.dump()) == {"pspReference"}
 

@@ -5,7 +5,8 @@ from decimal import Decimal
 import pytest
 
 from app.db.tables import Kind, State
-from tests.payments.fake_gateway import operation, payment, refused, said
+from tests.loopback import said
+from tests.payments.fake_gateway import operation, payment, refused
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop
 

@@ -20,7 +20,8 @@ from app.saleor.app import SaleorApp
 from app.saleor.deadline import Deadline
 from app.saleor.events import TransactionInitializeSession
 from app.saleor.webhook_definition import WebhookContext
-from tests.payments.fake_gateway import Mute, operation, said
+from tests.loopback import Silence, said
+from tests.payments.fake_gateway import operation
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import Shop, action_event, session_event
 from tests.payments.test_webhooks import app_of
@@ -137,7 +138,7 @@ async def test_a_page_is_waited_for_as_long_as_the_checks_have_left_time(shop: S
     await shop.services.gateways.client(shop.account).order("0", timeout=10)  # so that nothing but the answer is slow
     patient = replace(shop.services, schedule=replace(shop.services.schedule, budget=timedelta(hours=1)))
     event = TransactionInitializeSession.model_validate(session_event(shop.transaction.id))
-    shop.gateway.will(Mute.IS_SILENT)
+    shop.gateway.will(Silence())
     answer = await initialize(patient, event, shop.installation, Deadline(1.5))
     assert answer.data["errors"][0]["code"] == "TRY_AGAIN"
     assert shop.gateway.calls == ["payment"]

@@ -10,7 +10,8 @@ from app.saleor.app import AppInfo, SaleorApp
 from app.saleor.deadline import Deadline
 from app.saleor.events import TransactionInitializeSession, TransactionProcessSession
 from app.saleor.webhook_definition import WebhookContext, WebhookDefinition
-from tests.payments.fake_gateway import operation, said
+from tests.loopback import said
+from tests.payments.fake_gateway import operation
 from tests.payments.shop import Shop, action_event, session_event
 
 

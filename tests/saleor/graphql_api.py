@@ -12,8 +12,8 @@ from starlette.routing import Route
 
 from app.saleor.documents import Documents
 from app.saleor.graphql import SaleorClient
+from tests.loopback import serving
 from tests.saleor.fake_saleor import Row
-from tests.saleor.loopback import serving
 from tests.saleor.served_app import MANIFEST
 
 DOCUMENTS = Documents(MANIFEST / "operations")

@@ -1,6 +1,5 @@
 """Saleor's GraphQL API over real connections: what it accepts, what it refuses, and when it is not there."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
@@ -25,9 +24,9 @@ from app.saleor.graphql import (
 from app.saleor.payment_methods import CardDetails
 from app.saleor.reports import PlacedOrder, ReportOutcome
 from app.saleor.vocabulary import AvailableAction, EventType
+from tests.loopback import Behaviour, HangUp, Heard, Reply, answering
 from tests.saleor.fake_saleor import Row, permission_denied
 from tests.saleor.graphql_api import answered_by, saleor_client
-from tests.saleor.loopback import misbehaving
 from tests.saleor.recordings import CASSETTES
 
 REPORT = EventReport(
@@ -232,18 +231,19 @@ async def test_a_token_never_follows_a_redirect(client: SaleorClient, api: Api, 
     assert len(api.bodies) == 1
 
 
+async def hang_up(_heard: Heard) -> Behaviour:
+    return HangUp()
+
+
 async def test_nobody_listens(client: SaleorClient) -> None:
-    async with misbehaving(asyncio.sleep) as address:  # type: ignore[arg-type] # nobody will connect
+    async with answering(hang_up) as address:
         pass
     with pytest.raises(SaleorUnreachableError, match="ConnectError"):
         await client.who_am_i(f"{address}/graphql/", "x")
 
 
 async def test_the_connection_drops(client: SaleorClient) -> None:
-    async def drop(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-
-    async with misbehaving(drop) as address:
+    async with answering(hang_up) as address:
         with pytest.raises(SaleorUnreachableError):
             await client.who_am_i(f"{address}/graphql/", "x")
 
@@ -251,15 +251,10 @@ async def test_the_connection_drops(client: SaleorClient) -> None:
 async def test_the_deadline_is_for_the_whole_call(client: SaleorClient) -> None:
     """Not for each byte: somebody who drips them keeps every read alive."""
 
-    async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
-        for _ in range(1000):
-            writer.write(b" ")
-            await writer.drain()
-            await asyncio.sleep(0.01)
+    async def drip(_heard: Heard) -> Behaviour:
+        return Reply(body=(b" ",) * 1000, pause=0.01)
 
-    async with misbehaving(drip) as address:
+    async with answering(drip) as address:
         with pytest.raises(SaleorUnreachableError, match="in time"):
             await client.who_am_i(f"{address}/graphql/", "x", within=timedelta(milliseconds=100))
 

@@ -3,14 +3,15 @@
 from app.saleor.testing import FakeSaleor
 from app.saleor.testing.views import OrderView, TransactionView
 from app.saleor.testing.vocabulary import WebhookEvent
-from tests.saleor_testing.stub import Stub, Told
+from tests.loopback import said
+from tests.saleor_testing.stub import Stub
 
 
 async def an_order(saleor: FakeSaleor, stub: Stub, result: str) -> tuple[OrderView, TransactionView]:
     """Return an order whose only transaction was answered with this result."""
     stub.answer(
         WebhookEvent.TRANSACTION_INITIALIZE_SESSION,
-        Told({"result": result, "pspReference": "p-1", "actions": ["CHARGE", "REFUND", "CANCEL"]}),
+        said({"result": result, "pspReference": "p-1", "actions": ["CHARGE", "REFUND", "CANCEL"]}),
     )
     checkout = await saleor.new_checkout()
     session = await saleor.initialize(checkout.id)

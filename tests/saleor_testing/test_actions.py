@@ -8,9 +8,10 @@ import pytest
 
 from app.saleor.testing import FakeSaleor, GrantedLine
 from app.saleor.testing.vocabulary import WebhookEvent
+from tests.loopback import Behaviour, HangUp, Heard, said, text
 from tests.saleor_testing.placed import an_order
 from tests.saleor_testing.recordings import recording
-from tests.saleor_testing.stub import Asked, Stub, Told
+from tests.saleor_testing.stub import Stub
 
 CHARGE = WebhookEvent.TRANSACTION_CHARGE_REQUESTED
 REFUND = WebhookEvent.TRANSACTION_REFUND_REQUESTED
@@ -18,7 +19,7 @@ CANCEL = WebhookEvent.TRANSACTION_CANCELATION_REQUESTED
 
 
 async def test_mutation_answers_at_once_and_the_event_comes_later(saleor: FakeSaleor, installed: Stub) -> None:
-    installed.answer(CHARGE, Told({"result": "CHARGE_SUCCESS", "pspReference": "c-1"}, delay=0.1))
+    installed.answer(CHARGE, said({"result": "CHARGE_SUCCESS", "pspReference": "c-1"}, delay=0.1))
     _, transaction = await an_order(saleor, installed, "AUTHORIZATION_SUCCESS")
 
     assert (await saleor.charge(transaction.id, Decimal(100))).errors == []
@@ -33,7 +34,7 @@ async def test_mutation_answers_at_once_and_the_event_comes_later(saleor: FakeSa
 
 
 async def test_request_names_its_key_only_in_the_events(saleor: FakeSaleor, installed: Stub) -> None:
-    installed.answer(REFUND, Told({"pspReference": "r-1"}))
+    installed.answer(REFUND, said({"pspReference": "r-1"}))
     _, transaction = await an_order(saleor, installed, "CHARGE_SUCCESS")
 
     await saleor.refund(transaction.id, Decimal(10))
@@ -47,21 +48,23 @@ async def test_request_names_its_key_only_in_the_events(saleor: FakeSaleor, inst
     assert event.psp_reference == "r-1"
 
 
-@pytest.mark.parametrize(("asked_for", "expected"), [(None, 569.5), (Decimal(1000), 569.5), (Decimal("0.01"), 0.01)])
+@pytest.mark.parametrize(
+    ("asked_for", "expected"), [(None, "569.5"), (Decimal(1000), "569.5"), (Decimal("0.01"), "0.01")]
+)
 async def test_amount_is_clipped_to_what_is_charged(
-    asked_for: Decimal | None, expected: float, saleor: FakeSaleor, installed: Stub
+    asked_for: Decimal | None, expected: str, saleor: FakeSaleor, installed: Stub
 ) -> None:
-    installed.answer(REFUND, Told({"result": "REFUND_SUCCESS", "pspReference": "r-1"}))
+    installed.answer(REFUND, said({"result": "REFUND_SUCCESS", "pspReference": "r-1"}))
     _, transaction = await an_order(saleor, installed, "CHARGE_SUCCESS")
 
     await saleor.refund(transaction.id, asked_for)
     await saleor.background_done()
 
-    assert installed.asked_for(REFUND.value)[0].json["action"]["amount"] == expected
+    assert installed.asked_for(REFUND.value)[0].json["action"]["amount"] == Decimal(expected)
 
 
 async def test_nothing_left_is_asked_for_as_nothing(saleor: FakeSaleor, installed: Stub) -> None:
-    installed.answer(CANCEL, Told({"result": "CANCEL_SUCCESS", "pspReference": "x-1"}))
+    installed.answer(CANCEL, said({"result": "CANCEL_SUCCESS", "pspReference": "x-1"}))
     _, transaction = await an_order(saleor, installed, "CHARGE_SUCCESS")
 
     await saleor.cancel(transaction.id)
@@ -73,7 +76,7 @@ async def test_nothing_left_is_asked_for_as_nothing(saleor: FakeSaleor, installe
 
 
 async def test_5xx_is_retried_five_times_with_an_empty_body(saleor: FakeSaleor, installed: Stub) -> None:
-    installed.answer(CHARGE, Told({"error": "boom"}, status=503))
+    installed.answer(CHARGE, said({"error": "boom"}, status=503))
     _, transaction = await an_order(saleor, installed, "AUTHORIZATION_SUCCESS")
 
     await saleor.charge(transaction.id, Decimal(5))
@@ -89,7 +92,7 @@ async def test_5xx_is_retried_five_times_with_an_empty_body(saleor: FakeSaleor, 
 
 async def test_retry_that_is_answered_counts(saleor: FakeSaleor, installed: Stub) -> None:
     success = {"result": "CHARGE_SUCCESS", "pspReference": "c-1"}
-    installed.answer(CHARGE, Told({}, status=500), Told({}, status=503), Told(success))
+    installed.answer(CHARGE, said({}, status=500), said({}, status=503), said(success))
     _, transaction = await an_order(saleor, installed, "AUTHORIZATION_SUCCESS")
 
     await saleor.charge(transaction.id, Decimal(70))
@@ -99,8 +102,10 @@ async def test_retry_that_is_answered_counts(saleor: FakeSaleor, installed: Stub
     assert (await saleor.transaction(transaction.id)).amounts.charged == 70
 
 
-@pytest.mark.parametrize("told", [Told({}, delay=0.6), Told({}, drop=True), Told("oops")], ids=["slow", "cut", "text"])
-async def test_lost_answer_is_a_failure_and_is_not_retried(told: Told, saleor: FakeSaleor, installed: Stub) -> None:
+@pytest.mark.parametrize("told", [said({}, delay=0.6), HangUp(), text("oops")], ids=["slow", "cut", "text"])
+async def test_lost_answer_is_a_failure_and_is_not_retried(
+    told: Behaviour, saleor: FakeSaleor, installed: Stub
+) -> None:
     installed.answer(CHARGE, told)
     _, transaction = await an_order(saleor, installed, "AUTHORIZATION_SUCCESS")
 
@@ -114,7 +119,7 @@ async def test_lost_answer_is_a_failure_and_is_not_retried(told: Told, saleor: F
 
 
 async def test_success_in_the_body_of_a_400_is_a_success(saleor: FakeSaleor, installed: Stub) -> None:
-    installed.answer(CHARGE, Told({"result": "CHARGE_SUCCESS", "pspReference": "c-1"}, status=400))
+    installed.answer(CHARGE, said({"result": "CHARGE_SUCCESS", "pspReference": "c-1"}, status=400))
     _, transaction = await an_order(saleor, installed, "AUTHORIZATION_SUCCESS")
 
     await saleor.charge(transaction.id, Decimal(50))
@@ -124,7 +129,7 @@ async def test_success_in_the_body_of_a_400_is_a_success(saleor: FakeSaleor, ins
 
 
 async def test_list_kills_the_task_and_the_request_hangs(saleor: FakeSaleor, installed: Stub) -> None:
-    installed.answer(CHARGE, Told([1]))
+    installed.answer(CHARGE, said([1]))
     _, transaction = await an_order(saleor, installed, "AUTHORIZATION_SUCCESS")
 
     await saleor.charge(transaction.id, Decimal(50))
@@ -136,8 +141,8 @@ async def test_list_kills_the_task_and_the_request_hangs(saleor: FakeSaleor, ins
 
 
 async def test_poisoned_transaction_is_null_for_the_app(saleor: FakeSaleor, installed: Stub) -> None:
-    poison = Told({"pspReference": "c-1", "actions": ["CHARGE"]})
-    installed.answer(CHARGE, poison, Told({"result": "CHARGE_SUCCESS", "pspReference": "c-2"}))
+    poison = said({"pspReference": "c-1", "actions": ["CHARGE"]})
+    installed.answer(CHARGE, poison, said({"result": "CHARGE_SUCCESS", "pspReference": "c-2"}))
     _, transaction = await an_order(saleor, installed, "AUTHORIZATION_SUCCESS")
     for amount in (Decimal(50), Decimal(5)):
         await saleor.charge(transaction.id, amount)
@@ -153,7 +158,7 @@ async def test_poisoned_transaction_is_null_for_the_app(saleor: FakeSaleor, inst
 
 
 async def test_action_delivered_twice_is_recorded_once(saleor: FakeSaleor, installed: Stub) -> None:
-    installed.answer(REFUND, Told({"result": "REFUND_SUCCESS", "pspReference": "r-1"}))
+    installed.answer(REFUND, said({"result": "REFUND_SUCCESS", "pspReference": "r-1"}))
     _, transaction = await an_order(saleor, installed, "CHARGE_SUCCESS")
     await saleor.set_faults(webhooks_twice=True)
 
@@ -174,7 +179,7 @@ async def test_nobody_is_there_after_uninstallation(saleor: FakeSaleor, installe
 
 
 async def test_transaction_outlives_the_app_that_made_it(saleor: FakeSaleor, installed: Stub) -> None:
-    installed.answer(REFUND, Told({"result": "REFUND_SUCCESS", "pspReference": "r-1"}))
+    installed.answer(REFUND, said({"result": "REFUND_SUCCESS", "pspReference": "r-1"}))
     _, transaction = await an_order(saleor, installed, "CHARGE_SUCCESS")
     await saleor.uninstall()
     await saleor.install(installed.manifest_url)
@@ -189,7 +194,8 @@ GRANTED: dict[str, Any] = recording("scenarios/granted_refunds")
 
 
 async def test_granted_refunds_go_as_recorded(saleor: FakeSaleor, installed: Stub) -> None:
-    answers = [Told(case["answer"]) for case in GRANTED.values()]
+    recorded = [case["answer"] for case in GRANTED.values()]
+    answers = [text(each) if isinstance(each, str) else said(each) for each in recorded]
     installed.answer(REFUND, *answers)
     order, transaction = await an_order(saleor, installed, "CHARGE_SUCCESS")
     for number, (name, case) in enumerate(GRANTED.items()):
@@ -203,7 +209,7 @@ async def test_granted_refunds_go_as_recorded(saleor: FakeSaleor, installed: Stu
 
         sent = installed.asked_for(REFUND.value)[number].json
         assert sent["grantedRefund"]["status"] == wanted["status"] == "NONE"
-        assert sent["action"]["amount"] == float(asked["body_json"]["action"]["amount"])
+        assert sent["action"]["amount"] == Decimal(str(asked["body_json"]["action"]["amount"]))
         now = await saleor.order(order.id)
         assert now.granted_refunds[-1].status == case["status"], name
         after = await saleor.transaction(transaction.id)
@@ -217,7 +223,7 @@ async def test_granted_refunds_go_as_recorded(saleor: FakeSaleor, installed: Stu
 
 
 async def test_granted_refund_is_asked_for_once(saleor: FakeSaleor, installed: Stub) -> None:
-    installed.answer(REFUND, Told({"pspReference": "r-1"}), Told({"result": "REFUND_SUCCESS", "pspReference": "r-2"}))
+    installed.answer(REFUND, said({"pspReference": "r-1"}), said({"result": "REFUND_SUCCESS", "pspReference": "r-2"}))
     order, _ = await an_order(saleor, installed, "CHARGE_SUCCESS")
     codes = []
     for _ in range(2):
@@ -233,9 +239,9 @@ async def test_granted_refund_is_asked_for_once(saleor: FakeSaleor, installed: S
 async def test_granted_refund_names_its_lines(saleor: FakeSaleor, installed: Stub) -> None:
     seen: list[Any] = []
 
-    def look(asked: Asked) -> Told:
+    def look(asked: Heard) -> Behaviour:
         seen.extend(asked.json["grantedRefund"]["lines"])
-        return Told({"result": "REFUND_SUCCESS", "pspReference": "r-1"})
+        return said({"result": "REFUND_SUCCESS", "pspReference": "r-1"})
 
     installed.answer(REFUND, look)
     order, _ = await an_order(saleor, installed, "CHARGE_SUCCESS")

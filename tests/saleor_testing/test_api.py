@@ -9,8 +9,9 @@ import pytest
 
 from app.saleor.testing import ChannelSettings, FakeSaleor, SaleorSettings, serving
 from app.saleor.testing.vocabulary import WebhookEvent
+from tests.loopback import said
 from tests.saleor_testing.recordings import recording
-from tests.saleor_testing.stub import Stub, Told
+from tests.saleor_testing.stub import Stub
 from tests.saleor_testing.teller import Teller
 
 REAL: dict[str, Any] = recording("scenarios/event_report")
@@ -20,7 +21,7 @@ REAL: dict[str, Any] = recording("scenarios/event_report")
 async def teller(saleor: FakeSaleor, installed: Stub) -> AsyncIterator[Teller]:
     """An installed app with a transaction that waits for the shopper."""
     answer = {"result": "CHARGE_ACTION_REQUIRED", "pspReference": "p-1"}
-    installed.answer(WebhookEvent.TRANSACTION_INITIALIZE_SESSION, Told(answer))
+    installed.answer(WebhookEvent.TRANSACTION_INITIALIZE_SESSION, said(answer))
     checkout = await saleor.new_checkout()
     session = await saleor.initialize(checkout.id)
     [app] = await saleor.apps()
@@ -169,7 +170,7 @@ async def test_older_saleor_knows_no_payment_method_details(stub: Stub) -> None:
 async def test_poisoned_transaction_is_unreadable_until_actions_are_reported(
     saleor: FakeSaleor, teller: Teller, installed: Stub
 ) -> None:
-    installed.answer(WebhookEvent.TRANSACTION_CHARGE_REQUESTED, Told({"pspReference": "c-1", "actions": ["CHARGE"]}))
+    installed.answer(WebhookEvent.TRANSACTION_CHARGE_REQUESTED, said({"pspReference": "c-1", "actions": ["CHARGE"]}))
     await saleor.charge(teller.transaction_id, Decimal(5))
     await saleor.background_done()
 

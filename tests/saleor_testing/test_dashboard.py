@@ -16,8 +16,9 @@ from app.saleor.testing import FakeSaleor, SaleorSettings, Serving, serving
 from app.saleor.testing.views import AppView
 from app.saleor.testing.vocabulary import WebhookEvent
 from tests.conftest import Clock
+from tests.loopback import said as answered
 from tests.saleor_testing.placed import an_order
-from tests.saleor_testing.stub import Stub, Told
+from tests.saleor_testing.stub import Stub
 
 WIDGET = {
     "label": "Payment",
@@ -114,7 +115,7 @@ async def test_staff_refund_on_the_orders_page(
     saleor: FakeSaleor, installed: Stub, browser: httpx2.AsyncClient
 ) -> None:
     told = {"result": "REFUND_SUCCESS", "pspReference": "r-1", "externalUrl": "https://gateway.example.com/r-1"}
-    installed.answer(WebhookEvent.TRANSACTION_REFUND_REQUESTED, Told(told))
+    installed.answer(WebhookEvent.TRANSACTION_REFUND_REQUESTED, answered(told))
     order, transaction = await an_order(saleor, installed, "CHARGE_SUCCESS")
     path = f"/dashboard/orders/{quote(order.id)}"
     said = {"transaction": transaction.id, "action": "REFUND", "amount": "100,50"}

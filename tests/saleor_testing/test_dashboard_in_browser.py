@@ -11,14 +11,14 @@ from playwright.async_api import Frame, Page, expect
 
 from app.saleor.testing import FakeSaleor
 from tests.browsing import chromium
+from tests.loopback import text
 from tests.saleor_testing.placed import an_order
-from tests.saleor_testing.stub import Headers, Stub, Told
+from tests.saleor_testing.stub import Stub
 from tests.saleor_testing.test_dashboard import WIDGET, the_app
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 SANDBOX = "allow-same-origin allow-forms allow-scripts allow-downloads allow-popups"
-HTML: Headers = [("Content-Type", "text/html")]
 # An app's page that keeps what it is told, and says what the test wants.
 LISTENING = """<!doctype html><title>App</title><script>
 const told = [];
@@ -49,7 +49,7 @@ async def told(frame: Frame, kind: str, times: int = 1) -> Any:
 async def address(saleor: FakeSaleor, installed: Stub) -> str:
     """Where the Dashboard shows the app."""
     for path in ("/", "/payments/7"):
-        installed.answers[path] = Told(LISTENING, headers=HTML)
+        installed.answers[path] = text(LISTENING)
     return f"{saleor.url}/dashboard/extensions/app/{quote((await the_app(saleor)).id)}"
 
 
@@ -112,7 +112,7 @@ async def test_the_next_token_comes_before_one_is_over(address: str) -> None:
 
 async def test_a_widget_is_posted_to_and_chooses_its_height(saleor: FakeSaleor, stub: Stub) -> None:
     stub.manifest["extensions"] = [WIDGET]
-    stub.answers["/widgets/order"] = Told(LISTENING, headers=HTML)
+    stub.answers["/widgets/order"] = text(LISTENING)
     await saleor.install(stub.manifest_url)
     order, _ = await an_order(saleor, stub, "CHARGE_SUCCESS")
     address = f"{saleor.url}/dashboard/orders/{quote(order.id)}"

@@ -12,8 +12,9 @@ import pytest
 from app.saleor.testing import Action, AskedAction, FakeSaleor, Serving
 from app.saleor.testing.views import OrderView, TransactionView
 from app.saleor.testing.vocabulary import HANDLE_PAYMENTS, MANAGE_ORDERS, WebhookEvent
+from tests.loopback import Behaviour, Heard, said
 from tests.saleor_testing.placed import an_order
-from tests.saleor_testing.stub import Asked, Stub, Told
+from tests.saleor_testing.stub import Stub
 from tests.saleor_testing.teller import Teller
 
 CHARGE = WebhookEvent.TRANSACTION_CHARGE_REQUESTED
@@ -76,15 +77,15 @@ async def shop(saleor: FakeSaleor, installed: Stub) -> AsyncIterator[Shop]:
         yield Shop(saleor, installed, teller, order, transaction)
 
 
-def success(reference: str) -> Told:
-    return Told({"result": "REFUND_SUCCESS", "pspReference": reference})
+def success(reference: str) -> Behaviour:
+    return said({"result": "REFUND_SUCCESS", "pspReference": reference})
 
 
-def only_if_it_can_be_read(asked: Asked) -> Told:
+def only_if_it_can_be_read(asked: Heard) -> Behaviour:
     """Answer a retry as an app has to: its body is empty, though validly signed."""
     if asked.body:
         return success("R1")
-    return Told({"result": "REFUND_FAILURE", "pspReference": "F1", "message": "empty request"}, status=400)
+    return said({"result": "REFUND_FAILURE", "pspReference": "F1", "message": "empty request"}, status=400)
 
 
 async def test_answer_that_a_proxy_swallows_is_asked_for_again_with_an_empty_body(shop: Shop) -> None:
@@ -206,7 +207,7 @@ async def test_two_requests_of_the_same_moment_list_each_other(shop: Shop) -> No
 
 
 async def test_one_granted_refund_can_be_asked_for_twice_in_the_same_moment(shop: Shop) -> None:
-    shop.app.answer(REFUND, Told({"pspReference": "R1"}))
+    shop.app.answer(REFUND, said({"pspReference": "R1"}))
     grant = await shop.grant()
 
     answers = await shop.saleor.at_once(AskedAction(granted_refund_id=grant), AskedAction(granted_refund_id=grant))
@@ -246,7 +247,7 @@ async def test_granted_refund_is_asked_of_an_app_that_is_installed_again(saleor:
 
 
 async def test_note_withdraws_what_staff_are_offered(shop: Shop) -> None:
-    shop.app.answer(REFUND, Told({"pspReference": "R1"}))
+    shop.app.answer(REFUND, said({"pspReference": "R1"}))
     await shop.saleor.refund(shop.transaction.id, TEN)
     await shop.saleor.background_done()
     offered = (await shop.saleor.transaction(shop.transaction.id)).actions
@@ -259,7 +260,7 @@ async def test_note_withdraws_what_staff_are_offered(shop: Shop) -> None:
 
 async def test_proxys_answer_to_a_session_is_a_failure_without_a_retry(saleor: FakeSaleor, installed: Stub) -> None:
     installed.answer(
-        WebhookEvent.TRANSACTION_INITIALIZE_SESSION, Told({"result": "CHARGE_SUCCESS", "pspReference": "c"})
+        WebhookEvent.TRANSACTION_INITIALIZE_SESSION, said({"result": "CHARGE_SUCCESS", "pspReference": "c"})
     )
     await saleor.set_faults(webhook_answer_lost="bad_gateway")
     checkout = await saleor.new_checkout()

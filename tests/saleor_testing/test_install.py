@@ -8,8 +8,9 @@ import httpx2
 import pytest
 
 from app.saleor.testing import FakeSaleor, SaleorSettings, Serving, serving
+from tests.loopback import Behaviour, Heard, said, text
 from tests.saleor_testing.recordings import recording
-from tests.saleor_testing.stub import Asked, Stub, Told
+from tests.saleor_testing.stub import Stub
 
 CASES: dict[str, Any] = recording("install/install_cases")
 
@@ -45,9 +46,9 @@ async def test_token_works_while_it_is_handed_over(serving_saleor: Serving, stub
     saleor = serving_saleor.saleor
     seen: list[bool] = []
 
-    def register(asked: Asked) -> Told:
+    def register(asked: Heard) -> Behaviour:
         seen.append(serving_saleor.engine.state.app_by_token(asked.json["auth_token"]) is not None)
-        return Told({"success": True})
+        return said({"success": True})
 
     stub.answers["/register"] = register
     done = await saleor.install(stub.manifest_url)
@@ -87,12 +88,12 @@ async def test_reinstallation_makes_a_new_app_and_kills_the_old_token(saleor: Fa
 
 
 ERROR = {"error": {"message": "my own error text"}}
-REFUSALS: dict[str, tuple[dict[str, Told], dict[str, Any]]] = {
-    "register-500": ({"/register": Told(ERROR, status=500)}, {}),
-    "register-403": ({"/register": Told(ERROR, status=403)}, {}),
-    "register-slow-25s": ({"/register": Told({}, delay=0.6)}, {}),
-    "manifest-500": ({"/manifest": Told({}, status=500)}, {}),
-    "manifest-307": ({"/manifest": Told("", status=307, headers=[("Location", "/elsewhere")])}, {}),
+REFUSALS: dict[str, tuple[dict[str, Behaviour], dict[str, Any]]] = {
+    "register-500": ({"/register": said(ERROR, status=500)}, {}),
+    "register-403": ({"/register": said(ERROR, status=403)}, {}),
+    "register-slow-25s": ({"/register": said({}, delay=0.6)}, {}),
+    "manifest-500": ({"/manifest": said({}, status=500)}, {}),
+    "manifest-307": ({"/manifest": text("", 307, Location="/elsewhere")}, {}),
     "version-not-satisfied": ({}, {"requiredSaleorVersion": ">=4"}),
 }
 
@@ -140,7 +141,7 @@ async def test_sync_events_may_be_left_out(saleor: FakeSaleor, stub: Stub) -> No
 
 
 async def test_redirected_token_is_lost_and_the_app_installed(saleor: FakeSaleor, stub: Stub) -> None:
-    stub.answers["/register"] = Told("", status=302, headers=[("Location", f"{stub.url}/elsewhere")])
+    stub.answers["/register"] = text("", 302, Location=f"{stub.url}/elsewhere")
 
     done = await saleor.install(stub.manifest_url)
 

@@ -14,9 +14,10 @@ from app.saleor.orders import Begun, begin_transaction, order_placed, order_to_p
 from app.saleor.reports import PlacedOrder
 from app.saleor.testing import FakeSaleor, SaleorSettings, serving
 from app.saleor.testing.vocabulary import WebhookEvent
+from tests.loopback import said
 from tests.saleor.fake_saleor import Row
 from tests.saleor.served_app import MANIFEST
-from tests.saleor_testing.stub import Stub, Told
+from tests.saleor_testing.stub import Stub
 
 INITIALIZE = WebhookEvent.TRANSACTION_INITIALIZE_SESSION
 PAGE = {"result": "CHARGE_ACTION_REQUIRED", "pspReference": "p-1", "data": {"checkoutUrl": "https://pay.example/1"}}
@@ -31,7 +32,7 @@ async def client() -> AsyncIterator[SaleorClient]:
 @pytest.fixture
 async def store(saleor: FakeSaleor, installed: Stub) -> Row:
     """The installation of an app that opens a page for whoever wants to pay."""
-    installed.answer(INITIALIZE, Told(PAGE))
+    installed.answer(INITIALIZE, said(PAGE))
     (app,) = await saleor.apps()
     return Row(saleor.api_url, schema_version="3.23", app_id=app.id, token=app.token)
 
@@ -56,13 +57,13 @@ async def test_an_order_that_nobody_has_paid(client: SaleorClient, store: Row, s
 async def test_what_was_paid_on_the_checkout_is_paid_on_the_order(
     client: SaleorClient, store: Row, saleor: FakeSaleor, installed: Stub
 ) -> None:
-    installed.answer(INITIALIZE, Told({"result": "CHARGE_SUCCESS", "pspReference": "p-1", "actions": ["REFUND"]}))
+    installed.answer(INITIALIZE, said({"result": "CHARGE_SUCCESS", "pspReference": "p-1", "actions": ["REFUND"]}))
     checkout = await saleor.new_checkout()
     paid = (await saleor.initialize(checkout.id)).paid_for
     taken = (await saleor.complete(checkout.id)).order
     assert taken is not None
     installed.answer(
-        WebhookEvent.TRANSACTION_REFUND_REQUESTED, Told({"result": "REFUND_SUCCESS", "pspReference": "r-1"})
+        WebhookEvent.TRANSACTION_REFUND_REQUESTED, said({"result": "REFUND_SUCCESS", "pspReference": "r-1"})
     )
     await saleor.refund(paid.id, Decimal(100))
     await saleor.background_done()
@@ -97,7 +98,7 @@ async def test_what_the_app_refuses_is_told_with_its_reason(
 ) -> None:
     why = {"errors": [{"code": "MISSING_PHONE", "message": "no phone number"}]}
     refusal = {"result": "CHARGE_FAILURE", "pspReference": "refused-1", "message": "no phone number", "data": why}
-    installed.answer(INITIALIZE, Told(refusal))
+    installed.answer(INITIALIZE, said(refusal))
     taken = await saleor.new_order()
     begun = await begin_transaction(
         client, store, order_id=taken.id, amount=Decimal(1), gateway=installed.manifest["id"], key="key-1"

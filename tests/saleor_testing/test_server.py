@@ -10,7 +10,8 @@ import pytest
 
 from app.saleor.testing import FakeSaleor, SaleorSettings, serving, serving_in_thread
 from app.saleor.testing.vocabulary import WebhookEvent
-from tests.saleor_testing.stub import Stub, Told
+from tests.loopback import said
+from tests.saleor_testing.stub import Stub
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -39,8 +40,8 @@ async def test_as_a_process(stub: Stub) -> None:
 
 
 async def test_unfinished_business_does_not_keep_it_from_closing(stub: Stub) -> None:
-    stub.answer(WebhookEvent.TRANSACTION_INITIALIZE_SESSION, Told({"result": "CHARGE_SUCCESS", "pspReference": "p"}))
-    stub.answer(WebhookEvent.TRANSACTION_REFUND_REQUESTED, Told({}, status=500))
+    stub.answer(WebhookEvent.TRANSACTION_INITIALIZE_SESSION, said({"result": "CHARGE_SUCCESS", "pspReference": "p"}))
+    stub.answer(WebhookEvent.TRANSACTION_REFUND_REQUESTED, said({}, status=500))
     started = time.monotonic()
     async with serving(SaleorSettings(retry_delays=(60,))) as running:
         await running.saleor.install(stub.manifest_url)

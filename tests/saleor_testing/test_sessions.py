@@ -7,8 +7,9 @@ import pytest
 
 from app.saleor.testing import FakeSaleor, Flow, NewCheckout, NewLine, storefront
 from app.saleor.testing.vocabulary import WebhookEvent
+from tests.loopback import Behaviour, Heard, said, text
 from tests.saleor_testing.recordings import recording
-from tests.saleor_testing.stub import Asked, Stub, Told
+from tests.saleor_testing.stub import Stub
 
 MISC: dict[str, Any] = recording("scenarios/misc")
 INITIALIZE = WebhookEvent.TRANSACTION_INITIALIZE_SESSION
@@ -16,20 +17,20 @@ PROCESS = WebhookEvent.TRANSACTION_PROCESS_SESSION
 TOTAL = Decimal("569.50")
 
 
-def says(result: str, reference: str, **more: Any) -> Told:
-    return Told({"result": result, "pspReference": reference, **more})
+def says(result: str, reference: str, **more: Any) -> Behaviour:
+    return said({"result": result, "pspReference": reference, **more})
 
 
 GATEWAY_ANSWERS = {
-    "gw_500": Told({"data": {}}, status=500),
-    "gw_400": Told({"data": {}}, status=400),
-    "gw_nonjson": Told("oops"),
-    "gw_no data key": Told({"foo": 1}),
-    "gw_data null": Told({"data": None}),
-    "gw_data string": Told({"data": "x"}),
-    "gw_list": Told([1]),
-    "gw_timeout": Told({"data": {}}, delay=0.6),
-    "gw_error body": Told({"data": {"errors": [{"code": "NOT_CONFIGURED"}]}}),
+    "gw_500": said({"data": {}}, status=500),
+    "gw_400": said({"data": {}}, status=400),
+    "gw_nonjson": text("oops"),
+    "gw_no data key": said({"foo": 1}),
+    "gw_data null": said({"data": None}),
+    "gw_data string": said({"data": "x"}),
+    "gw_list": said([1]),
+    "gw_timeout": said({"data": {}}, delay=0.6),
+    "gw_error body": said({"data": {"errors": [{"code": "NOT_CONFIGURED"}]}}),
 }
 
 
@@ -129,8 +130,8 @@ async def test_saleors_own_failures_end_nothing_and_the_apps_do(saleor: FakeSale
     installed.answer(
         PROCESS,
         says("CHARGE_ACTION_REQUIRED", "new"),
-        Told({}, status=500),
-        Told("oops"),
+        said({}, status=500),
+        text("oops"),
         says("CHARGE_FAILURE", "fin", message="declined"),
     )
     checkout = await saleor.new_checkout()
@@ -150,7 +151,7 @@ async def test_saleors_own_failures_end_nothing_and_the_apps_do(saleor: FakeSale
 
 
 async def test_slow_app_is_a_failure_that_the_app_knows_nothing_of(saleor: FakeSaleor, installed: Stub) -> None:
-    installed.answer(INITIALIZE, Told({"result": "CHARGE_SUCCESS", "pspReference": "p-1"}, delay=0.6))
+    installed.answer(INITIALIZE, said({"result": "CHARGE_SUCCESS", "pspReference": "p-1"}, delay=0.6))
     checkout = await saleor.new_checkout()
 
     session = await saleor.initialize(checkout.id)
@@ -164,7 +165,7 @@ async def test_slow_app_is_a_failure_that_the_app_knows_nothing_of(saleor: FakeS
 
 
 async def test_answer_that_is_a_list_brings_saleor_down(saleor: FakeSaleor, installed: Stub) -> None:
-    installed.answer(INITIALIZE, Told([1]))
+    installed.answer(INITIALIZE, said([1]))
     checkout = await saleor.new_checkout()
 
     session = await saleor.initialize(checkout.id)
@@ -185,7 +186,7 @@ async def test_webhook_may_be_delivered_twice(saleor: FakeSaleor, installed: Stu
 
 
 async def test_basket_of_ones_own(saleor: FakeSaleor, installed: Stub) -> None:
-    def look(asked: Asked) -> Told:
+    def look(asked: Heard) -> Behaviour:
         assert asked.json["sourceObject"]["billingAddress"]["phone"] == "+380670000000"
         return says("AUTHORIZATION_SUCCESS", "a-1")
 

@@ -11,13 +11,14 @@ from joserfc.jwk import KeySet
 
 from app.saleor.testing import FakeSaleor, Flow, NewCheckout
 from app.saleor.testing.vocabulary import WebhookEvent
+from tests.loopback import Heard, said
 from tests.saleor_testing.recordings import recording
-from tests.saleor_testing.stub import Asked, Stub, Told
+from tests.saleor_testing.stub import Stub
 
-REQUIRED = Told(
+REQUIRED = said(
     {"result": "CHARGE_ACTION_REQUIRED", "pspReference": "p-1", "data": {"redirectUrl": "https://pay.test"}}
 )
-AUTHORIZED = Told({"result": "AUTHORIZATION_SUCCESS", "pspReference": "a-1", "actions": ["CHARGE", "CANCEL"]})
+AUTHORIZED = said({"result": "AUTHORIZATION_SUCCESS", "pspReference": "a-1", "actions": ["CHARGE", "CANCEL"]})
 
 
 async def the_keys(saleor: FakeSaleor) -> Any:
@@ -25,7 +26,7 @@ async def the_keys(saleor: FakeSaleor) -> Any:
         return (await http.get(f"{saleor.url}/.well-known/jwks.json")).json()
 
 
-def verify(keys: Any, asked: Asked) -> dict[str, Any]:
+def verify(keys: Any, asked: Heard) -> dict[str, Any]:
     """Check a detached signature with a library that did not make it; return its header."""
     registry = jws.JWSRegistry(algorithms=["RS256"])
     signature = asked.header("Saleor-Signature")
@@ -94,11 +95,11 @@ async def test_bodies_have_the_shape_of_the_recorded_ones(saleor: FakeSaleor, in
     """The recorded manifest's own subscriptions, laid over our payload, give what Saleor gave."""
     authorized = {"result": "AUTHORIZATION_SUCCESS", "pspReference": "a-1", "actions": ["CHARGE", "CANCEL"]}
     needs = {"result": "AUTHORIZATION_ACTION_REQUIRED", "pspReference": "a-1", "data": {}}
-    installed.answer(WebhookEvent.PAYMENT_GATEWAY_INITIALIZE_SESSION, Told({"data": {}}))
-    installed.answer(WebhookEvent.TRANSACTION_INITIALIZE_SESSION, Told(needs))
-    installed.answer(WebhookEvent.TRANSACTION_PROCESS_SESSION, Told(authorized))
-    installed.answer(WebhookEvent.TRANSACTION_CHARGE_REQUESTED, Told({"result": "CHARGE_SUCCESS", "pspReference": "c"}))
-    installed.answer(WebhookEvent.TRANSACTION_CANCELATION_REQUESTED, Told({"result": "CANCEL_FAILURE"}))
+    installed.answer(WebhookEvent.PAYMENT_GATEWAY_INITIALIZE_SESSION, said({"data": {}}))
+    installed.answer(WebhookEvent.TRANSACTION_INITIALIZE_SESSION, said(needs))
+    installed.answer(WebhookEvent.TRANSACTION_PROCESS_SESSION, said(authorized))
+    installed.answer(WebhookEvent.TRANSACTION_CHARGE_REQUESTED, said({"result": "CHARGE_SUCCESS", "pspReference": "c"}))
+    installed.answer(WebhookEvent.TRANSACTION_CANCELATION_REQUESTED, said({"result": "CANCEL_FAILURE"}))
 
     checkout = await saleor.new_checkout()
     await saleor.gateway_initialize(checkout.id, data={"hello": 1})
@@ -119,14 +120,14 @@ async def test_bodies_have_the_shape_of_the_recorded_ones(saleor: FakeSaleor, in
     }.items():
         [asked] = installed.asked_for(event)
         real = recording(name)["request"][-1]
-        ours, theirs = asked.json, json.loads(real["body_raw"])
+        ours, theirs = json.loads(asked.body), json.loads(real["body_raw"])
         assert shape(ours) == shape(theirs), event
         assert asked.body == json.dumps(ours).encode(), "Saleor's spacing and escapes"
     assert all(delivery.unplayed == [] for delivery in await saleor.deliveries())
 
 
 async def test_order_is_paid_for_as_recorded(saleor: FakeSaleor, installed: Stub) -> None:
-    pending = Told({"result": "CHARGE_REQUEST", "pspReference": "p-1"})
+    pending = said({"result": "CHARGE_REQUEST", "pspReference": "p-1"})
     installed.answer(WebhookEvent.TRANSACTION_INITIALIZE_SESSION, pending, REQUIRED)
     checkout = await saleor.new_checkout()
     await saleor.initialize(checkout.id)
@@ -135,7 +136,7 @@ async def test_order_is_paid_for_as_recorded(saleor: FakeSaleor, installed: Stub
 
     await saleor.initialize(done.order.id, amount=done.order.total)
 
-    body = installed.asked_for("transaction_initialize_session")[1].json
+    body = json.loads(installed.asked_for("transaction_initialize_session")[1].body)
     real = json.loads(recording("transaction_initialize_session_for_ORDER")["request"][-1]["body_raw"])
     assert shape(body) == shape(real)
     assert body["sourceObject"]["total"] == real["sourceObject"]["total"]

@@ -18,8 +18,8 @@ from app.sandbox.control import SandboxControl
 from app.sandbox.sandbox import Sandbox
 from app.sandbox.server import running_sandbox
 from app.sandbox.settings import PointOfSale, SandboxSettings
-from tests.browsing import serving
 from tests.conftest import Clock
+from tests.loopback import serving
 
 POS = PointOfSale()
 FINGERPRINT = dict.fromkeys(

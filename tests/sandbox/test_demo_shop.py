@@ -9,7 +9,7 @@ from app.saleor.testing.server import serving as saleor_serving
 from app.sandbox.control import SandboxControl
 from app.sandbox.shop import Shop
 from app.sandbox.timeline import Output, Timeline, standard_console
-from tests.browsing import serving
+from tests.loopback import serving
 from tests.plain_browser import Browser
 from tests.sandbox.harness import Harness
 

@@ -4,8 +4,8 @@ import asyncio
 
 from app.main import create_app
 from app.shopper.look_ups import BETWEEN_LOOKS, OF_ALL
-from tests.browsing import serving
 from tests.dashboard.order_page_stack import OrderPageStack
+from tests.loopback import serving
 
 CROWD = 100
 

@@ -7,6 +7,7 @@ from app.db.tables import Kind
 from app.db.vault import VaultError
 from app.saleor.testing.views import NewCheckout
 from tests.dashboard.order_page_stack import OrderPageStack
+from tests.payments.fake_gateway import action_of
 
 TOLD = {
     "email": "secret.shopper@example.com",
@@ -38,7 +39,7 @@ async def test_rows_hold_nothing_of_the_shopper_and_everything_still_works(stack
     session = await stack.saleor.initialize(basket.id, data={"customer": TOLD, "returnUrl": BACK})
     assert session.event is not None
     assert session.event.type == "CHARGE_ACTION_REQUIRED", session.data
-    [asked] = [each.body for each in stack.gateway.heard if each.action == "payment"]
+    [asked] = [each.json for each in stack.gateway.heard if action_of(each) == "payment"]
     assert asked["customer_email"] == TOLD["email"]
     assert asked["customer_fname"] == TOLD["firstName"]
 

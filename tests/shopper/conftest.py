@@ -12,8 +12,8 @@ from app.shopper.limits import PageLimits
 from app.shopper.router import create_shopper_router
 from app.shopper.view import PaymentView
 from app.static import static_files
-from tests.browsing import serving
 from tests.conftest import Clock
+from tests.loopback import serving
 
 ADDRESS_HEADER = "X-Forwarded-For"
 

@@ -20,7 +20,8 @@ from app.saleor.webhook_definition import WebhookContext
 from tests.conftest import Clock
 from tests.dashboard.dashboard_app import StaffClient, open_staff_client
 from tests.dashboard.payments.test_payment_actions import forms
-from tests.payments.fake_gateway import FakeGateway, open_fake_gateway, operation, payment, said
+from tests.loopback import said
+from tests.payments.fake_gateway import FakeGateway, open_fake_gateway, operation, payment
 from tests.payments.shop import SALEOR, Shop, open_shop, session_event
 from tests.payments.test_webhooks import app_of
 from tests.trace.count import Counter, Counts

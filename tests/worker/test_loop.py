@@ -19,7 +19,8 @@ from app.saleor.documents import Documents
 from app.saleor.graphql import SaleorClient
 from app.worker.consumer import Consumer
 from app.worker.loop import Worker
-from tests.payments.fake_gateway import Mute, operation, payment, said
+from tests.loopback import HangUp, Silence, said
+from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import SALEOR, TOTAL, Shop
 from tests.worker.running_worker import until, working
@@ -64,7 +65,7 @@ async def test_a_round_that_fails_is_followed_by_the_next(shop: Shop, monkeypatc
 
 async def test_a_job_that_fails_does_not_take_the_others_along(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """And it keeps its claim, so that it is tried again when that runs out."""
-    shop.gateway.will(shop.gateway.page(), Mute.HANGS_UP)
+    shop.gateway.will(shop.gateway.page(), HangUp())
     await shop.begin()
     first = shop.transaction
     shop.transaction = shop.saleor.new_transaction()
@@ -88,7 +89,7 @@ async def test_a_job_that_fails_does_not_take_the_others_along(shop: Shop, monke
 async def test_a_worker_that_is_stopped_leaves_nothing_half_done(shop: Shop) -> None:
     """It is stopped while the gateway keeps it waiting: the operation is unknown, and found later."""
     await shop.paid()
-    shop.gateway.will(Mute.HANGS_UP)
+    shop.gateway.will(HangUp())
     await shop.staff("REFUND", "1.00", "first")
     await shop.staff("REFUND", "2.00", "second")
     arrived = asyncio.Event()
@@ -98,7 +99,7 @@ async def test_a_worker_that_is_stopped_leaves_nothing_half_done(shop: Shop) -> 
             arrived.set()
 
     shop.gateway.on_arrival = notice
-    shop.gateway.will(Mute.IS_SILENT)
+    shop.gateway.will(Silence())
     shop.refunded("1.00", "refund-1")
     shop.clock.forward(seconds=4)
     async with working(shop):

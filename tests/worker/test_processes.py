@@ -25,9 +25,9 @@ from app.db.accounts import AccountKeys, NewAccount
 from app.db.tables import EventState, Flow, Payment, SaleorEvent
 from app.payments.services import Services
 from app.settings import Settings
-from tests.browsing import serving
 from tests.conftest import REPOSITORY
 from tests.journeys.stack import eventually
+from tests.loopback import serving
 
 pytestmark = pytest.mark.long
 SHORT = {"APP_WORKER_LEASE": "2"}  # how long a dead worker's claim stands

@@ -9,7 +9,8 @@ from app.db.tables import Kind, State
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import NEXT_DOOR, StaffClient, other_store
 from tests.dashboard.payments.test_payment_page import text
-from tests.payments.fake_gateway import operation, payment, refused, said
+from tests.loopback import said
+from tests.payments.fake_gateway import operation, payment, refused
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, at_once
 from tests.payments.split.market import becomes_a_market, bought, recorded

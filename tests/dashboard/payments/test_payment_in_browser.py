@@ -8,7 +8,8 @@ from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.framing import Complaints, dashboard_of, heard, sign_in
 from tests.dashboard.test_in_browser import unfold
-from tests.payments.fake_gateway import Heard, operation, payment, said
+from tests.loopback import Heard, said
+from tests.payments.fake_gateway import action_of, operation, payment
 from tests.payments.split.market import becomes_a_market, bought, recorded
 from tests.payments.split.people import POTTER, SMITH
 
@@ -80,7 +81,7 @@ async def test_what_was_said_is_fetched_only_when_somebody_looks(staff_client: S
         assert looked == []
         shown = await unfold(frame, "What the gateway shows at this moment")
         await expect(shown.get_by_text('"status": "success"')).to_be_visible()
-        assert [each.action for each in looked] == ["look"]
+        assert [action_of(each) for each in looked] == ["look"]
         assert complaints == []
 
 

@@ -13,8 +13,9 @@ from app.payments.split.choice import chosen_in
 from tests.commands.books import event, notification, operation
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
+from tests.loopback import said
 from tests.payments.fake_gateway import operation as operation_record
-from tests.payments.fake_gateway import payment, refused, said
+from tests.payments.fake_gateway import payment, refused
 from tests.payments.split.market import MUGS, SHARES, becomes_a_market, bought, granted, refund, shares
 from tests.payments.split.people import MARKET, POTTER, SMITH
 

@@ -8,7 +8,8 @@ from tests.commands.books import after, event, notification, operation
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.payments.test_payment_page import text
-from tests.payments.fake_gateway import BROKEN, payment, said
+from tests.loopback import said
+from tests.payments.fake_gateway import BROKEN, payment
 
 
 async def test_saleor_is_told_again_what_it_refused(staff_client: StaffClient) -> None:

@@ -14,11 +14,11 @@ from starlette.routing import Route
 from app.dashboard.set_up.forms import GROUPS
 from app.db.tables import MerchantAccount, ProductsForm
 from app.payments.accounts.options import OPTIONS
-from tests.browsing import serving
 from tests.commands.books import a_payment
 from tests.commands.conftest import KEYS, NEW_KEYS, PointOfSale, one_database, row_of
 from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.set_up.conftest import LONG_KEYS
+from tests.loopback import serving
 from tests.payments.split.people import MARKET, POTTER, SMITH
 
 NO_KEYS = {"api_key": "", "api_secret": "", "endpoints_key": "", "grace": "24"}

@@ -8,7 +8,8 @@ import pytest
 from app.db.tables import MerchantAccount
 from tests.commands.conftest import add_account, one_database
 from tests.dashboard.dashboard_app import StaffClient, other_store
-from tests.payments.fake_gateway import operation, payment, refused, said
+from tests.loopback import said
+from tests.payments.fake_gateway import operation, payment, refused
 
 
 def form(account: MerchantAccount, **different: str) -> dict[str, str]:

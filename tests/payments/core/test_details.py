@@ -10,7 +10,8 @@ from app.db.tables import Kind, State
 from app.gateway.models import read_record
 from app.i18n.messages import LazyMessage
 from app.payments.core.details import Details, Sum, card_mask, web_address
-from tests.payments.fake_gateway import operation, payment, said
+from tests.loopback import said
+from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop
 

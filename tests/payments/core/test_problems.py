@@ -23,8 +23,9 @@ from app.payments.core.problems import (
     problem_words,
     raise_on,
 )
+from tests.loopback import Reply, said
 from tests.payments.aggregates import NOON, an_aggregate
-from tests.payments.fake_gateway import Reply, operation, payment, refused, said
+from tests.payments.fake_gateway import operation, payment, refused
 from tests.payments.problems import by_cause
 from tests.payments.shop import Shop
 
@@ -172,7 +173,7 @@ class TestAddress:
         ("status", "link"), [(301, "/api/v1/payment"), (307, "/api/v1/checkout/1/form"), (303, "/api/v1/payment")]
     )
     async def test_a_gateway_that_has_moved(self, shop: Shop, status: int, link: str) -> None:
-        shop.gateway.will(Reply(status, headers=(("Location", f"{shop.gateway.url}{link}"),)))
+        shop.gateway.will(Reply(status, headers={"Location": f"{shop.gateway.url}{link}"}))
         answer = await shop.begin()
         assert "checkoutUrl" not in str(answer.data)
         assert "leads elsewhere" in (problem_words((await shop.aggregate()).payment) or "")

@@ -6,7 +6,8 @@ from decimal import Decimal
 from typing import Any
 
 from app.gateway.statuses import TABLE, Status
-from tests.payments.fake_gateway import BROKEN, NO_SUCH_ORDER, Mute, Reply, refused, said
+from tests.loopback import Behaviour, HangUp, Reply, Silence, said
+from tests.payments.fake_gateway import BROKEN, NO_SUCH_ORDER, refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,7 @@ class Outcome:
 
     words: str
     record: Mapping[str, Any] | None = None
-    reply: Reply | Mute | None = None
+    reply: Behaviour | None = None
     reachable: bool = True
     code: str | None = field(default=None)
 
@@ -97,8 +98,8 @@ NOT_SENT = {"not sent": Outcome("it cannot be reached; nothing was sent", reacha
 UNKNOWN = {
     "500": Outcome("500", reply=BROKEN),
     "503": Outcome("503", reply=Reply(503)),
-    "silence": Outcome("no answer within the budget of 12 seconds", reply=Mute.IS_SILENT),
-    "hangs up": Outcome("the connection breaks after the request left", reply=Mute.HANGS_UP),
+    "silence": Outcome("no answer within the budget of 12 seconds", reply=Silence()),
+    "hangs up": Outcome("the connection breaks after the request left", reply=HangUp()),
     "garbage": Outcome("200 with something that is no record", reply=Reply(200, b"<html>welcome</html>")),
     "408": Outcome("408", reply=Reply(408)),
 }

@@ -14,7 +14,8 @@ from app.db.tables import Kind, Operation, SaleorEvent
 from app.payments.core.problems import problem_words
 from app.payments.core.schedule import Schedule
 from app.saleor.answers import ActionAnswer, SessionAnswer
-from tests.payments.fake_gateway import Mute, operation, payment, said
+from tests.loopback import Silence, said
+from tests.payments.fake_gateway import operation, payment
 from tests.payments.mapping.outcomes import PAGE, SHOPPERS_TURN, Outcome
 from tests.payments.operations.test_card_payment import BANK, typed
 from tests.payments.shop import Shop
@@ -165,7 +166,7 @@ async def put_to_rest(shop: Shop) -> None:
 @asynccontextmanager
 async def line_to(shop: Shop, outcome: Outcome) -> AsyncIterator[None]:
     """Cut the line for a while, or leave little time for an answer that never comes."""
-    if outcome.reply is Mute.IS_SILENT:
+    if outcome.reply is Silence():
         async with shop.impatient(0.7):
             yield
         return

@@ -4,7 +4,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from app.saleor.answers import ActionAnswer
-from tests.payments.fake_gateway import NO_SUCH_ORDER, Mute, operation, payment, said
+from tests.loopback import HangUp, said
+from tests.payments.fake_gateway import NO_SUCH_ORDER, operation, payment
 from tests.payments.mapping.stage import Consequences, Teller, open_page
 from tests.payments.shop import TOTAL, Shop
 
@@ -61,7 +62,7 @@ def _found(what: str, method: str, amount: str, *, given_up: bool) -> Story:
 
     async def story(shop: Shop) -> Consequences:
         await shop.paid("CHARGE" if method == "refund" else "AUTHORIZATION")
-        shop.gateway.will(Mute.HANGS_UP)
+        shop.gateway.will(HangUp())
         await shop.staff(what, amount)
         if given_up:
             await shop.later(minutes=40)

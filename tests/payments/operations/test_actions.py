@@ -10,8 +10,9 @@ from app.db.tables import Kind, Operation, ProductsForm, State
 from app.payments.core.problems import problem_words
 from app.payments.core.schedule import Schedule
 from app.payments.operations.actions import requested
+from tests.loopback import Heard, said
 from tests.payments.baskets import line, taxed
-from tests.payments.fake_gateway import Heard, operation, payment, refused, said
+from tests.payments.fake_gateway import action_of, operation, payment, refused
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop, action_event, source
 
@@ -26,9 +27,9 @@ class TestCharge:
         assert answer.psp_reference == "capture-1"
         [asked] = reserved.gateway.heard
         assert asked.path == "/api/v1/capture"
-        assert asked.body["charge_amount"] == ALL
-        assert asked.body["order_id"] == reserved.order_id
-        assert asked.body["server_url"].endswith(reserved.account.id)
+        assert asked.json["charge_amount"] == ALL
+        assert asked.json["order_id"] == reserved.order_id
+        assert asked.json["server_url"].endswith(reserved.account.id)
         await reserved.later(minutes=1)
         assert reserved.amounts == amounts(charged=TOTAL)
         assert reserved.transaction.actions == ["REFUND"]
@@ -141,8 +142,8 @@ class TestRefund:
         await paid.later(minutes=1)
         assert paid.amounts == amounts(refunded=TOTAL)
         assert paid.transaction.actions == []
-        sent = [heard for heard in paid.gateway.heard if heard.action == "refund"]
-        assert [heard.body["refund_amount"] for heard in sent] == [100, 100, Decimal("369.50")]
+        sent = [heard for heard in paid.gateway.heard if action_of(heard) == "refund"]
+        assert [heard.json["refund_amount"] for heard in sent] == [100, 100, Decimal("369.50")]
 
     async def test_never_more_than_was_paid(self, paid: Shop) -> None:
         paid.gateway.will(said(operation("refund", paid.order_id, "569.00")))
@@ -284,7 +285,7 @@ class TestFiscalMerchant:
         recorded: list[Operation] = []
 
         async def look_into_the_ledger(heard: Heard) -> None:
-            recorded.extend(each for each in (await shop.aggregate()).operations if each.kind.value == heard.action)
+            recorded.extend(each for each in (await shop.aggregate()).operations if each.kind.value == action_of(heard))
 
         shop.gateway.on_arrival = look_into_the_ledger
         shop.gateway.will(said(operation("capture", shop.order_id, "300.00")))
@@ -292,7 +293,7 @@ class TestFiscalMerchant:
         await shop.staff("CHARGE", "300.00", "capture")
         await shop.staff("REFUND", "300.00", "refund")
 
-        *_, captured, refunded = (each.body for each in shop.gateway.heard)
+        *_, captured, refunded = (each.json for each in shop.gateway.heard)
         for asked, row in zip((captured, refunded), recorded, strict=True):
             assert [each["name"] for each in asked["products"]] == [each["name"] for each in row.request["products"]]
             assert sum(each["qty"] * each["amount"] for each in asked["products"]) == Decimal("300.00")

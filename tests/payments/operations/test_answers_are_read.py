@@ -20,7 +20,8 @@ from app.saleor.testing.records import Event, GrantedRefund
 from app.saleor.testing.rules.recording import NOT_DELIVERED, write_failure
 from app.saleor.testing.vocabulary import GrantedRefundStatus
 from app.saleor.webhook_definition import failure_of_action
-from tests.payments.fake_gateway import Heard, Mute, operation, said
+from tests.loopback import HangUp, Heard, said
+from tests.payments.fake_gateway import operation
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop, session_event
 
@@ -451,7 +452,7 @@ class TestTwoAtTheSameMoment:
 async def test_a_crash_in_the_middle_of_an_answer(paid: Shop) -> None:
     """The process dies with the call on its way: the connection to Saleor breaks, and the look-up finds the refund."""
     granted = paid.saleor.grant(paid.transaction, Decimal(100))
-    paid.gateway.will(Mute.HANGS_UP)
+    paid.gateway.will(HangUp())
     request = paid.saleor.open_granted(granted)
     await answered(paid, says(paid, request))
     dropped(paid, request)

@@ -18,8 +18,9 @@ from app.payments.core.problems import problem_words
 from app.payments.core.schedule import Schedule
 from app.payments.operations.initialize import offer
 from app.saleor.answers import SessionAnswer
+from tests.loopback import Behaviour, HangUp, Heard, Reply, Silence, said
 from tests.payments.cards.seals import BROWSER, CARD, CVV, NUMBER, seal
-from tests.payments.fake_gateway import BROKEN, Heard, Mute, Reply, payment, refused, said
+from tests.payments.fake_gateway import BROKEN, payment, refused
 from tests.payments.fake_saleor import amounts
 from tests.payments.operations.test_gateway_initialize import event as offer_event
 from tests.payments.shop import TOTAL, Shop, at_once, source
@@ -81,7 +82,7 @@ async def test_the_gateway_is_asked_for_everything_that_a_direct_payment_takes(s
     customer = {"ip": "203.0.113.7", "referrer": "https://shop.example.com/cart"}
     await shop.begin(data=await typed(shop, customer=customer))
     [heard] = shop.gateway.heard
-    asked = heard.body
+    asked = heard.json
     assert heard.path == "/api/v1/payment"
     card = {"cc_number": NUMBER, "exp_month": 12, "exp_year": 2030, "card_cvv": CVV}
     for name, value in {
@@ -120,8 +121,8 @@ async def test_a_token_or_a_cryptogram_pays_too(shop: Shop, means: dict[str, Any
     shop.gateway.will(said(direct(shop)))
     answer = await shop.begin(data=await typed(shop, means))
     assert answer.result == "CHARGE_SUCCESS"
-    assert shop.gateway.heard[0].body[member] == next(iter(means.values()))
-    assert "cc_number" not in shop.gateway.heard[0].body
+    assert shop.gateway.heard[0].json[member] == next(iter(means.values()))
+    assert "cc_number" not in shop.gateway.heard[0].json
 
 
 @pytest.mark.law(1)
@@ -131,7 +132,7 @@ async def test_when_the_call_arrives_the_intent_is_there_and_holds_everything_bu
 
     async def look_into_the_database(heard: Heard) -> None:
         operation = await shop.operation(Kind.CREATE)
-        seen.append((operation.state, set(heard.body) - {"pos_id"}, set(operation.request)))
+        seen.append((operation.state, set(heard.json) - {"pos_id"}, set(operation.request)))
         assert operation.psp_reference is None
 
     shop.gateway.on_arrival = look_into_the_database
@@ -282,9 +283,9 @@ async def test_what_is_at_the_bank_counts_until_it_is_known_under_one_reference(
 
 
 @pytest.mark.law(2, 9, 11)
-@pytest.mark.parametrize("trouble", [BROKEN, Reply(503), Mute.HANGS_UP, Mute.IS_SILENT, Reply(200, b"<html>")])
+@pytest.mark.parametrize("trouble", [BROKEN, Reply(503), HangUp(), Silence(), Reply(200, b"<html>")])
 async def test_an_unknown_outcome_is_pending_under_our_reference_and_never_sent_again(
-    shop: Shop, trouble: Reply | Mute
+    shop: Shop, trouble: Behaviour
 ) -> None:
     data = await typed(shop)
     shop.gateway.will(trouble)
@@ -407,7 +408,7 @@ async def test_a_process_that_died_around_the_call_leaves_a_payment_that_is_look
             arrived.set()
 
     shop.gateway.on_arrival = die
-    shop.gateway.will(Mute.IS_SILENT)
+    shop.gateway.will(Silence())
     paying = asyncio.create_task(shop.begin(data=await typed(shop)))
     await arrived.wait()
     paying.cancel()
@@ -504,7 +505,7 @@ async def test_a_direct_payment_needs_a_name_whatever_the_account_says(shop: Sho
 async def test_the_shoppers_address_is_saleors_word_when_the_storefront_says_nothing(shop: Shop) -> None:
     shop.gateway.will(said(direct(shop)))
     await shop.begin(data=await typed(shop, customer={}), customerIpAddress="2001:db8::7")
-    assert shop.gateway.heard[0].body["customer_ip"] == "2001:db8::7"
+    assert shop.gateway.heard[0].json["customer_ip"] == "2001:db8::7"
 
 
 async def test_without_the_stores_word_cards_are_neither_offered_nor_taken(shop: Shop) -> None:

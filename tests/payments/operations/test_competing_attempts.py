@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from app.db.tables import Kind, State
 from app.payments.operations.competing_attempts import Attempt, replaced
 from app.saleor.testing.records import Transaction
-from tests.payments.fake_gateway import Heard, Mute, payment, refused, said
+from tests.loopback import HangUp, Heard, said
+from tests.payments.fake_gateway import action_of, payment, refused
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import Shop, at_once, source
 
@@ -98,12 +99,12 @@ class TestANewAttempt:
         new = another(shop)
 
         async def notify(heard: Heard) -> None:
-            if heard.action == "payment":
+            if action_of(heard) == "payment":
                 await new.notify(payment(new.order_id, "init", TOTAL))
                 await new.work()
 
         shop.gateway.on_arrival = notify
-        shop.gateway.will(Mute.HANGS_UP)
+        shop.gateway.will(HangUp())
         await new.begin(amount=TOTAL, sourceObject=basket())
         shop.gateway.will(said([payment(new.order_id, "failure", TOTAL, status_code="6007")]))
         await shop.later(minutes=1)
@@ -220,7 +221,7 @@ class TestAnOlderPageThatIsBeingPaid:
     async def test_a_closing_whose_outcome_is_not_known_is_looked_up(self, shop: Shop) -> None:
         await opened(shop)
         await opened(another(shop))
-        shop.gateway.will(Mute.HANGS_UP)
+        shop.gateway.will(HangUp())
         await shop.work()
         [record] = shop.gateway.book[shop.order_id]
         record |= {"status": "failure", "status_code": "6007"}
@@ -232,7 +233,7 @@ class TestAnOlderPageThatIsBeingPaid:
     async def test_waits_for_the_cancellation_of_staff(self, shop: Shop) -> None:
         """What staff have asked for is enough."""
         await opened(shop)
-        shop.gateway.will(Mute.HANGS_UP)
+        shop.gateway.will(HangUp())
         await shop.staff("CANCEL")
         await opened(another(shop))
         await shop.work()
@@ -243,7 +244,7 @@ class TestAnOlderPageThatIsBeingPaid:
         seen: list[State] = []
 
         async def look_into_the_database(heard: Heard) -> None:
-            if heard.action == "cancel":
+            if action_of(heard) == "cancel":
                 seen.append((await shop.operation(Kind.CANCEL)).state)
 
         await opened(shop)

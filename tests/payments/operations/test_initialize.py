@@ -13,7 +13,8 @@ from app.gateway.errors import GatewayError
 from app.payments.core.problems import problem_words
 from app.payments.core.schedule import Schedule
 from app.saleor.answers import SessionAnswer
-from tests.payments.fake_gateway import BROKEN, POS_ID, Heard, Mute, Reply, payment, refused, said
+from tests.loopback import Behaviour, HangUp, Heard, Reply, Silence, said
+from tests.payments.fake_gateway import BROKEN, POS_ID, payment, refused
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import CUSTOMER, TOTAL, Shop, at_once, source
 
@@ -45,13 +46,13 @@ async def test_the_shopper_is_led_to_the_payment_page(shop: Shop, flow: str, met
     }
     [asked] = shop.gateway.heard
     assert asked.path == "/api/v1/payment"
-    assert asked.body["method"] == method
-    assert asked.body["amount"] == Decimal(TOTAL)
-    assert asked.body["pos_id"] == POS_ID
-    assert asked.body["order_id"] == shop.order_id
-    assert asked.body["customer_lang"] == "UK"
-    assert asked.body["result_url"] == f"https://pay.example.com/pay/return/{shop.order_id}"
-    assert asked.body["server_url"] == f"https://pay.example.com/api/webhooks/gateway/{shop.account.id}"
+    assert asked.json["method"] == method
+    assert asked.json["amount"] == Decimal(TOTAL)
+    assert asked.json["pos_id"] == POS_ID
+    assert asked.json["order_id"] == shop.order_id
+    assert asked.json["customer_lang"] == "UK"
+    assert asked.json["result_url"] == f"https://pay.example.com/pay/return/{shop.order_id}"
+    assert asked.json["server_url"] == f"https://pay.example.com/api/webhooks/gateway/{shop.account.id}"
     assert shop.amounts == amounts()  # nothing counts as paid before it is
 
 
@@ -106,7 +107,7 @@ async def test_when_the_call_arrives_the_intent_is_in_the_database(shop: Shop) -
         async with shop.services.database.transaction() as session:
             row = (await session.exec(select(Operation))).one()
         seen.append((row.state, row.request))
-        assert {name for name in heard.body if name != "pos_id"} == set(row.request)
+        assert {name for name in heard.json if name != "pos_id"} == set(row.request)
 
     shop.gateway.on_arrival = look_into_the_database
     shop.gateway.will(shop.gateway.page())
@@ -118,9 +119,9 @@ async def test_when_the_call_arrives_the_intent_is_in_the_database(shop: Shop) -
 
 
 @pytest.mark.law(2, 11)
-@pytest.mark.parametrize("trouble", [BROKEN, Reply(503), Mute.HANGS_UP, Mute.IS_SILENT, Reply(200, b"<html>")])
+@pytest.mark.parametrize("trouble", [BROKEN, Reply(503), HangUp(), Silence(), Reply(200, b"<html>")])
 async def test_without_a_readable_answer_nobody_has_the_link_and_the_shopper_tries_again(
-    shop: Shop, trouble: Reply | Mute
+    shop: Shop, trouble: Behaviour
 ) -> None:
     """A conclusion of ours, not the gateway's word. Beyond the budget no answer is waited for."""
     shop.gateway.will(trouble)
@@ -325,9 +326,9 @@ async def test_what_the_storefront_knows_of_the_shopper_goes_before_what_saleor_
     shop.gateway.will(shop.gateway.page())
     await shop.begin(data={"customer": CUSTOMER | {"email": "other@example.com", "country": "PL"}})
     [asked] = shop.gateway.heard
-    assert asked.body["customer_email"] == "other@example.com"
-    assert asked.body["customer_country"] == "PL"
-    assert asked.body["customer_phone"] == "+380501234567"
+    assert asked.json["customer_email"] == "other@example.com"
+    assert asked.json["customer_country"] == "PL"
+    assert asked.json["customer_phone"] == "+380501234567"
 
 
 async def test_an_account_without_the_need_for_names_takes_payments_without_them(shop: Shop) -> None:
@@ -335,7 +336,7 @@ async def test_an_account_without_the_need_for_names_takes_payments_without_them
     shop.gateway.will(shop.gateway.page())
     answer = await shop.begin(sourceObject=source(billingAddress={"phone": "+380501234567"}))
     assert answer.result == "CHARGE_ACTION_REQUIRED"
-    assert "customer_fname" not in shop.gateway.heard[0].body
+    assert "customer_fname" not in shop.gateway.heard[0].json
 
 
 async def test_a_payment_remembers_what_it_was_made_for(shop: Shop) -> None:
@@ -349,8 +350,8 @@ async def test_a_payment_remembers_what_it_was_made_for(shop: Shop) -> None:
     assert shop.services.personal.return_url(row) == "https://shop.example.com/back"
     assert "shop.example.com" not in (row.return_url or "")
     [asked] = shop.gateway.heard
-    assert asked.body["description"] == "Order 1042"
-    assert {"key": "saleor_order", "value": "1042"} in asked.body["attributes"]
+    assert asked.json["description"] == "Order 1042"
+    assert {"key": "saleor_order", "value": "1042"} in asked.json["attributes"]
 
 
 async def test_an_error_of_the_keys_leaves_no_trace_of_a_payment(shop: Shop) -> None:

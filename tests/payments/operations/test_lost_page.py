@@ -11,7 +11,8 @@ import pytest
 from app.db.tables import Kind, State
 from app.payments.core.problems import problem_words
 from app.saleor.answers import SessionAnswer
-from tests.payments.fake_gateway import BROKEN, NO_SUCH_ORDER, Heard, Mute, Reply, payment, refused, said
+from tests.loopback import Behaviour, HangUp, Heard, Reply, Silence, said
+from tests.payments.fake_gateway import BROKEN, NO_SUCH_ORDER, action_of, payment, refused
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop
 
@@ -29,7 +30,10 @@ def code(answer: SessionAnswer) -> str:
     return str(error["code"])
 
 
-async def lose_the_answer(shop: Shop, *then: Reply | Mute, trouble: Reply | Mute = Mute.HANGS_UP) -> SessionAnswer:
+LOST = HangUp()
+
+
+async def lose_the_answer(shop: Shop, *then: Behaviour, trouble: Behaviour = LOST) -> SessionAnswer:
     """A shopper begins to pay; the page opens, its address gets lost, and the gateway says ``then``."""
     shop.gateway.book[shop.order_id] = [payment(shop.order_id, "init")]
     shop.gateway.will(trouble, *then)
@@ -38,8 +42,8 @@ async def lose_the_answer(shop: Shop, *then: Reply | Mute, trouble: Reply | Mute
 
 class TestTheShopper:
     @pytest.mark.law(2)
-    @pytest.mark.parametrize("trouble", [Mute.HANGS_UP, BROKEN, Reply(503), Reply(200, b"<html>"), DUPLICATE])
-    async def test_is_told_at_once_to_try_again(self, shop: Shop, trouble: Reply | Mute) -> None:
+    @pytest.mark.parametrize("trouble", [HangUp(), BROKEN, Reply(503), Reply(200, b"<html>"), DUPLICATE])
+    async def test_is_told_at_once_to_try_again(self, shop: Shop, trouble: Behaviour) -> None:
         answer = await lose_the_answer(shop, trouble=trouble)
         assert (answer.result, code(answer), answer.psp_reference) == ("CHARGE_FAILURE", "TRY_AGAIN", shop.order_id)
         assert "Спробуйте ще раз" in answer.data["errors"][0]["message"]
@@ -77,7 +81,7 @@ class TestTheShopper:
         meanwhile: list[SessionAnswer] = []
 
         async def ask(heard: Heard) -> None:
-            if heard.action == "payment":
+            if action_of(heard) == "payment":
                 shop.gateway.on_arrival = None
                 meanwhile.extend([await shop.come_back(), await shop.begin()])
 
@@ -106,7 +110,7 @@ class TestThePage:
         assert (closing.state, closing.next_poll_at) == (State.SUCCESS, None)
 
     async def test_is_closed_though_the_gateway_opens_it_late(self, shop: Shop) -> None:
-        shop.gateway.will(Mute.HANGS_UP)
+        shop.gateway.will(HangUp())
         await shop.begin()
         await shop.later(minutes=14)
         assert shop.gateway.calls == ["payment"]
@@ -119,9 +123,9 @@ class TestThePage:
     @pytest.mark.law(2)
     @pytest.mark.parametrize(
         "trouble",
-        [Mute.HANGS_UP, BROKEN, refused("Too many", "P-429", 429), refused("Invalid operation", "4150"), NO_SUCH_ORDER],
+        [HangUp(), BROKEN, refused("Too many", "P-429", 429), refused("Invalid operation", "4150"), NO_SUCH_ORDER],
     )
-    async def test_is_closed_though_the_gateway_would_not_at_first(self, shop: Shop, trouble: Reply | Mute) -> None:
+    async def test_is_closed_though_the_gateway_would_not_at_first(self, shop: Shop, trouble: Behaviour) -> None:
         await lose_the_answer(shop, trouble, trouble, trouble, said([closed(shop.order_id)]))
         await shop.later(minutes=10)
         assert shop.gateway.calls == ["payment"] + ["cancel"] * 4
@@ -129,7 +133,7 @@ class TestThePage:
 
     @pytest.mark.law(2)
     async def test_that_never_opened_is_looked_for_until_the_settling_time(self, shop: Shop) -> None:
-        shop.gateway.will(Mute.HANGS_UP)
+        shop.gateway.will(HangUp())
         await shop.begin()
         await shop.later(minutes=14)
         assert (await shop.operation(Kind.CANCEL)).state is State.WAITING
@@ -144,7 +148,7 @@ class TestThePage:
     @pytest.mark.law(2)
     async def test_is_looked_for_as_long_as_look_ups_fail(self, shop: Shop) -> None:
         """A look-up that fails says nothing."""
-        shop.gateway.will(Mute.HANGS_UP)
+        shop.gateway.will(HangUp())
         shop.gateway.will_look(*[BROKEN] * 1000)
         await shop.begin()
         await shop.later(hours=3)
@@ -179,7 +183,7 @@ class TestThePage:
         seen: list[list[tuple[Kind, State]]] = []
 
         async def look_into_the_database(heard: Heard) -> None:
-            if heard.action in {"payment", "cancel"}:
+            if action_of(heard) in {"payment", "cancel"}:
                 seen.append([(each.kind, each.state) for each in (await shop.aggregate()).operations])
 
         shop.gateway.on_arrival = look_into_the_database
@@ -195,11 +199,11 @@ class TestThePage:
         arrived = asyncio.Event()
 
         async def notice(heard: Heard) -> None:
-            if heard.action == "cancel":
+            if action_of(heard) == "cancel":
                 arrived.set()
 
         shop.gateway.on_arrival = notice
-        await lose_the_answer(shop, Mute.IS_SILENT)
+        await lose_the_answer(shop, Silence())
         shop.clock.forward(seconds=10)
         working = asyncio.create_task(shop.work())
         await arrived.wait()
@@ -225,7 +229,7 @@ class TestSomebodyHasPaidAllTheSame:
         assert (await shop.come_back()).result == "CHARGE_SUCCESS"
 
     async def test_the_gateway_notifies_long_after_the_page_was_given_up(self, shop: Shop) -> None:
-        shop.gateway.will(Mute.HANGS_UP)
+        shop.gateway.will(HangUp())
         await shop.begin()
         await shop.later(hours=3)
         await shop.notify(payment(shop.order_id))
@@ -238,7 +242,7 @@ class TestSomebodyHasPaidAllTheSame:
         """What the gateway has said of it counts for more than that its answer got lost."""
 
         async def pay_at_once(heard: Heard) -> None:
-            if heard.action == "payment":
+            if action_of(heard) == "payment":
                 await shop.notify(payment(shop.order_id))
                 await shop.work()
 
@@ -265,13 +269,13 @@ async def test_the_lost_answer_to_a_cancelation_does_not_give_up_a_page_that_is_
     """The gateway's notification has overtaken its answer, which is still on its way with the link."""
 
     async def cancel_at_once(heard: Heard) -> None:
-        if heard.action == "payment":
+        if action_of(heard) == "payment":
             await shop.notify(payment(shop.order_id, "init"))
             await shop.work()
             assert (await shop.staff("CANCEL", booked=False)).result is None
 
     shop.gateway.on_arrival = cancel_at_once
-    shop.gateway.will(Mute.HANGS_UP, shop.gateway.page())
+    shop.gateway.will(HangUp(), shop.gateway.page())
     assert (await shop.begin()).data["checkoutUrl"]
     assert shop.gateway.calls == ["payment", "cancel"]
 
@@ -283,7 +287,7 @@ class TestWhatDoesNotAgree:
         meanwhile: list[SessionAnswer] = []
 
         async def speak_of_something_else(heard: Heard) -> None:
-            if heard.action == "payment":
+            if action_of(heard) == "payment":
                 await shop.notify(payment(shop.order_id, amount="5.69"))
                 await shop.work()
                 meanwhile.append(await shop.come_back())
@@ -306,7 +310,7 @@ class TestTheProcessDies:
 
         shop.gateway.on_arrival = notice
         shop.gateway.book[shop.order_id] = [payment(shop.order_id, "init")]
-        shop.gateway.will(Mute.IS_SILENT)
+        shop.gateway.will(Silence())
         webhook = asyncio.create_task(shop.begin())
         await arrived.wait()
         webhook.cancel()
@@ -325,7 +329,7 @@ class TestTheProcessDies:
             arrived.set()
 
         shop.gateway.on_arrival = notice
-        shop.gateway.will(Mute.IS_SILENT)
+        shop.gateway.will(Silence())
         webhook = asyncio.create_task(shop.begin())
         await arrived.wait()
         webhook.cancel()
@@ -339,7 +343,7 @@ class TestTheProcessDies:
         """Somebody has given the page up in the meantime: what the shopper was told stays."""
 
         async def be_slow(heard: Heard) -> None:
-            if heard.action == "payment":
+            if action_of(heard) == "payment":
                 shop.clock.forward(seconds=16)
                 assert code(await shop.come_back()) == "TRY_AGAIN"
 

@@ -16,7 +16,8 @@ from app.gateway.errors import (
 )
 from app.payments.core.call_errors import others_have_acted
 from app.payments.core.problems import problem_words
-from tests.payments.fake_gateway import Mute, Reply, operation, refused, said
+from tests.loopback import Behaviour, HangUp, Reply, said
+from tests.payments.fake_gateway import operation, refused
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import Shop
 
@@ -67,8 +68,8 @@ async def test_a_refusal_is_no_other_operation_of_the_same_amount(paid: Shop) ->
 
 
 @pytest.mark.law(10)
-@pytest.mark.parametrize("trouble", [Mute.HANGS_UP, Reply(500), Reply(403, b"<html>")])
-async def test_if_it_cannot_be_looked_up_at_once_it_is_soon(reserved: Shop, trouble: Reply | Mute) -> None:
+@pytest.mark.parametrize("trouble", [HangUp(), Reply(500), Reply(403, b"<html>")])
+async def test_if_it_cannot_be_looked_up_at_once_it_is_soon(reserved: Shop, trouble: Behaviour) -> None:
     void_in_the_portal(reserved)
     reserved.gateway.will(WRONG_STATE)
     reserved.gateway.will_look(trouble)

@@ -13,7 +13,8 @@ from app.payments.operations.competing_attempts import compare_attempts
 from app.payments.staff.manual_resolution import Decision, settle
 from app.payments.sync.notifications import process
 from app.saleor.answers import SessionAnswer
-from tests.payments.fake_gateway import BROKEN, Heard, Mute, operation, payment, refused, said
+from tests.loopback import HangUp, Heard, said
+from tests.payments.fake_gateway import BROKEN, action_of, operation, payment, refused
 from tests.payments.fake_saleor import amounts
 from tests.payments.operations.test_competing_attempts import TOTAL, another, basket, listed, opened
 from tests.payments.problems import kinds_of
@@ -156,7 +157,7 @@ class TestNoPageIsOpenedForWhatIsCovered:
         new = another(shop)
 
         async def pay_the_older(heard: Heard) -> None:
-            if heard.action == "payment":
+            if action_of(heard) == "payment":
                 shop.gateway.on_arrival = None
                 await shop.notify(payment(shop.order_id, "success", TOTAL))
                 await shop.work()
@@ -288,7 +289,7 @@ class TestAPageIsClosedAsSoonAsAnotherAttemptIsPaid:
 
 
 class TestAPageIsClosedUntilTheGatewayConfirmsIt:
-    @pytest.mark.parametrize("trouble", [BUSY, BROKEN, Mute.HANGS_UP], ids=["429", "500", "hangs up"])
+    @pytest.mark.parametrize("trouble", [BUSY, BROKEN, HangUp()], ids=["429", "500", "hangs up"])
     async def test_though_the_gateway_was_busy(self, shop: Shop, trouble: Any) -> None:
         older = await opened(shop)
         await opened(another(shop))
@@ -371,7 +372,7 @@ class TestBothArePaidEvenSo:
     @pytest.mark.law(2)
     async def test_on_a_page_that_was_given_up(self, shop: Shop) -> None:
         """Its late success is money, and something else was paid meanwhile."""
-        shop.gateway.will(Mute.HANGS_UP)
+        shop.gateway.will(HangUp())
         assert code(await begins(shop)) == "TRY_AGAIN"
         again = await opened(another(shop))
         await comes_to(again, "success")

@@ -5,13 +5,14 @@ from collections.abc import Callable
 import pytest
 
 from app.db.tables import Kind, State
-from tests.payments.fake_gateway import Reply, operation, refused, said
+from tests.loopback import Reply, said
+from tests.payments.fake_gateway import operation, refused
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import Shop
 
 pytestmark = pytest.mark.law(2)
 
-PAGE = Reply(403, b"<html><h1>403 Forbidden</h1></html>", (("Content-Type", "text/html"),))
+PAGE = Reply(403, b"<html><h1>403 Forbidden</h1></html>", {"Content-Type": "text/html"})
 NOT_THE_GATEWAYS: dict[str, Callable[[str], Reply]] = {
     "a firewall's page": lambda _order: PAGE,
     "nothing at all": lambda _order: Reply(400),

@@ -15,7 +15,8 @@ from app.payments.operations.trial_payment import Trial, begin_trial
 from app.payments.staff.actions import StaffRequest, ask_for
 from app.payments.staff.status import standing
 from app.payments.staff.timeline import Who, timeline
-from tests.payments.fake_gateway import BROKEN, Heard, Mute, operation, payment, refused, said
+from tests.loopback import HangUp, Heard, said
+from tests.payments.fake_gateway import BROKEN, operation, payment, refused
 from tests.payments.shop import Shop
 
 
@@ -67,7 +68,7 @@ async def test_it_is_paid_and_saleor_is_told_nothing(shop: Shop) -> None:
         "waiting for the shopper",
     )
     assert aggregate.payment.checkout_url is not None
-    asked = shop.gateway.heard[-1].body
+    asked = shop.gateway.heard[-1].json
     assert (asked["order_id"], asked["amount"], asked["description"]) == (
         order_id,
         Decimal("1.00"),
@@ -93,7 +94,7 @@ async def test_it_is_journaled_before_the_gateway_is_asked(shop: Shop) -> None:
     states = []
 
     async def look(heard: Heard) -> None:
-        states.append((await sheet_of(shop, heard.body["order_id"])).create.state)
+        states.append((await sheet_of(shop, heard.json["order_id"])).create.state)
 
     shop.gateway.on_arrival = look
     await begun(shop)
@@ -131,7 +132,7 @@ async def test_staff_cancel_it_while_nobody_has_paid(shop: Shop) -> None:
     await told_nothing(shop)
 
 
-@pytest.mark.parametrize("answer", [BROKEN, Mute.HANGS_UP])
+@pytest.mark.parametrize("answer", [BROKEN, HangUp()])
 async def test_a_page_whose_link_got_lost_is_looked_up(shop: Shop, answer: object) -> None:
     shop.gateway.will(answer)  # type: ignore[arg-type] # either
     order_id = (await begin_trial(shop.services, shop.account, a_trial())).payment.order_id

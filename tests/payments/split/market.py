@@ -6,7 +6,8 @@ from typing import Any
 
 from app.db.tables import Kind
 from app.payments.split.standing import SplitStanding, standing_of
-from tests.payments.fake_gateway import operation, said
+from tests.loopback import said
+from tests.payments.fake_gateway import operation
 from tests.payments.shop import Shop, source
 from tests.payments.split.people import MARKET, POTTER, SMITH, rules
 
@@ -68,8 +69,8 @@ async def refund(
     assert answer.result == "REFUND_SUCCESS", answer.message
     heard = shop.gateway.heard[-1]
     assert heard.path == "/api/v1/split/refund"
-    assert heard.body["refund_amount"] == Decimal(amount)
-    return list(heard.body["split"])
+    assert heard.json["refund_amount"] == Decimal(amount)
+    return list(heard.json["split"])
 
 
 def asked_for(shop: Shop, key: str, granted: dict[str, Any]) -> dict[str, Any]:

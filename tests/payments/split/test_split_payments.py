@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from app.db.tables import Kind, ProductsForm, State
-from tests.payments.fake_gateway import Heard, Mute, operation, payment, said
+from tests.loopback import HangUp, Heard, said
+from tests.payments.fake_gateway import action_of, operation, payment
 from tests.payments.shop import TOTAL, Shop
 from tests.payments.split.market import (
     LAMP,
@@ -57,7 +58,7 @@ class TestPaying:
         assert answer.result == "CHARGE_ACTION_REQUIRED"
         [asked] = market.gateway.heard
         assert asked.path == "/api/v1/split/purchase"
-        assert shares(asked.body["split"]) == SHARES
+        assert shares(asked.json["split"]) == SHARES
         assert await recorded(market, Kind.CREATE) == SHARES
 
     async def test_a_reservation_says_it_too(self, market: Shop) -> None:
@@ -65,8 +66,8 @@ class TestPaying:
         await market.begin(flow="AUTHORIZATION", sourceObject=bought())
         [asked] = market.gateway.heard
         assert asked.path == "/api/v1/payment"
-        assert asked.body["method"] == "auth"
-        assert shares(asked.body["split"]) == SHARES
+        assert asked.json["method"] == "auth"
+        assert shares(asked.json["split"]) == SHARES
 
     @pytest.mark.law(1)
     async def test_when_the_call_arrives_the_shares_are_in_the_database(self, market: Shop) -> None:
@@ -100,7 +101,7 @@ class TestPaying:
         await shop.begin(sourceObject=bought())
         [asked] = shop.gateway.heard
         assert asked.path == "/api/v1/payment"
-        assert "split" not in asked.body
+        assert "split" not in asked.json
 
 
 class TestCapturing:
@@ -109,13 +110,13 @@ class TestCapturing:
         await held.staff("CHARGE", TOTAL)
         [asked] = held.gateway.heard
         assert asked.path == "/api/v1/split/capture"
-        assert shares(asked.body["split"]) == SHARES
+        assert shares(asked.json["split"]) == SHARES
 
     async def test_a_part_is_divided_as_the_whole_and_only_that_can_be_given_back(self, held: Shop) -> None:
         held.gateway.will(said(operation("capture", held.order_id, "300.00")))
         await held.staff("CHARGE", "300.00")
         part = of(market="36.88", potter="158.03", smith="105.09")
-        assert shares(held.gateway.heard[-1].body["split"]) == part
+        assert shares(held.gateway.heard[-1].json["split"]) == part
         assert await recorded(held, Kind.CAPTURE) == part
         assert (await standing(held)).left == part
         assert shares(await refund(held, "300.00", "all")) == part
@@ -160,7 +161,7 @@ class TestWaiting:
     @pytest.mark.law(3)
     async def test_shares_are_made_anew_when_the_turn_comes(self, sold: Shop) -> None:
         """A mug is granted while a refund of unknown outcome is open. That one fails, and the potter has all again."""
-        sold.gateway.will(Mute.HANGS_UP)
+        sold.gateway.will(HangUp())
         await sold.staff("REFUND", "300.00", "first", **asked_for(sold, "first", granted((MUGS, 3))))
         waiting = await sold.staff("REFUND", "100.00", "second", **asked_for(sold, "second", granted((MUGS, 1))))
         assert waiting.result is None
@@ -169,12 +170,12 @@ class TestWaiting:
         sold.gateway.will(said(operation("refund", sold.order_id, "100.00")))
         await sold.later(minutes=30)
         assert (await sold.operation(Kind.REFUND, 0)).state is State.FAILURE
-        asked = [each.body for each in sold.gateway.heard if each.action == "refund"]
+        asked = [each.json for each in sold.gateway.heard if action_of(each) == "refund"]
         assert shares(asked[-1]["split"]) == of(potter="100.00")
         assert await recorded(sold, Kind.REFUND, 1) == of(potter="100.00")
 
     async def test_what_is_not_left_any_more_is_not_asked_for(self, sold: Shop) -> None:
-        sold.gateway.will(Mute.HANGS_UP)
+        sold.gateway.will(HangUp())
         await sold.staff("REFUND", "300.00", "first")
         await sold.staff("REFUND", "269.50", "second")
         await sold.notify(operation("refund", sold.order_id, "200.00", named="in-the-portal"))
@@ -228,8 +229,8 @@ class TestProducts:
         market.gateway.will(market.gateway.page())
         await market.begin(sourceObject=bought())
         [asked] = market.gateway.heard
-        assert shares(asked.body["split"]) == SHARES
-        told = products(asked.body["split"])
+        assert shares(asked.json["split"]) == SHARES
+        told = products(asked.json["split"])
         assert told == {MARKET: [("Доставка", 1)], POTTER: [("Mugs", 3)], SMITH: [("Lamp", 1)]}
 
     async def test_shares_that_are_not_the_products_go_without_them(self, market: Shop) -> None:
@@ -238,8 +239,8 @@ class TestProducts:
         market.gateway.will(market.gateway.page())
         await market.begin(sourceObject=bought())
         [asked] = market.gateway.heard
-        assert products(asked.body["split"]) == {POTTER: [], SMITH: []}
-        assert len(asked.body["products"]) == 3
+        assert products(asked.json["split"]) == {POTTER: [], SMITH: []}
+        assert len(asked.json["products"]) == 3
 
     async def test_a_fiscal_market_says_again_what_is_given_back(self, market: Shop) -> None:
         market.account = await market.services.accounts.change(market.account.id, products=ProductsForm.FISCAL)

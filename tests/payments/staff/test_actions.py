@@ -14,7 +14,8 @@ from app.payments.split.choice import choose
 from app.payments.staff.actions import StaffRequest, ask_for, possible
 from app.saleor.answers import AvailableAction
 from tests.commands.conftest import one_database
-from tests.payments.fake_gateway import BROKEN, Heard, operation, payment, refused, said
+from tests.loopback import Heard, said
+from tests.payments.fake_gateway import BROKEN, operation, payment, refused
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop, at_once
 from tests.payments.split.market import SHARES, becomes_a_market, bought, recorded
@@ -223,7 +224,7 @@ class TestAMarketplace:
         shop.gateway.will(said(operation("refund", shop.order_id, "50.50")))
         await ask(shop, Kind.REFUND, taken_from={POTTER: Decimal(40), SMITH: Decimal("10.50")})
         assert await recorded(shop, Kind.REFUND) == {POTTER: Decimal("40.00"), SMITH: Decimal("10.50")}
-        assert shop.gateway.heard[-1].body["refund_amount"] == Decimal("50.50")
+        assert shop.gateway.heard[-1].json["refund_amount"] == Decimal("50.50")
 
     async def test_the_same_form_again_is_the_same_refund_and_another_choice_is_another(self, shop: Shop) -> None:
         await becomes_a_market(shop)

@@ -11,7 +11,8 @@ from app.payments.core.problems import problem_words
 from app.payments.core.refusal import RefusalError
 from app.payments.staff.manual_resolution import Decision, settle
 from app.payments.sync.on_demand import ask_now
-from tests.payments.fake_gateway import Mute, operation, payment, refused, said
+from tests.loopback import HangUp, said
+from tests.payments.fake_gateway import operation, payment, refused
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop
 
@@ -113,7 +114,7 @@ async def test_but_not_when_its_money_is_gone_by_another_refund(paid: Shop) -> N
 
 
 async def test_a_capture_by_hand_of_less_releases_the_rest(reserved: Shop) -> None:
-    reserved.gateway.will(Mute.HANGS_UP)
+    reserved.gateway.will(HangUp())
     await reserved.staff("CHARGE", TOTAL)
     await by_hand(reserved, State.SUCCESS, "500.00")
     await reserved.later(minutes=1)
@@ -155,7 +156,7 @@ async def test_a_payment_of_which_money_was_taken_is_not_settled_as_failed(
 
 
 async def test_a_cancellation_ends_with_its_payment_and_not_by_hand(shop: Shop) -> None:
-    shop.gateway.will(shop.gateway.page(), Mute.HANGS_UP)
+    shop.gateway.will(shop.gateway.page(), HangUp())
     await shop.begin()
     await shop.staff("CANCEL")
     closing = await shop.operation(Kind.CANCEL)
@@ -174,7 +175,7 @@ async def test_nothing_is_settled_while_the_gateway_is_being_asked(stuck: Shop) 
 
 
 async def test_what_the_process_died_over_is_settled_once_its_call_must_be_over(paid: Shop) -> None:
-    paid.gateway.will(Mute.HANGS_UP)
+    paid.gateway.will(HangUp())
     await paid.staff("REFUND", "30.00")
     refund = await paid.operation(Kind.REFUND)
 

@@ -16,8 +16,9 @@ from app.payments.staff.manual_resolution import Decision, mark_looked_at, settl
 from app.payments.staff.status import standing
 from app.payments.staff.timeline import timeline
 from app.payments.sync.on_demand import ask_now
+from tests.loopback import said
 from tests.payments.alert_cases import whats
-from tests.payments.fake_gateway import operation, payment, said
+from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.problems import kinds_of
 from tests.payments.shop import Shop

@@ -13,7 +13,8 @@ from app.db.tables import Kind, Notification, State
 from app.payments.core.problems import problem_words
 from app.payments.sync import notifications
 from app.payments.sync.notifications import Receipt, receive
-from tests.payments.fake_gateway import Mute, operation, payment
+from tests.loopback import HangUp
+from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import SECRET, TOTAL, Shop, at_once, signed
 
@@ -289,7 +290,7 @@ async def test_the_card_is_told_as_far_as_anybody_may_know_it(waiting: Shop) -> 
 
 async def test_notifications_during_an_unknown_creation(shop: Shop) -> None:
     """The answer got lost, the notification did not."""
-    shop.gateway.will(Mute.HANGS_UP)
+    shop.gateway.will(HangUp())
     await shop.begin()
     await shop.notify(payment(shop.order_id))
     await shop.later(minutes=1)

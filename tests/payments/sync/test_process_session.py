@@ -5,7 +5,8 @@ from decimal import Decimal
 import pytest
 
 from app.db.tables import Kind, State
-from tests.payments.fake_gateway import BROKEN, Mute, Reply, payment, said
+from tests.loopback import Behaviour, HangUp, Silence, said
+from tests.payments.fake_gateway import BROKEN, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop, at_once
 
@@ -83,8 +84,8 @@ async def test_the_bank_has_declined(waiting: Shop) -> None:
 
 
 @pytest.mark.law(11)
-@pytest.mark.parametrize("trouble", [BROKEN, Mute.HANGS_UP, Mute.IS_SILENT])
-async def test_a_gateway_that_does_not_answer_changes_nothing(waiting: Shop, trouble: Reply | Mute) -> None:
+@pytest.mark.parametrize("trouble", [BROKEN, HangUp(), Silence()])
+async def test_a_gateway_that_does_not_answer_changes_nothing(waiting: Shop, trouble: Behaviour) -> None:
     async with waiting.impatient():
         waiting.gateway.will_look(trouble)
         answer = await waiting.come_back()
@@ -160,7 +161,7 @@ async def test_many_windows_of_one_shopper_come_to_the_same_end(waiting: Shop) -
 @pytest.mark.law(2)
 async def test_who_comes_back_after_the_link_was_lost_is_told_to_try_again(shop: Shop) -> None:
     """Nobody can be sent to that page any more; that it is closed is nothing to wait for."""
-    shop.gateway.will(Mute.HANGS_UP)
+    shop.gateway.will(HangUp())
     await shop.begin()
     shop.gateway.book[shop.order_id] = [payment(shop.order_id, "init")]
     shop.clock.forward(seconds=20)

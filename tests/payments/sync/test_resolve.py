@@ -13,7 +13,8 @@ from app.payments.staff.raw import raw_records
 from app.payments.sync.on_demand import ask_now, records_now
 from app.payments.sync.resolve import look
 from app.saleor.deadline import Deadline
-from tests.payments.fake_gateway import BROKEN, Heard, Mute, operation, payment, refused, said
+from tests.loopback import HangUp, Heard, Silence, said
+from tests.payments.fake_gateway import BROKEN, operation, payment, refused
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop, at_once
 
@@ -21,7 +22,7 @@ from tests.payments.shop import TOTAL, Shop, at_once
 @pytest.fixture
 async def lost(shop: Shop) -> Shop:
     """A shop whose gateway hung up when a payment was to be created."""
-    shop.gateway.will(Mute.HANGS_UP)
+    shop.gateway.will(HangUp())
     await shop.begin()
     return shop
 
@@ -41,7 +42,7 @@ class TestARefundOfWhichNobodyKnows:
     async def test_as_long_as_look_ups_fail_nothing_is_concluded(self, shop: Shop) -> None:
         """Only a look-up that shows nothing says something; one that fails says nothing."""
         await shop.paid()
-        shop.gateway.will(Mute.HANGS_UP)
+        shop.gateway.will(HangUp())
         await shop.staff("REFUND", "10.00")
         shop.gateway.will_look(*[BROKEN] * 100)
         await shop.later(hours=3)
@@ -53,7 +54,7 @@ class TestARefundOfWhichNobodyKnows:
     async def test_what_does_not_agree_about_another_one_keeps_it_from_nothing(self, shop: Shop) -> None:
         await shop.paid()
         await shop.notify(operation("refund", shop.order_id, "30.00", named="portal-1") | {"currency": "USD"})
-        shop.gateway.will(Mute.HANGS_UP)
+        shop.gateway.will(HangUp())
         await shop.staff("REFUND", "10.00")
         await shop.later(hours=1)
         assert (await shop.operation(Kind.REFUND)).state is State.FAILURE
@@ -125,7 +126,7 @@ class TestAnIntentWithoutAnEnd:
             arrived.set()
 
         shop.gateway.on_arrival = notice
-        shop.gateway.will(Mute.IS_SILENT)
+        shop.gateway.will(Silence())
         webhook = asyncio.create_task(shop.staff("REFUND", "10.00"))
         await arrived.wait()
         webhook.cancel()
@@ -179,7 +180,7 @@ class TestAPageThatNobodyPaysOn:
         assert waiting.amounts == amounts(charged=TOTAL)
 
     async def test_a_closing_whose_outcome_is_not_known_is_looked_up(self, waiting: Shop) -> None:
-        waiting.gateway.will(Mute.HANGS_UP)
+        waiting.gateway.will(HangUp())
         await waiting.later(minutes=62, seconds=1)
         waiting.gateway.book[waiting.order_id] = [payment(waiting.order_id, "failure", status_code="6007")]
         await waiting.later(minutes=1)
@@ -273,7 +274,7 @@ class TestOthersActToo:
     async def test_a_capture_of_the_same_amount_as_ours_in_flight_is_ours(self, shop: Shop) -> None:
         """It is bound, not counted twice; and it keeps the reference that Saleor knows it by (law 9)."""
         await shop.paid("AUTHORIZATION")
-        shop.gateway.will(Mute.HANGS_UP)
+        shop.gateway.will(HangUp())
         answer = await shop.staff("CHARGE", TOTAL)
         await shop.notify(operation("capture", shop.order_id, TOTAL, named="auto-1"))
         await shop.later(seconds=1)  # by then Saleor has read the answer
@@ -284,7 +285,7 @@ class TestOthersActToo:
 
     async def test_a_refund_of_another_amount_than_ours_in_flight_is_not_ours(self, shop: Shop) -> None:
         await shop.paid()
-        shop.gateway.will(Mute.HANGS_UP)
+        shop.gateway.will(HangUp())
         await shop.staff("REFUND", "100.00")
         await shop.notify(operation("refund", shop.order_id, "30.00", named="portal-1"))
         await shop.later(minutes=20)
@@ -344,7 +345,7 @@ async def test_a_settled_operation_is_not_looked_up(waiting: Shop) -> None:
 async def test_an_operation_that_waits_is_not_sent_out_of_turn(shop: Shop) -> None:
     """However its look came to be due: as long as another one is in flight, it waits."""
     await shop.paid()
-    shop.gateway.will(Mute.HANGS_UP)
+    shop.gateway.will(HangUp())
     await shop.staff("REFUND", "1.00", "first")
     await shop.staff("REFUND", "2.00", "second")
     second = await shop.operation(Kind.REFUND, 1)
@@ -367,7 +368,7 @@ class TestRecordsThatCannotBeRead:
     @pytest.fixture
     async def hidden(self, paid: Shop) -> Shop:
         """A shop whose refund was made, its answer lost, and its record written as nobody expects."""
-        paid.gateway.will(Mute.HANGS_UP)
+        paid.gateway.will(HangUp())
         await paid.staff("REFUND", "100.00")
         paid.gateway.book[paid.order_id] = [payment(paid.order_id), UNREADABLE | {"order_id": paid.order_id}]
         return paid

@@ -5,7 +5,8 @@ import pytest
 from app.db.tables import Kind, State
 from app.payments.core.problems import problem_words
 from app.payments.sync.on_demand import ask_now
-from tests.payments.fake_gateway import Mute, Reply, operation, payment, said
+from tests.loopback import HangUp, Reply, said
+from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop
 
@@ -14,7 +15,7 @@ pytestmark = pytest.mark.law(2)
 
 async def test_a_refund_is_not_given_up_while_the_gateway_does_not_even_show_the_payment(paid: Shop) -> None:
     """A look-up that knows nothing of an order that was paid says nothing of its refund either."""
-    paid.gateway.will(Mute.HANGS_UP)
+    paid.gateway.will(HangUp())
     await paid.staff("REFUND", "200.00", "one")
     paid.refunded("200.00", "first")  # the gateway did it; its look-ups lag behind, or answer 404 for a while
     book = paid.gateway.book.pop(paid.order_id)
@@ -29,7 +30,7 @@ async def test_a_refund_is_not_given_up_while_the_gateway_does_not_even_show_the
 
 @pytest.mark.parametrize("shown", ["init", "pending"])
 async def test_nor_while_it_shows_the_payment_less_far_than_it_was(paid: Shop, shown: str) -> None:
-    paid.gateway.will(Mute.HANGS_UP)
+    paid.gateway.will(HangUp())
     await paid.staff("REFUND", "200.00", "one")
     paid.gateway.book[paid.order_id] = [payment(paid.order_id, shown)]
     await paid.later(hours=2)
@@ -37,7 +38,7 @@ async def test_nor_while_it_shows_the_payment_less_far_than_it_was(paid: Shop, s
 
 
 async def test_nor_while_it_shows_another_order(paid: Shop) -> None:
-    paid.gateway.will(Mute.HANGS_UP)
+    paid.gateway.will(HangUp())
     await paid.staff("REFUND", "200.00", "one")
     paid.gateway.book[paid.order_id] = [payment("another")]
     await paid.later(hours=2)
@@ -45,7 +46,7 @@ async def test_nor_while_it_shows_another_order(paid: Shop) -> None:
 
 
 async def test_a_refund_of_which_a_shown_payment_has_no_trace_has_failed(paid: Shop) -> None:
-    paid.gateway.will(Mute.HANGS_UP)
+    paid.gateway.will(HangUp())
     await paid.staff("REFUND", "200.00", "one")
     await paid.later(minutes=14)
     assert (await paid.operation(Kind.REFUND)).state is State.UNKNOWN
@@ -91,7 +92,7 @@ async def test_one_that_waited_for_long_has_its_own_settling_time(paid: Shop) ->
     await paid.staff("REFUND", "10.00", "one")
     await paid.staff("REFUND", "20.00", "two")
     await paid.later(minutes=20)
-    paid.gateway.will(Mute.HANGS_UP)
+    paid.gateway.will(HangUp())
     await paid.notify(operation("refund", paid.order_id, "10.00", named="first"))
     await paid.later(minutes=5)
     assert (await paid.operation(Kind.REFUND, 1)).state is State.UNKNOWN
