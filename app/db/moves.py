@@ -134,5 +134,5 @@ async def _index_anew(
     )
     for payment, create in (await session.exec(asked)).all():
         address = personal.opened(payment.transaction_id, create).get("customer_email")
-        payment.email_digest = emails.kept(old_id, address) if isinstance(address, str) and address else None
+        payment.email_digest = emails.kept(old_id, address) if address else None
     await session.flush()

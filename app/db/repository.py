@@ -17,7 +17,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.db.aggregates import WITH_ACCOUNT, PaymentAggregate, aggregates_of, load_by_transaction, save
+from app.db.aggregates import WITH_ACCOUNT, PaymentAggregate, aggregates_of, save
 from app.db.database import Database
 from app.db.errors import CommitUnknownError
 from app.db.group_commit import Write
@@ -157,7 +157,11 @@ class PaymentRepository:
         try:
             return _accepted(await self._commit(_insert_all, insertion))
         except IntegrityError:
-            return await self._committed_by_us(insertion.made[0])
+            made = insertion.made[0]
+            recorded = await self.find(ByTransaction(made.installation_id, made.transaction_id))
+            if recorded is None:
+                raise
+            return recorded if _is_intent_of(made, recorded) else None
 
     async def update(self, which: Which, step: Callable[[PaymentAggregate], R]) -> R:
         """Let ``step`` change a payment under its lock, commit that, and return what the step returned.
@@ -194,13 +198,10 @@ class PaymentRepository:
             entry.abandoned = True
             raise
 
-    async def _committed_by_us(self, payment: Payment) -> PaymentAggregate | None:
-        """Return an intent that is there if it is this one, and not that of another delivery (laws of money, 4)."""
-        async with self._database.transaction() as session:
-            aggregate = await load_by_transaction(session, payment.installation_id, payment.transaction_id)
-        if aggregate is None or aggregate.create.state is not State.INTENT:
-            return None
-        return aggregate if aggregate.payment.created_at == payment.created_at else None
+
+def _is_intent_of(made: Payment, recorded: PaymentAggregate) -> bool:
+    """Return whether an intent is this one, and not that of another delivery of the same webhook (laws of money, 4)."""
+    return recorded.create.state is State.INTENT and recorded.payment.created_at == made.created_at
 
 
 def _accepted(found: PaymentAggregate | Exception) -> PaymentAggregate:

@@ -1,10 +1,15 @@
 """A Saleor changes its address: until the operator moves it nothing fails or is begun twice, then all goes on."""
 
+import asyncio
+from typing import Any
+
 import pytest
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import SQLModel, select
 
 from app.db.accounts import NewAccount
+from app.db.database import Database, create_engine, is_sqlite
+from app.db.errors import CommitUnknownError
 from app.db.installations import OpenInstallation
 from app.db.moves import Moved, MoveRefusedError, move
 from app.db.search import Wanted, payments_page
@@ -20,6 +25,7 @@ from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.operations.test_trial_payment import a_trial
 from tests.payments.shop import CUSTOMER, SALEOR, TOTAL, Shop, session_event
+from tests.payments.test_at_once import queue_for_the_lock
 from tests.payments.test_webhooks import answer, defined
 
 NEW = "https://new.example.com/graphql/"
@@ -229,3 +235,46 @@ async def test_another_stores_order_id_is_not_the_same_webhook_again(
     monkeypatch.setattr("app.payments.requests.payment.order_id_of", lambda *_: taken)
     with pytest.raises(IntegrityError):
         await shop.begin()
+
+
+async def test_nor_is_an_order_id_after_a_commit_of_which_nobody_knows(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is recorded under it is another payment: that is no answer to this one."""
+    await shop.paid()
+    taken = shop.order_id
+    shop.transaction = shop.saleor.new_transaction()
+    monkeypatch.setattr("app.payments.requests.payment.order_id_of", lambda *_: taken)
+    group_commit = shop.services.database.group_commit
+    lost: list[object] = []
+
+    async def loses_the_first(write: Any, job: Any) -> Any:
+        if not lost:
+            lost.append(job.payment())  # as it was about to be written
+            raise CommitUnknownError("COMMIT")
+        return await group_commit(write, job)
+
+    monkeypatch.setattr(shop.services.database, "group_commit", loses_the_first)
+    with pytest.raises(IntegrityError):
+        await shop.begin()
+    assert lost
+
+
+async def test_a_token_that_comes_while_the_move_waits_is_the_one_that_counts(paid: Shop, database_url: str) -> None:
+    """The app is installed anew at the same moment: the move takes what is there once nobody changes it any more."""
+    if is_sqlite(database_url):
+        pytest.skip("SQLite has one connection")
+    new = await installed_at(paid)
+    holder = Database(create_engine(database_url))
+    moving = None
+    try:
+        async with holder.transaction() as session:
+            row = await session.get_one(Installation, new.id, with_for_update=True)
+            moving = asyncio.create_task(moved(paid, new))
+            await queue_for_the_lock(holder, 1)
+            row.app_id = "QXBwOjM="
+    finally:
+        await holder.close()
+        if moving is not None:
+            await moving
+    assert paid.installation.app_id == "QXBwOjM="
