@@ -121,8 +121,10 @@ mutations: $(STAMP) ## Make small changes to what moves money; tests must notice
 	$(BIN)/python -m tests.mutations $(ARGS)
 
 .PHONY: bench
-bench: $(STAMP) ## Measure webhooks, pages with a million payments, the gateway client, a register of a million lines
+bench: $(STAMP) ## Measure webhooks, whole payments under load, what a million payments change, the gateway client, a register
 	$(BIN)/python -m bench.webhooks
+	$(BIN)/python -m bench.load
+	$(BIN)/python -m bench.growth
 	$(BIN)/python -m bench.pages
 	$(BIN)/python -m bench.gateway_client
 	$(BIN)/python -m bench.register_stream

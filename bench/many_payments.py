@@ -1,4 +1,4 @@
-"""Payments by the million, made inside PostgreSQL: a store of some years, and a small one beside it.
+"""Payments by the million, made inside PostgreSQL, or copied from there to SQLite: a store of some years.
 
 What matters is that they differ as real ones do: three accounts and three channels of which one is hardly used, orders
 and checkouts, cards and declines, some refunds, few problems, and amounts of which one is ever so popular.
@@ -10,8 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+from sqlalchemy import create_engine, select
+from sqlmodel import SQLModel
+
+from app.db.database import async_url
 
 _FILL = Path(__file__).with_suffix(".sql")
+_AT_ONCE = 5000
 
 
 @dataclass(frozen=True)
@@ -36,3 +41,18 @@ def fill(url: str, store: Store, rows: int) -> None:
             if statement.strip():
                 cursor.execute(statement, values)
         server.execute("VACUUM ANALYZE")
+
+
+def copy(source: str, target: str) -> None:
+    """Copy all rows of a PostgreSQL database to an SQLite file, which has the tables and no rows."""
+    from_there = create_engine(async_url(source))
+    to_here = create_engine(async_url(target).set(drivername="sqlite"))
+    with from_there.connect() as reading, to_here.begin() as writing:
+        for table in SQLModel.metadata.sorted_tables:
+            rows = reading.execution_options(yield_per=_AT_ONCE).execute(select(table)).mappings()
+            for part in rows.partitions():
+                writing.execute(table.insert(), [dict(row) for row in part])
+    with to_here.begin() as writing:
+        writing.exec_driver_sql("ANALYZE")
+    from_there.dispose()
+    to_here.dispose()

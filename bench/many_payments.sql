@@ -44,6 +44,11 @@ INSERT INTO saleor_event (payment_id, installation_id, type, psp_reference, amou
 SELECT p.id, p.installation_id, 'CHARGE_SUCCESS', p.order_id, p.amount, 'Successful [1000]', 'delivered', 1, p.updated_at, p.updated_at
 FROM payment p WHERE p.installation_id = %(store)s;
 
+INSERT INTO notification (account_id, digest, data_sealed, order_id, deliveries, outcome, attempts, received_at, processed_at)
+SELECT p.account_id, md5(p.order_id) || md5('of ' || p.order_id), repeat(md5(p.order_id), 30), p.order_id, 1,
+    'create success', 1, p.updated_at, p.updated_at
+FROM payment p WHERE p.installation_id = %(store)s;
+
 INSERT INTO problem (payment_id, installation_id, account_id, operation_id, kind, key, message, raised_at)
 SELECT p.id, p.installation_id, p.account_id, o.id, 'mismatch', md5(p.order_id),
     '{"message": "The gateway reports 90.00 UAH, but 100.00 UAH was asked.", "values": {}}', p.problem_since

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from app.bootstrap import open_services
 from app.db.accounts import NewAccount
+from app.db.migrate import migrate
 from app.saleor.testing.signing import SigningKey
 from app.sandbox.processes import free_port
 from app.settings import Settings
 from bench.asking import wait_until_it_answers
-from bench.many_payments import Store, fill
+from bench.many_payments import Store, copy, fill
 from bench.webhooks import KEYS, POS_ID, Subject, database, prepared, started
 
 SALEOR = "http://127.0.0.1:9"
@@ -49,6 +50,9 @@ class Office:
     subject: Subject
     key: SigningKey
     connection: HTTPConnection
+    settings: Settings
+    store: Store
+    saleor: str = SALEOR
 
     def ask(self, asked: ActionRequest) -> tuple[int, int, float]:
         """Return status, bytes and seconds of an answer."""
@@ -76,11 +80,11 @@ class Office:
     def _headers(self) -> dict[str, str]:
         now = int(time.time())
         said = {
-            "iat": now, "exp": now + 300, "iss": f"{SALEOR}/graphql/", "type": "thirdparty", "token": "bench",
+            "iat": now, "exp": now + 300, "iss": f"{self.saleor}/graphql/", "type": "thirdparty", "token": "bench",
             "email": "", "user_id": "VXNlcjox", "is_staff": True, "app": "QXBwOjE=", "permissions": ["HANDLE_PAYMENTS"],
             "user_permissions": ["HANDLE_PAYMENTS", "MANAGE_APPS", "MANAGE_ORDERS"],
         }  # fmt: skip
-        return {"Authorization": f"Bearer {self.key.token(said)}", "Saleor-Api-Url": f"{SALEOR}/graphql/"}
+        return {"Authorization": f"Bearer {self.key.token(said)}", "Saleor-Api-Url": f"{self.saleor}/graphql/"}
 
     def _memory(self, name: str) -> float:
         lines = Path(f"/proc/{self.subject.process.pid}/status").read_text().splitlines()
@@ -88,15 +92,22 @@ class Office:
 
 
 @contextmanager
-def open_office(server: str, rows: int, folder: Path) -> Iterator[tuple[Office, str]]:
-    """Give the office of a store with that many payments, and its account that is hardly used."""
+def open_office(server: str, rows: int, folder: Path, saleor: str = SALEOR, kind: str = "") -> Iterator[Office]:
+    """Give the office of a store with that many payments. ``saleor``: where its Saleor and its gateway are.
+
+    ``kind`` "sqlite": the payments are made at the server, and copied to a file.
+    """
     key = SigningKey()
-    with database(server, folder) as url:
+    with database(server, folder) as made, database(kind or server, folder) as another:
+        url = another if kind else made
         port = free_port()
         settings = Settings(data_dir=folder, database_url=url, base_url=f"http://127.0.0.1:{port}")
-        store = asyncio.run(set_up(settings, key))
+        store = asyncio.run(set_up(settings.model_copy(update={"database_url": made}), key, saleor))
         if rows:
-            fill(url, store, rows)
+            fill(made, store, rows)
+        if kind:
+            asyncio.run(migrate(url))
+            copy(made, url)
         environment = {
             "APP_DATA_DIR": str(folder), "APP_DATABASE_URL": url, "APP_BASE_URL": settings.base_url,
             "APP_PORT": str(port), "APP_LOG_LEVEL": "error", "APP_WORKER": "false",
@@ -104,18 +115,18 @@ def open_office(server: str, rows: int, folder: Path) -> Iterator[tuple[Office, 
         with started([sys.executable, "-m", "app.cli", "run"], port, environment) as subject:
             asyncio.run(wait_until_it_answers(port))
             connection = HTTPConnection("127.0.0.1", port, timeout=600)
-            yield Office(subject, key, connection), store.accounts[2]
+            yield Office(subject, key, connection, settings, store, saleor)
             connection.close()
 
 
-async def set_up(settings: Settings, key: SigningKey) -> Store:
+async def set_up(settings: Settings, key: SigningKey, saleor: str) -> Store:
     """Return a store with three accounts in a new database."""
-    accounts = [await prepared(settings, SALEOR, key)]
+    accounts = [await prepared(settings, saleor, key)]
     async with open_services(settings) as services:
         (installation,) = await services.installations.all()
         for name in ("Second", "Third"):
             another = NewAccount(
-                installation_id=installation.id, name=name, pos_id=POS_ID, base_url=SALEOR, scheme_word="CPAY",
+                installation_id=installation.id, name=name, pos_id=POS_ID, base_url=saleor, scheme_word="CPAY",
                 keys=KEYS, currencies=["UAH"], storefront_origins=[],
             )  # fmt: skip
             accounts.append((await services.accounts.add(another)).id)
