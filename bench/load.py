@@ -1,0 +1,319 @@
+"""Shoppers who come at a given rate: whole payments, two web processes and a worker, and the books at the end.
+
+Two stores, each with a played Saleor and a web process of the app; one worker, one PostgreSQL, one sandbox of the
+gateway that takes 50 ms to open a page. A shopper fills a basket, begins to pay and pays at once; the gateway
+notifies, the app books and tells Saleor. They come at ``--rate`` for ``--seconds``, then at twice that for ``--twice``,
+however slow the answers are. In the end the first store has ``--flood`` notifications waiting, while shoppers come to
+the second at the rate. Then each payment is compared at the gateway, in the app and in Saleor.
+All of it, the shoppers too, is on this machine: what its processors cannot do at once shows in every number.
+
+``begun``: what a shopper waits for, the played Saleor's own work included. ``told``: from the gateway's notification to
+Saleor's answer that it is booked. Both in milliseconds, the median and the 99th of a hundred. ``backlog``: how many
+notifications and events are due when the last shopper has come. ``memory``: the most that each process has had.
+
+    python -m bench.load [--rate 5] [--seconds 30] [--twice 15] [--flood 2000] [--database URL] [--json]
+
+The database is made on the PostgreSQL server at ``--database`` and dropped again. Needs Linux: memory is read from
+/proc.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from subprocess import Popen
+
+from sqlmodel import col, func, select
+
+from app.bootstrap import open_services, utc_now
+from app.db.accounts import AccountKeys, NewAccount
+from app.db.migrate import migrate
+from app.db.tables import EventState, Notification, Operation, Payment, SaleorEvent, State
+from app.gateway.notification import digest, encode
+from app.payments.services import Services
+from app.saleor.testing.client import FakeSaleor
+from app.sandbox.control.client import SandboxControl
+from app.sandbox.processes import ServerProcess, app_process, free_port, gateway_process, saleor_process
+from app.sandbox.scripting import FaultRule
+from app.sandbox.settings import PointOfSale
+from app.settings import Settings
+from bench.webhooks import POSTGRESQL, Subject, database, started
+
+GATEWAY_SECONDS = 0.05
+_PATIENCE = 180  # seconds that a backlog is waited for
+_BACK = {"returnUrl": "https://shop.test/back"}
+
+
+@dataclass
+class Phase:
+    """Shoppers at one rate, in seconds. ``flood``: so much waits for the first store, and they come to the second."""
+
+    rate: float
+    seconds: float
+    flood: int = 0
+    begun: int = 0
+    errors: int = 0
+    took: list[float] = field(default_factory=list)
+    told: list[float] = field(default_factory=list)
+    backlog: int = 0
+    gone_after: float | None = None
+
+
+def within(seconds: Sequence[float], part: float) -> float:
+    """Return in how many milliseconds that part of them was over."""
+    return sorted(seconds)[min(len(seconds) - 1, int(len(seconds) * part))] * 1000 if seconds else 0
+
+
+@dataclass
+class Books:
+    """What the three have of all payments; ``differ``: order ids of which they do not tell the same."""
+
+    payments: int
+    paid: int
+    differ: list[str]
+    open: int
+
+
+@dataclass
+class Load:
+    """Everything that is running, and the people in it."""
+
+    saleors: Sequence[FakeSaleor]
+    gateway: SandboxControl
+    services: Services
+    processes: dict[str, int]
+
+    async def shopper(self, number: int, phase: Phase) -> None:
+        """Begin and pay; count what goes wrong."""
+        saleor = self.saleors[1 if phase.flood else number % len(self.saleors)]
+        try:
+            checkout = await saleor.new_checkout()
+            clock = time.perf_counter()
+            session = await saleor.initialize(checkout.id, data=_BACK)
+            phase.took.append(time.perf_counter() - clock)
+            phase.begun += 1
+            if not (isinstance(session.data, dict) and "checkoutUrl" in session.data):
+                phase.errors += 1
+                return
+            order_id = session.paid_for.psp_reference
+            assert order_id is not None
+            await self.gateway.pay(order_id)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is counted
+            phase.errors += 1
+            print(f"\n{type(error).__name__}: {error}"[:300], file=sys.stderr)
+
+    async def backlog(self) -> int:
+        """Return how many notifications and events are due and not done."""
+        now = utc_now()
+        async with self.services.database.transaction() as session:
+            notifications = select(func.count()).where(col(Notification.next_attempt_at).is_not(None))
+            events = select(func.count()).where(col(SaleorEvent.next_attempt_at) <= now)
+            return (await session.exec(notifications)).one() + (await session.exec(events)).one()
+
+    def megabytes(self, what: str) -> dict[str, float]:
+        """Return the memory of each process of the app: VmRSS, or VmHWM for the most that it has had."""
+        found = {}
+        for name, pid in self.processes.items():
+            lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+            found[name] = next(int(line.split()[1]) / 1024 for line in lines if line.startswith(f"{what}:"))
+        return found
+
+    async def come(self, phase: Phase) -> None:
+        """Let shoppers come at the phase's rate, and wait until its backlog is gone."""
+        if phase.flood:
+            await self._flood(phase.flood)
+        since, begun, shoppers = utc_now(), time.perf_counter(), set[asyncio.Task[None]]()
+        while (late := time.perf_counter() - begun) < phase.seconds:
+            due = int(late * phase.rate) + 1
+            shoppers |= {asyncio.create_task(self.shopper(n, phase)) for n in range(len(shoppers), due)}
+            await asyncio.sleep(0.02)
+            if int(late) != int(late + 0.02):
+                await self._say(phase, late)
+        phase.backlog = await self.backlog()
+        await asyncio.gather(*shoppers)
+        end = time.perf_counter()
+        while time.perf_counter() - end < _PATIENCE:
+            if await self.backlog() == 0:
+                phase.gone_after = time.perf_counter() - begun - phase.seconds
+                break
+            await self._say(phase, time.perf_counter() - begun)
+            await asyncio.sleep(0.5)
+        print(file=sys.stderr)
+        phase.told = await self._told(since)
+
+    async def _flood(self, many: int) -> None:
+        """Let notifications wait for the first store that say again how payments of it have ended, in other words."""
+        async with self.services.database.transaction() as session:
+            rows = (await session.exec(select(Payment))).all()
+        first = min(row.installation_id for row in rows)
+        accounts = {row.order_id: row.account_id for row in rows if row.installation_id == first}
+        paid = [each for each in await self.gateway.payments() if each.order_id in accounts]
+        now, keeping = utc_now(), []
+        for number in range(many):
+            each = paid[number % len(paid)]
+            names = {"payment_id", "order_id", "pos_id", "mode", "method", "currency", "status", "status_code"}
+            record = each.model_dump(mode="json", include=names)
+            record |= {"amount": each.amount, "created_at": "2026-11-21T12:00:00.000", "comment": str(number)}
+            data = encode(record)
+            kept = self.services.inbox.keep(
+                account_id=accounts[each.order_id], digest=digest(data), data=data, order_id=each.order_id, now=now
+            )
+            keeping.append(kept)
+        await asyncio.gather(*keeping)
+
+    async def _told(self, since: datetime) -> list[float]:
+        """Return how long it took from each notification to its event's delivery, in seconds."""
+        times = (
+            select(Notification.received_at, SaleorEvent.delivered_at)
+            .join(Payment, col(Payment.order_id) == col(Notification.order_id))
+            .join(SaleorEvent, col(SaleorEvent.payment_id) == col(Payment.id))
+            .where(Payment.created_at >= since, SaleorEvent.type == "CHARGE_SUCCESS")
+        )
+        async with self.services.database.transaction() as session:
+            found = (await session.exec(times)).all()
+        return [(told - received).total_seconds() for received, told in found if told is not None]
+
+    async def _say(self, phase: Phase, seconds: float) -> None:
+        memory = max(self.megabytes("VmRSS").values())
+        print(
+            f"\r{phase.rate:g} a second, {seconds:4.0f} s: {phase.begun} begun, {phase.errors} errors, "
+            f"backlog {await self.backlog()}, p99 {within(phase.took, 0.99):.0f} ms, memory {memory:.0f} MB   ",
+            end="", file=sys.stderr, flush=True,
+        )  # fmt: skip
+
+    async def books(self) -> Books:
+        """Compare all payments at the gateway, in the app and in Saleor."""
+        paid = {each.order_id: each.amount for each in await self.gateway.payments() if each.status == "success"}
+        told = {each.id: each.amounts for saleor in self.saleors for each in await saleor.transactions()}
+        async with self.services.database.transaction() as session:
+            rows = (await session.exec(select(Payment))).all()
+            booked = (await session.exec(select(Operation).where(Operation.state == State.SUCCESS))).all()
+            waiting = select(func.count()).where(col(SaleorEvent.state) == EventState.WAITING)
+            waits = (await session.exec(waiting)).one()
+        nothing = Decimal(0)
+        ours = {each.payment_id: each.amount for each in booked}
+        differ = list(paid.keys() - {row.order_id for row in rows})
+        for row in rows:
+            saleors = told[row.transaction_id].charged if row.transaction_id in told else nothing
+            if not paid.get(row.order_id, nothing) == ours.get(row.id or 0, nothing) == saleors:
+                differ.append(row.order_id)
+        return Books(len(rows), len(paid), differ, waits)
+
+
+@asynccontextmanager
+async def opened(url: str, folder: Path) -> AsyncIterator[Load]:
+    """Start everything and connect two stores."""
+    await migrate(url)
+    async with AsyncExitStack() as stack:
+
+        async def serving(process: ServerProcess) -> ServerProcess:
+            stack.push_async_callback(process.stop)
+            await process.start()
+            return process
+
+        environment = {
+            **os.environ, "APP_DATA_DIR": str(folder / "data"), "APP_DATABASE_URL": url, "APP_LOG_LEVEL": "warning",
+        }  # fmt: skip
+        settings = Settings(data_dir=folder / "data", database_url=url)
+        settings.open_vault()
+        worker: Subject = stack.enter_context(started([sys.executable, "-m", "app.cli", "worker"], 0, environment))
+        sandbox = await serving(gateway_process(free_port(), folder, os.environ))
+        gateway = await stack.enter_async_context(SandboxControl(sandbox.url))
+        await gateway.options(hosted_answer="redirect")
+        slow = {"effect": "latency", "seconds": GATEWAY_SECONDS, "times": 10**9}
+        await gateway.fault(FaultRule(http_method="POST", path="/api/v1/payment", **slow))
+        saleors, processes = [], {}
+        services = await stack.enter_async_context(open_services(settings))
+        for name in ("web 1", "web 2"):
+            place = folder / name
+            place.mkdir()
+            app = await serving(app_process(free_port(), place, environment | {"APP_WORKER": "false"}))
+            played = await serving(saleor_process(free_port(), place, os.environ, "--delay-factor", "0.01"))
+            saleors.append(await stack.enter_async_context(FakeSaleor(played.url)))
+            installed = await saleors[-1].install(f"{app.url}/api/manifest")
+            assert installed.status == "INSTALLED", installed.message
+            await _connect(services, saleors[-1].api_url, sandbox.url)
+            assert isinstance(app.process, Popen)
+            processes[name] = app.process.pid
+        yield Load(saleors, gateway, services, processes | {"worker": worker.process.pid})
+
+
+async def _connect(services: Services, saleor: str, gateway: str) -> None:
+    point = PointOfSale()
+    installation = await services.installations.find(saleor)
+    assert installation is not None
+    keys = AccountKeys(point.api_key, point.api_secret.get_secret_value(), point.endpoints_key.get_secret_value())
+    account = await services.accounts.add(
+        NewAccount(
+            installation_id=installation.id, name=point.name, pos_id=str(point.pos_id), base_url=gateway,
+            scheme_word="CPAY", keys=keys, currencies=["UAH"], storefront_origins=["https://shop.test"],
+        )
+    )  # fmt: skip
+    await services.accounts.map_channel("uah", account.id)
+
+
+async def measured(server: str, phases: Sequence[Phase]) -> tuple[dict[str, float], Books]:
+    """Let all phases pass; return the most memory of each process, and the books."""
+    with tempfile.TemporaryDirectory() as place, database(server, Path(place)) as url:
+        async with opened(url, Path(place)) as load:
+            for phase in phases:
+                await load.come(phase)
+            return load.megabytes("VmHWM"), await load.books()
+
+
+def shown(phases: Sequence[Phase], memory: dict[str, float], books: Books) -> str:
+    """Return what was measured, and what of it is beyond the goals."""
+    heads = ("a second", "seconds", "waiting", "come", "errors", "begun", "p99", "told", "p99", "backlog", "gone after")
+    lines = ["".join(f"{head:>11}" for head in heads)]
+    for each in phases:
+        gone = "not" if each.gone_after is None else f"{each.gone_after:.1f} s"
+        milliseconds = [within(taken, part) for taken in (each.took, each.told) for part in (0.5, 0.99)]
+        numbers = (each.rate, each.seconds, each.flood, each.begun, each.errors, *milliseconds, each.backlog)
+        lines.append("".join(f"{number:>11.0f}" for number in numbers) + f"{gone:>11}")
+    lines.append("memory: " + ", ".join(f"{name} {megabytes:.0f} MB" for name, megabytes in memory.items()))
+    lines.append(
+        f"books: {books.payments} payments, {books.paid} paid at the gateway, {len(books.differ)} differ, "
+        f"{books.open} events not told"
+    )
+    return "\n".join(lines)
+
+
+def main(asked: argparse.Namespace) -> None:
+    """Measure and print."""
+    phases = [Phase(asked.rate, asked.seconds), Phase(2 * asked.rate, asked.twice)]
+    if asked.flood:
+        phases.append(Phase(asked.rate, asked.seconds, asked.flood))
+    memory, books = asyncio.run(measured(asked.database, phases))
+    if asked.json:
+        print(
+            json.dumps(
+                {"phases": [asdict(each) for each in phases], "memory": memory, "books": asdict(books)}, indent=2
+            )
+        )
+        return
+    load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
+    print(f"PostgreSQL, Python {platform.python_version()}, {os.cpu_count()} processors, load of the machine {load}")
+    print(shown(phases, memory, books))
+    if books.differ or books.open or any(each.errors for each in phases):
+        sys.exit("something is wrong, lost or not told")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rate", type=float, default=5, help="shoppers in a second")
+    parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--twice", type=float, default=15, help="seconds at twice the rate")
+    parser.add_argument("--flood", type=int, default=2000, help="notifications that wait for one store in the end")
+    parser.add_argument("--database", default=POSTGRESQL, metavar="URL", help="where a PostgreSQL server is")
+    parser.add_argument("--json", action="store_true")
+    main(parser.parse_args())
