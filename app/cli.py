@@ -119,6 +119,21 @@ COMMANDS: Mapping[str, Command | Group] = {
             ),
         },
     ),
+    "reconcile": Group(
+        "Whether the gateway's books and ours agree.",
+        {
+            "run": Command(
+                "app.commands.reconcile:run",
+                "Compare accounts' books with the gateway's now, and repair what can be repaired.",
+            ),
+            "history": Command("app.commands.reconcile_history:history", "Show the newest comparisons."),
+            "show": Command("app.commands.reconcile_history:show_run", "Show what a comparison has found."),
+            "looked-at": Command(
+                "app.commands.reconcile_history:looked_at",
+                "Say that you have looked at the paid orders of the gateway's books that are nobody's.",
+            ),
+        },
+    ),
     "events": Group(
         "What Saleor is told, and what it has refused.",
         {

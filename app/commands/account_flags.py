@@ -50,6 +50,7 @@ _FLAGS: Mapping[str, tuple[str, str | None]] = {
     "order_3ds_bypass": ("--3ds", "WHEN"),
     "cancel_older": ("--cancel-older/--keep-older", None),
     "pci_dss_confirmed": ("--confirm-pci-dss/--no-direct-cards", None),
+    "reconcile_at": ("--reconcile-at", "HOUR"),
     "balances_url": ("--balances-url", "URL"),
     "register_url": ("--register-url", "URL"),
 }

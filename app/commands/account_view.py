@@ -41,6 +41,7 @@ def to_json(each: AccountView) -> dict[str, object]:
         "order_3ds_bypass": account.order_3ds_bypass,
         "cancel_older": account.cancel_older,
         "pci_dss_confirmed_at": moment(account.pci_dss_confirmed_at),
+        "reconcile_at": account.reconcile_at,
         "balances_url": account.balances_url or account.base_url,
         "register_url": account.register_url or account.base_url,
         "enabled": account.enabled,
@@ -119,6 +120,7 @@ def as_facts(each: AccountView) -> Table:
     fact(facts, "3-D Secure", account.order_3ds_bypass)
     fact(facts, "older pages", "closed by a new attempt to pay" if account.cancel_older else "stay open")
     fact(facts, "cards in storefronts", _confirmed(account))
+    fact(facts, "books compared", f"each night, at {account.reconcile_at}:00 UTC")
     fact(facts, "balances at", account.balances_url or account.base_url)
     fact(facts, "registers at", account.register_url or account.base_url)
     fact(facts, "notified at", f"{each.notification_address} (we tell the gateway with each payment)")

@@ -12,6 +12,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import SelectOfScalar
 
 from app.db.database import Database
+from app.db.reconciliations import forget_account, plan
 from app.db.tables import ChannelRoute, MerchantAccount, Notification, Payment
 from app.db.ttl_cache import TtlCache
 from app.db.vault import Vault
@@ -88,6 +89,8 @@ class AccountRepository:
             setattr(row, name, value)
         async with self._database.transaction() as session:
             session.add(row)
+            await session.flush()
+            await plan(session, row, now)
         return row
 
     async def find(self, account_id: str) -> MerchantAccount | None:
@@ -186,6 +189,7 @@ class AccountRepository:
                 row.enabled = False
                 row.updated_at = self._now()
             else:
+                await forget_account(session, account_id)
                 await session.delete(row)
         self._cache.forget()
         return not used

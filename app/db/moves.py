@@ -16,6 +16,7 @@ from app.db.presence import tell_now
 from app.db.tables import (
     CardKey,
     ChannelRoute,
+    Discrepancy,
     Installation,
     Kind,
     MerchantAccount,
@@ -23,11 +24,12 @@ from app.db.tables import (
     Payment,
     PendingToken,
     Problem,
+    ReconciliationRun,
     ReportedProblem,
     SaleorEvent,
 )
 
-_FOLLOW = (MerchantAccount, ChannelRoute, Payment, Problem, SaleorEvent)
+_FOLLOW = (MerchantAccount, ChannelRoute, Payment, Problem, SaleorEvent, ReconciliationRun, Discrepancy)
 
 
 class MoveRefusedError(Exception):

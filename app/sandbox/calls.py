@@ -60,7 +60,7 @@ class CallRecorder:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a call and write it down."""
-        if scope["type"] != "http" or not scope["path"].startswith("/api/"):
+        if scope["type"] != "http" or not scope["path"].startswith(("/api/", "/streaming-report/")):
             await self._app(scope, receive, send)
             return
         call = self._log.begin(self._clock(), scope["method"], scope["path"])

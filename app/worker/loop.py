@@ -11,8 +11,10 @@ from app.db.job_queue import JobQueue
 from app.db.outbox import EVENTS
 from app.db.placed_orders import ORDERS
 from app.db.presence import CHECKS
+from app.db.reconciliations import RECONCILIATIONS
 from app.db.reported_problems import PROBLEMS
 from app.payments.operations.competing_attempts import compare_attempts
+from app.payments.reconciliation.run import reconcile
 from app.payments.services import Services
 from app.payments.sync.notifications import process
 from app.payments.sync.resolve import look
@@ -57,6 +59,7 @@ class Worker:
             Consumer(Job(PROBLEMS, compare, most=5, share=1)),
             Consumer(Job(ORDERS, find, most=40, share=10)),
             Consumer(Job(CHECKS, check, most=5, share=1)),
+            Consumer(Job(RECONCILIATIONS, reconcile, most=2, share=1)),
         )
         self._stopping = asyncio.Event()
 

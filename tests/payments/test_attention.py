@@ -248,7 +248,7 @@ async def test_however_much_is_wrong_it_is_a_few_queries(shop: Shop) -> None:
     engine = shop.services.database.engine.sync_engine
     event.listen(engine, "before_cursor_execute", lambda *said: asked.append(said[2]))
     assert await whats(shop) == [(AlertKind.MISMATCH, 30)]
-    assert len([each for each in asked if each.startswith("SELECT")]) <= 5
+    assert len([each for each in asked if each.startswith("SELECT")]) <= 6
 
 
 def test_there_are_words_for_everything() -> None:

@@ -20,6 +20,7 @@ from app.payments.services import Services
 from app.payments.staff.manual_resolution import (
     mark_looked_at,
     mark_notifications_looked_at,
+    mark_unknown_orders_looked_at,
     tell_refused_again,
     tell_waiting_now,
 )
@@ -27,8 +28,8 @@ from app.payments.sync.on_demand import ask_now
 
 log = structlog.get_logger(__name__)
 
-TO_BE_LOOKED_AT = (AlertKind.UNREADABLE, AlertKind.UNMATCHED)
-"""Notifications that are taken away by looking. The others come back as long as their cause is there."""
+TO_BE_LOOKED_AT = (AlertKind.UNREADABLE, AlertKind.UNMATCHED, AlertKind.UNKNOWN_ORDERS)
+"""What is taken away by looking. The others come back as long as their cause is there."""
 
 _NO_PAYMENT = gettext_noop("This store has no such payment.")
 _NOT_ASKED = gettext_noop("The gateway could not be asked. Try again in a minute.")
@@ -75,8 +76,11 @@ class AttentionParts:
 
     def _looking(self, what: AlertKind) -> Callable[..., Awaitable[HTMLResponse]]:
         async def acknowledge(staff: AnyStaff) -> HTMLResponse:
-            seen = await mark_notifications_looked_at(self._services, staff.installation.id, what)
-            log.info("notifications looked at", staff=staff.id, what=what.value, notifications=seen)
+            if what is AlertKind.UNKNOWN_ORDERS:
+                seen = await mark_unknown_orders_looked_at(self._services, staff.installation.id)
+            else:
+                seen = await mark_notifications_looked_at(self._services, staff.installation.id, what)
+            log.info("looked at", staff=staff.id, what=what.value, count=seen)
             return await self._done(staff, _LOOKED_AT if seen else _NOTHING_TO_LOOK_AT)
 
         return acknowledge

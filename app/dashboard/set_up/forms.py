@@ -54,6 +54,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "receipt_delivery",
     ),
     gettext_noop("Cards"): ("order_3ds_bypass", "pci_dss_confirmed"),
+    gettext_noop("Comparing the books"): ("reconcile_at",),
     gettext_noop("Other addresses of the gateway"): ("balances_url", "register_url"),
 }
 """The options of an account as its page shows them. Whether it is switched on has a form of its own."""

@@ -10,6 +10,14 @@ from app.db.columns import take_any_text
 from app.db.tables.payments import Flow, Kind, Mode, Operation, Payment, SplitShare, State
 from app.db.tables.problems import Problem, ProblemKind
 from app.db.tables.queues import EventState, Notification, SaleorEvent
+from app.db.tables.reconciliation import (
+    Discrepancy,
+    DiscrepancyKind,
+    DiscrepancyState,
+    ReconciliationRun,
+    RunState,
+    Source,
+)
 from app.db.tables.stores import (
     CardKey,
     ChannelRoute,
@@ -23,6 +31,9 @@ from app.db.tables.stores import (
 __all__ = [
     "CardKey",
     "ChannelRoute",
+    "Discrepancy",
+    "DiscrepancyKind",
+    "DiscrepancyState",
     "EventState",
     "Flow",
     "Installation",
@@ -36,8 +47,11 @@ __all__ = [
     "Problem",
     "ProblemKind",
     "ProductsForm",
+    "ReconciliationRun",
     "ReportedProblem",
+    "RunState",
     "SaleorEvent",
+    "Source",
     "SplitShare",
     "State",
 ]

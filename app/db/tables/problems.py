@@ -17,6 +17,7 @@ class ProblemKind(StrEnum):
     """What kind of cause a problem has (``payments.core.problems``)."""
 
     ADDRESS = "address"
+    DIFFERENCE = "difference"
     DISPUTE = "dispute"
     KEYS = "keys"
     MISMATCH = "mismatch"

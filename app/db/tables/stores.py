@@ -103,6 +103,7 @@ class MerchantAccount(SQLModel, table=True):
     pci_dss_confirmed_at: datetime | None = Field(default=None, sa_type=Moment)  # None: no cards in the storefront
     balances_url: str | None = Field(default=None, max_length=500)  # None: where payments are
     register_url: str | None = Field(default=None, max_length=500)  # None: where payments are
+    reconcile_at: int = Field(default=2)  # hour of the day, UTC, at which the books are compared with the gateway's
     split_rules: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # None: nothing is split
     test_project: bool = Field(default=False)  # as its owner says: the gateway does not tell
     enabled: bool = Field(default=True)

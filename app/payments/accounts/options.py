@@ -215,6 +215,14 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
                 Form.SWITCH,
             ),
             Option(
+                "reconcile_at",
+                LazyMessage("Hour of comparison"),
+                LazyMessage("At which hour of the day (UTC) the account's books are compared with the gateway's."),
+                Form.NUMBER,
+                rule=LazyMessage("Write an hour of the day in UTC, from 0 to 23."),
+                read=readers.hour,
+            ),
+            Option(
                 "balances_url",
                 LazyMessage("Address of balances"),
                 LazyMessage("Where balances are asked for, when not where payments are made."),

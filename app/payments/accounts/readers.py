@@ -54,6 +54,13 @@ def seconds(text: str) -> int:
     return int(text)
 
 
+def hour(text: str) -> int:
+    """Read an hour of the day."""
+    if not re.fullmatch(r"[0-9]{1,2}", text) or int(text) > 23:
+        raise ValueError(f"{text!r} is not an hour of the day, from 0 to 23")
+    return int(text)
+
+
 def one_of(kind: type[StrEnum]) -> Callable[[str], str]:
     """Return what reads one of several words."""
 

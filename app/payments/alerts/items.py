@@ -12,12 +12,15 @@ item                  while                                                     
 ``REFUSED``           Saleor refuses an event for good                             it takes it, or somebody has looked
 ``DISPUTE``           a payer disputes a payment, or has won                       it has ended, and somebody has looked
 ``MISMATCH``          the gateway's word does not agree                            it has ended, and somebody has looked
+``DIFFERENCE``        our books and the gateway's differ                           they agree, or somebody has looked
 ``PAID_TWICE``        several payments pay the same                                enough is given back, or ... looked
 ``WAITING``           an outcome is not known for a day                            it is known
 ``SEALED``            no key of ours opens a notification                          the key is back, or ... looked
 ``FAILED``            a notification cannot be processed for ``PATIENCE``          it is processed, or ... looked
 ``UNREADABLE``        the gateway has signed what we do not understand             somebody has looked
 ``UNMATCHED``         the gateway tells of an order that we do not know            it is found later, or ... looked
+``UNKNOWN_ORDERS``    the gateway's books have paid orders that we do not know     somebody has looked
+``NOT_COMPARED``      the books could not be compared last night                   they can be
 ====================  ===========================================================  ==================================
 """
 
@@ -37,8 +40,10 @@ from app.db.attention import (
 from app.db.inbox import Trouble
 from app.db.installations import OpenInstallation
 from app.db.problems import CountedProblems, problems_counted
-from app.db.tables import MerchantAccount, ProblemKind
+from app.db.reconciliations import CountedOrders, last_ended, orders_of_nobody
+from app.db.tables import MerchantAccount, ProblemKind, ReconciliationRun, RunState
 from app.db.vault import VaultError
+from app.i18n.messages import LazyMessage
 from app.payments.services import Services
 
 PATIENCE = timedelta(minutes=15)
@@ -57,21 +62,31 @@ class AlertKind(StrEnum):
     REFUSED = "refused"
     DISPUTE = "dispute"
     MISMATCH = "mismatch"
+    DIFFERENCE = "difference"
     PAID_TWICE = "paid twice"
     WAITING = "waiting"
     SEALED = "sealed"
     FAILED = "failed"
     UNREADABLE = "unreadable"
     UNMATCHED = "unmatched"
+    UNKNOWN_ORDERS = "unknown-orders"
+    NOT_COMPARED = "not-compared"
 
 
 OF_PAYMENTS = {
     each: ProblemKind(each)
-    for each in (AlertKind.REFUSED, AlertKind.DISPUTE, AlertKind.MISMATCH, AlertKind.PAID_TWICE, AlertKind.WAITING)
+    for each in (
+        AlertKind.REFUSED,
+        AlertKind.DISPUTE,
+        AlertKind.MISMATCH,
+        AlertKind.DIFFERENCE,
+        AlertKind.PAID_TWICE,
+        AlertKind.WAITING,
+    )
 }
 """Items of which each payment is a task of its own."""
 
-OF_ACCOUNTS = (AlertKind.UNOPENED, AlertKind.KEYS, AlertKind.ADDRESS)
+OF_ACCOUNTS = (AlertKind.UNOPENED, AlertKind.KEYS, AlertKind.ADDRESS, AlertKind.NOT_COMPARED)
 """Items of which the merchant account is the task, however many payments they hinder."""
 
 OF_NOTIFICATIONS = {
@@ -107,7 +122,7 @@ class Item:
 
 
 async def open_items(services: Services, installation: OpenInstallation) -> list[Item]:
-    """Return what needs a person in that store, the most pressing first; four queries, however much it is."""
+    """Return what needs a person in that store, the most pressing first; six queries, however much it is."""
     patient_until = services.now() - PATIENCE
     async with services.database.transaction() as session:
         rows = await accounts_of(session, installation.id)
@@ -115,7 +130,10 @@ async def open_items(services: Services, installation: OpenInstallation) -> list
         problems = await problems_counted(session, installation.id)
         troubles = await troubles_counted(session, list(accounts), failing_since=patient_until)
         events = await undelivered(session, installation.id, before=patient_until)
+        of_nobody = await orders_of_nobody(session, list(accounts))
+        compared = await last_ended(session, list(accounts))
     found = [*_unopened(services, rows), *_of_payments(problems, accounts), *_of_notifications(troubles, accounts)]
+    found += [*_of_books(of_nobody, accounts), *_not_compared(compared.values(), accounts)]
     if not installation.verified:  # what strangers bring to one that works is no news
         found.append(Item(AlertKind.INSTALLATION))
     elif installation.unauthorised_since is not None:
@@ -152,6 +170,20 @@ def _of_notifications(troubles: Sequence[CountedNotifications], accounts: dict[s
     for each in troubles:
         what = AlertKind(each.trouble)
         yield Item(what, each.account_id, accounts[each.account_id], count=each.count, since=each.since)
+
+
+def _of_books(orders: Sequence[CountedOrders], accounts: dict[str, str]) -> Iterable[Item]:
+    for each in orders:
+        name = accounts[each.account_id]
+        yield Item(AlertKind.UNKNOWN_ORDERS, each.account_id, name, count=each.count, since=each.since)
+
+
+def _not_compared(ended: Iterable[ReconciliationRun], accounts: dict[str, str]) -> Iterable[Item]:
+    for each in ended:
+        if each.state is RunState.FAILED:
+            why = None if each.failure is None else LazyMessage.of(each.failure)
+            since = each.covered_until or each.starts_at
+            yield Item(AlertKind.NOT_COMPARED, each.account_id, accounts[each.account_id], since=since, detail=why)
 
 
 def _of_saleor(events: Undelivered) -> Item:

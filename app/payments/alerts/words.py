@@ -109,6 +109,18 @@ WORDS: Mapping[AlertKind, Words] = {
         ),
         "saleor-gateway payments list --problems",
     ),
+    AlertKind.DIFFERENCE: Words(
+        gettext_noop("The gateway's books and ours differ"),
+        gettext_noop(
+            "The app has compared them, has looked the payment up at the gateway, and they differ even so. What can be "
+            "repaired by itself is not listed here."
+        ),
+        gettext_noop(
+            "Compare the payment with the merchant portal. What is true there counts: mend it where it is wrong, then "
+            "mark it here."
+        ),
+        "saleor-gateway reconcile history",
+    ),
     AlertKind.PAID_TWICE: Words(
         gettext_noop("The same was paid twice"),
         gettext_noop(
@@ -158,6 +170,27 @@ WORDS: Mapping[AlertKind, Words] = {
             "Look the order up in the merchant portal. If another system uses the point of sale too, nothing is wrong."
         ),
         "saleor-gateway notifications list --unmatched",
+    ),
+    AlertKind.UNKNOWN_ORDERS: Words(
+        gettext_noop("The gateway's books have paid orders that this app has not made"),
+        gettext_noop(
+            "Somebody has paid at this point of sale by another way. Saleor knows nothing of that money, nor can it be "
+            "refunded from Saleor."
+        ),
+        gettext_noop(
+            "Look the orders up in the merchant portal. If another system uses the point of sale too, nothing is "
+            "wrong: mark them here."
+        ),
+        "saleor-gateway reconcile history --account {account}",
+    ),
+    AlertKind.NOT_COMPARED: Words(
+        gettext_noop("An account's books could not be compared with the gateway's"),
+        gettext_noop(
+            "What the gateway has done and no notification has told may be missing in Saleor since then. It is tried "
+            "again each night, and nothing is left out."
+        ),
+        gettext_noop("See what the gateway said. Then compare the books again at once, or wait for the next night."),
+        "saleor-gateway reconcile run --account {account}",
     ),
 }
 

@@ -26,6 +26,7 @@ class Schedule:
     ``overdue``: an outcome that is open for so long is a problem for staff; it is looked up all the same.
     ``pauses_before_resending``: between tries of a call that provably was not sent.
     ``disputes``: between two looks at a dispute, which takes weeks.
+    ``between_look_ups``: before each look-up of a comparison with the gateway's books, which leaves it time for others.
     ``jitter``: gives a number from 0 up to 1, another one each time, by which pauses are spread: else all that failed
     when a Saleor or the gateway went down would come back to it in the same moments.
     """
@@ -42,6 +43,7 @@ class Schedule:
     lease: timedelta = timedelta(seconds=60)
     overdue: timedelta = timedelta(hours=24)
     disputes: timedelta = timedelta(days=1)
+    between_look_ups: timedelta = timedelta(milliseconds=200)
     pauses_before_resending: tuple[timedelta, ...] = (timedelta(milliseconds=200), timedelta(milliseconds=800))
     jitter: Callable[[], float] = lambda: 0.0
 

@@ -11,6 +11,7 @@ from decimal import Decimal
 from app.amounts import is_amount
 from app.db.aggregates import PaymentAggregate, load_by_order
 from app.db.attention import accounts_of, forget_trouble, refused_events, undelivered
+from app.db.reconciliations import look_at_orders_of_nobody
 from app.db.repository import ByOrder, PaymentNotFoundError
 from app.db.tables import Kind, Operation, State
 from app.payments.alerts.items import OF_NOTIFICATIONS, AlertKind
@@ -173,6 +174,13 @@ async def mark_notifications_looked_at(services: Services, installation_id: int,
     async with services.database.transaction() as session:
         accounts = await accounts_of(session, installation_id)
         return await forget_trouble(session, [each.id for each in accounts], OF_NOTIFICATIONS[what])
+
+
+async def mark_unknown_orders_looked_at(services: Services, installation_id: int) -> int:
+    """Take away the orders of the gateway's books that are nobody's; return how many there were."""
+    async with services.database.transaction() as session:
+        accounts = await accounts_of(session, installation_id)
+        return await look_at_orders_of_nobody(session, [each.id for each in accounts], services.now())
 
 
 async def tell_refused_again(services: Services, installation_id: int, order_id: str | None = None) -> int:

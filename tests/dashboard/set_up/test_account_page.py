@@ -40,6 +40,7 @@ SAME = {
     "products": "none",
     "receipt_delivery": "",
     "order_3ds_bypass": "supported",
+    "reconcile_at": "2",
     "balances_url": "",
     "register_url": "",
 }
@@ -100,7 +101,7 @@ async def test_all_options_are_changed_at_once(staff_client: StaffClient, accoun
         "name": "Second", "currencies": "UAH\neur", "storefront_origins": "https://a.example https://b.example",
         "order_timeout": "600", "sector": "gambling", "merchant_mcc": "7995", "description_template": "Bet {order}",
         "products": "fiscal", "receipt_delivery": "email", "order_3ds_bypass": "always", "pci_dss_confirmed": "yes",
-        "test_project": "yes", "balances_url": "https://balances.example/", "register_url": "http://127.0.0.1:7",
+        "test_project": "yes", "reconcile_at": "23", "balances_url": "https://balances.example/", "register_url": "http://127.0.0.1:7",
     }  # fmt: skip
     del wanted["names_required"], wanted["cancel_older"]
     answer = await staff_client.do(f"/set-up/accounts/{account.id}/options", **wanted, **TYPED_KEYS)
@@ -110,7 +111,7 @@ async def test_all_options_are_changed_at_once(staff_client: StaffClient, accoun
     assert kept.storefront_origins == ["https://a.example", "https://b.example"]
     assert (kept.sector, kept.merchant_mcc, kept.description_template) == ("gambling", "7995", "Bet {order}")
     assert (kept.products, kept.receipt_delivery, kept.order_3ds_bypass) == (ProductsForm.FISCAL, "email", "always")
-    assert (kept.names_required, kept.cancel_older, kept.test_project) == (False, False, True)
+    assert (kept.names_required, kept.cancel_older, kept.test_project, kept.reconcile_at) == (False, False, True, 23)
     assert (kept.balances_url, kept.register_url) == ("https://balances.example", "http://127.0.0.1:7")
     assert kept.pci_dss_confirmed_at == staff_client.shop.clock()
     assert 'value="fiscal" selected' in answer.text

@@ -87,6 +87,7 @@ def _merchant_account() -> None:
         sa.Column("split_rules", sa.JSON(), nullable=True),
         sa.Column("previous_api_secret_until", sa.DateTime(timezone=True), nullable=True),
         sa.Column("test_project", sa.Boolean(), nullable=False, server_default=sa.false()),
+        sa.Column("reconcile_at", sa.Integer(), nullable=False, server_default="2"),
         sa.ForeignKeyConstraint(["installation_id"], ["installation.id"]),
         sa.PrimaryKeyConstraint("id"),
     )
@@ -345,6 +346,72 @@ def _split_share() -> None:
     )
 
 
+def _reconciliation_run() -> None:
+    op.create_table(
+        "reconciliation_run",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("installation_id", sa.Integer(), nullable=False),
+        sa.Column("account_id", sa.String(length=32), nullable=False),
+        sa.Column("state", sa.String(length=32), nullable=False),
+        sa.Column("chosen", sa.Boolean(), nullable=False),
+        sa.Column("starts_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("ends_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("covered_until", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("after_order", sa.String(length=256), nullable=True),
+        sa.Column("report_id", sa.Text(), nullable=True),
+        sa.Column("report_count", sa.Integer(), nullable=True),
+        sa.Column("source", sa.String(length=32), nullable=True),
+        sa.Column("lines", sa.Integer(), nullable=False),
+        sa.Column("orders", sa.Integer(), nullable=False),
+        sa.Column("looked_up", sa.Integer(), nullable=False),
+        sa.Column("repaired", sa.Integer(), nullable=False),
+        sa.Column("to_people", sa.Integer(), nullable=False),
+        sa.Column("failure", sa.JSON(), nullable=True),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("due_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("started_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("finished_at", sa.DateTime(timezone=True), nullable=True),
+        sa.ForeignKeyConstraint(["account_id"], ["merchant_account.id"]),
+        sa.ForeignKeyConstraint(["installation_id"], ["installation.id"]),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    _index_where("due_at IS NOT NULL", "ix_reconciliation_run_due_at", "reconciliation_run", ["due_at"])
+    _index_where(
+        "state = 'planned'", "ix_reconciliation_run_planned", "reconciliation_run", ["account_id"], unique=True
+    )
+    op.create_index("ix_reconciliation_run_of_account", "reconciliation_run", ["account_id", "id"])
+    op.create_index("ix_reconciliation_run_of_store", "reconciliation_run", ["installation_id", "id"])
+
+
+def _discrepancy() -> None:
+    op.create_table(
+        "discrepancy",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("installation_id", sa.Integer(), nullable=False),
+        sa.Column("account_id", sa.String(length=32), nullable=False),
+        sa.Column("run_id", sa.Integer(), nullable=False),
+        sa.Column("seen_run_id", sa.Integer(), nullable=False),
+        sa.Column("payment_id", sa.Integer(), nullable=True),
+        sa.Column("order_id", sa.String(length=256), nullable=False),
+        sa.Column("gateway_id", sa.String(length=100), nullable=True),
+        sa.Column("key", sa.String(length=64), nullable=False),
+        sa.Column("kind", sa.String(length=32), nullable=False),
+        sa.Column("state", sa.String(length=32), nullable=False),
+        sa.Column("facts", sa.JSON(), nullable=False),
+        sa.Column("found_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("changed_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(["account_id"], ["merchant_account.id"]),
+        sa.ForeignKeyConstraint(["installation_id"], ["installation.id"]),
+        sa.ForeignKeyConstraint(["payment_id"], ["payment.id"]),
+        sa.ForeignKeyConstraint(["run_id"], ["reconciliation_run.id"]),
+        sa.PrimaryKeyConstraint("id"),
+        sa.UniqueConstraint("account_id", "key"),
+    )
+    _index_where("state IN ('found', 'put to people')", "ix_discrepancy_unsettled", "discrepancy", ["account_id", "id"])
+    op.create_index("ix_discrepancy_of_run", "discrepancy", ["run_id", "id"])
+
+
 def upgrade() -> None:
     _installation()
     _card_key()
@@ -358,3 +425,5 @@ def upgrade() -> None:
     _operation()
     _saleor_event()
     _split_share()
+    _reconciliation_run()
+    _discrepancy()

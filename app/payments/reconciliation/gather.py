@@ -1,0 +1,77 @@
+"""Reads the gateway's books of a period as a whole: the register, or the by-period list where there is none.
+
+Whatever is wrong with them is raised, and nothing of them is used: refused, broken off, more or fewer lines than were
+said, something that cannot be unpacked.
+"""
+
+from contextlib import aclosing
+from datetime import datetime
+
+from app.db.tables import Source
+from app.gateway.client import GatewayClient
+from app.gateway.errors import NotTheGatewayError, RateLimitedError, RefusedError
+from app.gateway.models import Status
+from app.gateway.models.reports import Detail, RegisterRequest, RegisterTicket, UnreadableLine
+from app.payments.reconciliation.entries import METHODS, BookLine, book_line
+from app.payments.reconciliation.progress import Progress
+from app.payments.reconciliation.spool import Spool
+
+_SILENCE = 60.0  # seconds between two pieces of a download
+_STATUSES = (Status.SUCCESS, Status.PENDING, Status.FAILURE)  # a page that nobody has paid on is in no books of ours
+_DETAILS = (
+    Detail.ORDER_ID,
+    Detail.PAYMENT_ID,
+    Detail.METHOD,
+    Detail.STATUS,
+    Detail.DATE_TIME,
+    Detail.AMOUNT,
+    Detail.ORIGINAL_AMOUNT,
+    Detail.CUSTOMER_FEE,
+    Detail.CURRENCY,
+    Detail.RECEIVER_NAME,
+    Detail.RECEIVER_AMOUNT,
+)
+
+
+async def start_register(client: GatewayClient, start: datetime, end: datetime) -> RegisterTicket | None:
+    """Have a register made; None where the gateway gives this account none. Raises GatewayError."""
+    request = RegisterRequest(
+        start_date=start, end_date=end, statuses=_STATUSES, methods=METHODS, transaction_details=_DETAILS
+    )
+    try:
+        return await client.reports.start(request, timeout=_SILENCE)
+    except RateLimitedError:
+        raise
+    except (RefusedError, NotTheGatewayError):
+        return None
+
+
+async def read_register(
+    client: GatewayClient, ticket: RegisterTicket, spool: Spool, progress: Progress, *, patience: float = 0
+) -> Source:
+    """Read a register that was made, or is within ``patience`` seconds. Raises GatewayError (ReportNotReadyError)."""
+    progress.expects(ticket.count)
+    async with aclosing(client.reports.fetch(ticket, patience=patience, timeout=_SILENCE)) as lines:
+        async for line in lines:
+            await _add(spool, book_line(line), progress)
+    await spool.close()
+    return Source.REGISTER
+
+
+async def read_orders(
+    client: GatewayClient, start: datetime, end: datetime, spool: Spool, progress: Progress
+) -> Source:
+    """Read the by-period list. Raises GatewayError."""
+    progress.expects(None)
+    async with aclosing(client.reports.period(start, end, timeout=_SILENCE)) as lines:
+        async for line in lines:
+            if isinstance(line, UnreadableLine) or line.status is not Status.INIT:
+                await _add(spool, book_line(line), progress)
+    await spool.close()
+    return Source.ORDERS
+
+
+async def _add(spool: Spool, line: BookLine | None, progress: Progress) -> None:
+    progress.has_read()
+    if line is not None and line.is_compared:
+        await spool.add(line)

@@ -1,0 +1,150 @@
+"""``reconcile``: an operator compares the books, sees what was found, and says what was looked at."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from uuid import UUID
+
+import pytest
+from pydantic import SecretStr
+
+from app.db.tables import MerchantAccount
+from app.payments.services import Services
+from app.sandbox.control.client import SandboxControl
+from app.sandbox.core.records import Payment
+from app.sandbox.sandbox import Sandbox
+from app.sandbox.server import running_sandbox
+from app.sandbox.settings import Behaviour, PointOfSale, SandboxSettings
+from tests.commands.books import a_payment, operation
+from tests.commands.conftest import KEYS, POS_ID, Shell, add_account
+
+PAYMENT = UUID("36c59597-f4c4-456e-8f6e-91af30f1df96")
+NOON = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+@pytest.fixture
+async def sandbox() -> AsyncIterator[tuple[str, Sandbox]]:
+    point = PointOfSale(
+        pos_id=UUID(POS_ID),
+        api_key=KEYS["GATEWAY_API_KEY"],
+        api_secret=SecretStr(KEYS["GATEWAY_API_SECRET"]),
+        endpoints_key=SecretStr(KEYS["GATEWAY_ENDPOINTS_KEY"]),
+        behaviour=Behaviour(amount_endings=False),
+    )
+    async with running_sandbox(SandboxSettings(port=0, points_of_sale=(point,))) as (url, app):
+        yield url, app.state.sandbox
+
+
+@pytest.fixture
+async def control(sandbox: tuple[str, Sandbox]) -> AsyncIterator[SandboxControl]:
+    async with SandboxControl(sandbox[0]) as control:
+        yield control
+
+
+@pytest.fixture
+async def account(services: Services, installed: int, sandbox: tuple[str, Sandbox]) -> MerchantAccount:
+    row = await add_account(services, installed, base_url=sandbox[0])
+    return await services.accounts.change(row.id, created_at=NOON)
+
+
+def paid(sandbox: Sandbox, order_id: str, payment_id: UUID = PAYMENT, at: datetime = NOON) -> Payment:
+    """Let the gateway have a payment of 100.00 UAH."""
+    payment = Payment(
+        payment_id=payment_id,
+        order_id=order_id,
+        pos_id=UUID(POS_ID),
+        transaction_id=payment_id,
+        amount=Decimal("100.00"),
+        currency="UAH",
+        created_at=at,
+        processed_at=at,
+        mode="hosted",
+        method="purchase",
+        checkout_id=payment_id,
+        expires_at=at,
+    )
+    payment.move("1000", at)
+    sandbox.state.add_payment(payment)
+    return payment
+
+
+async def known(services: Services, account: MerchantAccount) -> str:
+    """A payment that we know, and have told."""
+    create = operation(operation_id=str(PAYMENT), psp_reference="p", created_at=NOON, updated_at=NOON)
+    row = await a_payment(services, account, [create], trial=True, created_at=NOON, updated_at=NOON)
+    return row.order_id
+
+
+async def test_books_that_agree(
+    shell: Shell, services: Services, account: MerchantAccount, sandbox: tuple[str, Sandbox]
+) -> None:
+    paid(sandbox[1], await known(services, account))
+    said = await shell("reconcile", "run", "--account", "Shop", "--json")
+    assert said.status == 0, said
+    [run] = said.json
+    assert (run["state"], run["orders"], run["repaired"], run["put_to_people"]) == ("done", 1, 0, 0)
+    assert (run["source"], run["account"], run["failure"]) == ("register", account.id, None)
+    assert f"{run['run']}: Shop" in (await shell("reconcile", "history")).out
+    assert (await shell("reconcile", "show", str(run["run"]), "--json")).json["differences"] == []
+
+
+async def test_a_dry_run_says_what_differs_and_changes_nothing(
+    shell: Shell, services: Services, account: MerchantAccount, sandbox: tuple[str, Sandbox], control: SandboxControl
+) -> None:
+    order_id = await known(services, account)
+    paid(sandbox[1], order_id)
+    await control.portal(order_id, "refund", Decimal("30.00"), silent=True)
+    day = f"{NOON:%Y-%m-%d}"
+    said = await shell("reconcile", "run", "--from", day, "--to", day, "--dry-run")
+    assert said.status == 1
+    assert "Shop: 1 differences" in said.out
+    assert f"{order_id}: missed, found; the gateway has refund success 30.00 UAH, we have nothing" in said.out
+    assert (await shell("reconcile", "history")).out == "Nothing was compared yet.\n"
+    [run] = (await shell("reconcile", "run", "--from", day, "--to", day, "--json")).json
+    assert (run["repaired"], run["put_to_people"]) == (1, 0)
+    [found] = (await shell("reconcile", "show", str(run["run"]), "--json")).json["differences"]
+    assert (found["kind"], found["state"], found["order_id"]) == ("missed", "repaired", order_id)
+    assert "missed, repaired" in (await shell("reconcile", "show", str(run["run"]))).out
+
+
+async def test_paid_orders_of_nobody_are_told_until_somebody_has_looked(
+    shell: Shell, account: MerchantAccount, sandbox: tuple[str, Sandbox]
+) -> None:
+    paid(sandbox[1], "invoice-7")
+    assert (await shell("reconcile", "run")).status == 1
+    said = await shell("attention", "--json")
+    assert [(each["what"], each["count"], each["account"]) for each in said.json] == [("unknown-orders", 1, account.id)]
+    assert (await shell("reconcile", "looked-at", "--json")).json == {"looked_at": 1}
+    assert (await shell("attention")).status == 0
+    assert (await shell("reconcile", "looked-at")).out == "looked at: 0\n"
+
+
+async def test_what_cannot_be_compared(shell: Shell, services: Services, installed: int) -> None:
+    await add_account(services, installed)  # nobody is there
+    said = await shell("reconcile", "run")
+    assert said.status == 1
+    assert "The gateway did not give its books" in said.out
+    assert "tried again at" in said.out
+    dry = await shell("reconcile", "run", "--dry-run", "--json")
+    assert dry.status == 1
+    assert dry.json[0]["error"]
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("--from", "yesterday"), "'yesterday' is no date"),
+        (("--to", "2026-11-21T12:00"), "has no time zone"),
+        (("--from", "2026-11-21", "--to", "2026-11-20"), "there is nothing to compare"),
+        (("--account", "Nobody"), "there is no merchant account 'Nobody'"),
+    ],
+)
+async def test_what_cannot_be_meant(
+    shell: Shell, account: MerchantAccount, words: tuple[str, ...], complaint: str
+) -> None:
+    said = await shell("reconcile", "run", *words)
+    said.failed(complaint, status=2 if "date" in complaint or "zone" in complaint else 1)
+
+
+async def test_there_is_no_such_comparison(shell: Shell, account: MerchantAccount) -> None:
+    (await shell("reconcile", "show", "7")).failed("there is no comparison 7")

@@ -1,0 +1,244 @@
+"""Each difference between the gateway's books and ours is found and called by its name; else there is none."""
+
+import random
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.db.aggregates import PaymentAggregate
+from app.db.tables import DiscrepancyKind, EventState, Flow, Kind, State
+from app.payments.core.details import Details, Sum
+from app.payments.reconciliation.compare import Difference, Period, differences, of_nobody
+from app.payments.reconciliation.entries import BookLine, Entry, entries_of
+from tests.payments.aggregates import NOON
+from tests.payments.reconciliation.books import done, line, lines_of, payment, split, told
+
+pytestmark = pytest.mark.law(13)
+DAY = Period(NOON - timedelta(hours=12), NOON + timedelta(hours=12))
+CENTS = st.integers(min_value=1, max_value=10_000).map(lambda cents: Decimal(cents) / 100)
+
+
+def kinds(aggregate: PaymentAggregate, *lines: BookLine, period: Period | None = DAY) -> list[str]:
+    return sorted(each.kind.value for each in differences(aggregate, entries_of(lines), period))
+
+
+class TestThereIsNone:
+    def test_when_both_say_the_same(self) -> None:
+        assert kinds(payment(), line()) == []
+        assert kinds(payment(done(Kind.REFUND, "10.00")), line(), line("refund", amount="10.00")) == []
+        assert kinds(payment(state=State.FAILURE), line(status="failure")) == []
+
+    def test_when_the_payer_pays_a_fee_on_top(self) -> None:
+        assert kinds(payment(), line(amount=Decimal("102.50"), customer_fee=Decimal("2.50"))) == ["amount"]
+        with_fee: dict[str, Any] = {"amount": Decimal("102.50"), "customer_fee": Decimal("2.50")}
+        assert kinds(payment(), line(original_amount=Decimal("100.00"), **with_fee)) == []
+        # A by-period list does not say whether the fee is in it.
+        assert kinds(payment(), line(original_amount=None, **with_fee)) == []
+        assert kinds(payment(), line(original_amount=None, **with_fee | {"amount": Decimal("100.00")})) == []
+
+    def test_when_the_payer_has_changed_the_amount_and_the_books_show_what_was_asked(self) -> None:
+        aggregate = payment()
+        aggregate.create.amount = Decimal("90.00")
+        assert kinds(aggregate, line()) == ["amount"]
+        aggregate.create.details = Details(processed=Sum(amount=Decimal("90.00"))).row()
+        assert kinds(aggregate, line()) == kinds(aggregate, line(amount="90.00")) == []
+
+    def test_when_the_books_lag_behind(self) -> None:
+        assert kinds(payment(), line(status="pending")) == []
+        assert kinds(payment(), line(status="init")) == []
+        assert kinds(payment(done(Kind.REFUND)), line(), line("refund", "pending")) == []
+
+    def test_when_an_operation_that_is_on_its_way_is_on_its_way(self) -> None:
+        refunding = done(Kind.REFUND, state=State.PENDING)
+        assert kinds(payment(refunding), line(), line("refund", "pending")) == []
+        assert kinds(payment(state=State.PENDING), line(status="pending")) == []
+
+    def test_when_what_is_not_of_the_period_is_not_in_its_books(self) -> None:
+        night = Period(NOON + timedelta(days=1), NOON + timedelta(days=2))
+        refund = done(Kind.REFUND, created_at=NOON + timedelta(days=1, hours=5))
+        assert kinds(payment(refund), line("refund"), period=night) == []
+
+    def test_at_the_ends_of_a_period_where_clocks_may_differ(self) -> None:
+        assert kinds(payment(), period=Period(NOON - timedelta(minutes=30), NOON + timedelta(days=1))) == []
+
+    def test_when_others_have_tried_in_vain(self) -> None:
+        assert kinds(payment(), line(), line("refund", "failure")) == []
+
+    def test_in_what_is_no_payment(self) -> None:
+        assert kinds(payment(), line(), line("credit", payment_id="another"), line("lookup")) == []
+
+
+class TestMissed:
+    @pytest.mark.parametrize("state", [State.INIT, State.PENDING, State.UNKNOWN, State.INTENT])
+    @pytest.mark.parametrize("status", ["success", "failure"])
+    def test_how_a_payment_has_ended(self, state: State, status: str) -> None:
+        assert kinds(payment(state=state), line(status=status)) == ["missed"]
+
+    def test_a_success_after_we_had_given_it_up_for_silence(self) -> None:
+        aggregate = payment(state=State.FAILURE)
+        aggregate.create.inferred = True
+        assert kinds(aggregate, line()) == ["missed"]
+        assert kinds(aggregate, line(status="failure")) == []
+
+    @pytest.mark.parametrize("method", ["refund", "dispute"])
+    @pytest.mark.parametrize("status", ["success", "pending"])
+    def test_what_others_have_done(self, method: str, status: str) -> None:
+        assert kinds(payment(), line(), line(method, status, "10.00")) == ["missed"]
+
+    def test_a_hold_that_has_lapsed_and_one_that_was_captured_by_itself(self) -> None:
+        held = payment(flow=Flow.AUTHORIZATION)
+        assert kinds(held, line("auth"), line("void")) == ["missed"]
+        assert kinds(held, line("auth"), line("capture")) == ["missed"]
+
+    def test_how_our_own_operation_has_ended(self) -> None:
+        for status in ("success", "failure"):
+            refund = done(Kind.REFUND, "10.00", State.UNKNOWN)
+            assert kinds(payment(refund), line(), line("refund", status, "10.00")) == ["missed"]
+
+    def test_the_second_of_two_equal_refunds_and_both(self) -> None:
+        first = line("refund", amount="10.00")
+        second = line("refund", amount="10.00", at=NOON + timedelta(hours=1))
+        known = payment(done(Kind.REFUND, "10.00"))
+        [missing] = differences(known, entries_of([line(), first, second]), DAY)
+        assert (missing.kind, missing.copies) == (DiscrepancyKind.MISSED, 2)
+        both = differences(payment(), entries_of([line(), first, second]), DAY)
+        assert [each.copies for each in both] == [1, 2]
+        assert len({each.key("order") for each in both}) == 2
+
+
+class TestOtherDifferences:
+    def test_another_amount(self) -> None:
+        assert kinds(payment(), line(amount="90.00")) == ["amount"]
+        assert kinds(payment(done(Kind.REFUND, "10.00")), line(), line("refund", amount="1.00")) == ["amount"]
+
+    def test_another_currency(self) -> None:
+        assert "currency" in kinds(payment(), line(currency="USD"), period=None)
+
+    def test_another_end(self) -> None:
+        assert kinds(payment(), line(status="failure")) == ["state"]
+        assert kinds(payment(state=State.FAILURE), line()) == ["state"]
+        assert kinds(payment(done(Kind.REFUND, state=State.FAILURE)), line(), line("refund")) == ["state"]
+
+    def test_a_reservation_in_place_of_a_charge(self) -> None:
+        assert kinds(payment(), line("auth")) == ["state"]
+
+    def test_another_payment_of_the_same_order(self) -> None:
+        assert kinds(payment(), line(), line(payment_id="another")) == ["unknown"]
+
+    def test_what_only_we_know(self) -> None:
+        assert kinds(payment(done(Kind.REFUND)), line()) == ["not shown"]
+        assert kinds(payment()) == ["not shown"]
+        assert kinds(payment(state=State.FAILURE)) == kinds(payment(state=State.PENDING)) == []
+
+    def test_what_saleor_was_never_told_or_has_refused(self) -> None:
+        aggregate = payment()
+        aggregate.events.clear()
+        assert kinds(aggregate, line()) == ["untold"]
+        aggregate.events.append(told(aggregate.create, "CHARGE_SUCCESS", EventState.REFUSED))
+        assert kinds(aggregate, line()) == ["untold"]
+        aggregate.events.append(told(aggregate.create, "CHARGE_SUCCESS", EventState.WAITING))
+        assert kinds(aggregate, line()) == []
+
+    def test_a_trial_is_told_to_nobody(self) -> None:
+        aggregate = payment()
+        aggregate.events.clear()
+        aggregate.payment.trial = True
+        assert kinds(aggregate, line()) == []
+
+    def test_another_receiver_or_another_share(self) -> None:
+        aggregate = payment()
+        split(aggregate, aggregate.create, maker="70.00", seller="30.00")
+        assert kinds(aggregate, *lines_of(aggregate)) == []
+        others = [line(receiver=name, receiver_amount=Decimal(amount)) for name, amount in
+                  (("maker", "60.00"), ("seller", "40.00"))]  # fmt: skip
+        assert kinds(aggregate, *others) == ["receiver"]
+        # The interface calls it a name: it need not be the id by which we know it.
+        named = [line(receiver=name, receiver_amount=Decimal(amount)) for name, amount in
+                 (("Maker Ltd", "70.00"), ("Seller Ltd", "30.00"))]  # fmt: skip
+        assert kinds(aggregate, *named) == []
+        assert kinds(aggregate, *named[:1]) == ["receiver"]
+
+
+class TestOrdersOfNobody:
+    def test_money_that_has_moved_is_a_difference_once(self) -> None:
+        [found] = of_nobody(entries_of([line(), line("refund")]))
+        assert found.kind is DiscrepancyKind.UNKNOWN
+
+    def test_what_has_moved_nothing_is_none(self) -> None:
+        assert of_nobody(entries_of([line(status="failure"), line(status="init")])) == []
+
+
+class TestEntries:
+    def test_the_lines_of_several_receivers_are_one_entry(self) -> None:
+        lines = [line(receiver=name, receiver_amount=Decimal(50)) for name in ("a", "b")]
+        [entry] = entries_of(lines)
+        assert entry.receivers == (("a", Decimal(50)), ("b", Decimal(50)))
+        assert len(entries_of(lines * 2)) == 2  # a receiver twice: there are two such transactions
+
+    def test_what_cannot_be_read_says_nothing(self) -> None:
+        assert entries_of([BookLine("order"), line(currency=None), line(status=None)]) == []
+
+    def test_what_is_kept_of_one_is_the_same(self) -> None:
+        [entry] = entries_of([line(receiver="a", receiver_amount=Decimal(50))])
+        assert Entry.kept(entry.facts()) == entry
+
+
+@st.composite
+def _payments(draw: st.DrawFn) -> PaymentAggregate:
+    """Payments of any history, of which Saleor was told."""
+    if draw(st.booleans()):
+        refunds = [done(Kind.REFUND, each) for each in draw(st.lists(CENTS, max_size=4))]
+        failed = [done(Kind.REFUND, each, State.FAILURE) for each in draw(st.lists(CENTS, max_size=2))]
+        aggregate = payment(*refunds, *failed, amount=Decimal(1000))
+    else:
+        second = draw(st.sampled_from([Kind.CAPTURE, Kind.VOID, None]))
+        steps = [] if second is None else [done(second, draw(CENTS))]
+        aggregate = payment(*steps, flow=Flow.AUTHORIZATION, amount=Decimal(1000))
+    if draw(st.booleans()):
+        split(aggregate, aggregate.create, maker="400.00", seller="600.00")
+    return aggregate
+
+
+@given(_payments(), st.randoms(use_true_random=False))
+def test_books_that_say_the_same_do_not_differ_in_whatever_order(
+    aggregate: PaymentAggregate, shuffled: random.Random
+) -> None:
+    lines = lines_of(aggregate)
+    shuffled.shuffle(lines)
+    assert kinds(aggregate, *lines) == []
+
+
+@given(_payments(), st.data())
+def test_each_line_that_we_do_not_know_is_found_and_so_is_each_that_is_missing(
+    aggregate: PaymentAggregate, data: st.DataObject
+) -> None:
+    lines = lines_of(aggregate)
+    amount = data.draw(CENTS)
+    more = [*lines, line("dispute", amount=amount)]
+    assert kinds(aggregate, *more) == ["missed"]
+    secondary = [each for each in aggregate.operations if each.kind is not Kind.CREATE and each.state is State.SUCCESS]
+    for forgotten in secondary:
+        known = [each for each in aggregate.operations if each is not forgotten]
+        found = kinds(PaymentAggregate(aggregate.payment, known, aggregate.events, aggregate.shares), *lines)
+        assert found == ["missed"]
+        said = entries_of(lines)
+        gone = next(n for n, each in enumerate(said) if each.kind is forgotten.kind and each.state is State.SUCCESS
+                    and each.amount == forgotten.amount)  # fmt: skip
+        left: list[Difference] = differences(aggregate, said[:gone] + said[gone + 1 :], DAY)
+        assert [each.kind for each in left] == [DiscrepancyKind.NOT_SHOWN]
+
+
+@given(_payments(), _payments(), st.data())
+def test_a_difference_is_known_by_what_it_is_about_and_by_nothing_else(
+    aggregate: PaymentAggregate, other: PaymentAggregate, data: st.DataObject
+) -> None:
+    lines = lines_of(other)
+    found = differences(aggregate, entries_of(lines), DAY)
+    keys = [each.key("order") for each in found]
+    assert len(set(keys)) == len(keys)
+    shuffled = data.draw(st.permutations(lines))
+    assert {each.key("order") for each in differences(aggregate, entries_of(shuffled), DAY)} == set(keys)

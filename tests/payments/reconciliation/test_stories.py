@@ -1,0 +1,140 @@
+"""What no notification has told is found by comparing the books, over real HTTP with the sandbox."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+from app.db.tables import DiscrepancyState, Kind, RunState, Source, State
+from app.sandbox.core.codes import Status
+from tests.payments.fake_saleor import amounts
+from tests.payments.reconciliation.conftest import POINT, Store
+
+pytestmark = pytest.mark.law(13)
+
+
+async def test_books_that_agree(store: Store) -> None:
+    for _ in range(3):
+        await store.paid()
+    asked = await store.looked_up()
+    run = await store.compare()
+    assert (run.lines, run.orders, run.looked_up, run.repaired, run.to_people) == (3, 3, 0, 0, 0)
+    assert (run.state, run.source, run.failure) == (RunState.DONE, Source.REGISTER, None)
+    assert await store.looked_up() == asked
+    assert await store.differences() == []
+
+
+async def test_a_refund_in_the_portal_of_which_nobody_has_told(store: Store) -> None:
+    order_id = await store.paid()
+    await store.control.portal(order_id, "refund", Decimal("30.00"), silent=True)
+    await store.shop.later(days=1)
+    assert store.shop.amounts == amounts(charged="100.00")  # nobody has looked
+    run = await store.compare()
+    assert store.shop.amounts == amounts(charged="70.00", refunded="30.00")
+    assert await store.differences() == [("missed", "repaired")]
+    assert (run.looked_up, run.repaired) == (1, 1)
+    again = await store.compare()
+    assert (again.looked_up, again.repaired) == (0, 0)
+    assert await store.differences() == [("missed", "repaired")]
+    assert store.shop.amounts == amounts(charged="70.00", refunded="30.00")
+
+
+async def test_two_equal_refunds_in_the_portal(store: Store) -> None:
+    order_id = await store.paid()
+    for _ in range(2):
+        await store.control.portal(order_id, "refund", Decimal("10.00"), silent=True)
+    await store.compare()
+    assert store.shop.amounts == amounts(charged="80.00", refunded="20.00")
+    assert await store.differences() == [("missed", "repaired")] * 2
+
+
+async def test_a_success_that_was_missed(store: Store) -> None:
+    await store.pay()
+    await store.compare()
+    assert store.shop.amounts == amounts(charged="100.00")
+    assert await store.differences() == [("missed", "repaired")]
+
+
+async def test_a_failure_that_was_missed(store: Store) -> None:
+    await store.shop.begin(amount="100.00")
+    await store.control.decline(store.shop.order_id)
+    await store.compare()
+    assert (await store.shop.operation(Kind.CREATE)).state is State.FAILURE
+    assert await store.differences() == [("missed", "repaired")]
+
+
+async def test_a_hold_that_was_released_by_itself(store: Store) -> None:
+    await store.control.options(automatic_void_after=timedelta(hours=12))
+    await store.paid(flow="AUTHORIZATION")
+    assert store.shop.amounts == amounts(authorized="100.00")
+    store.shop.clock.forward(hours=13)
+    await store.control.payments()  # time has passed at the gateway too
+    await store.compare()
+    assert store.shop.amounts == amounts(canceled="100.00")
+
+
+async def test_a_charge_back(store: Store) -> None:
+    order_id = await store.paid()
+    await store.control.dispute(order_id, Decimal("100.00"), silent=True)
+    await store.compare()
+    assert "CHARGE_BACK" in store.shop.saleor.told
+    assert await store.differences() == [("missed", "repaired")]
+    assert "taken 100.00 UAH of this payment back" in (await store.words())[0]
+
+
+async def test_the_payers_fee_is_no_difference(store: Store) -> None:
+    await store.control.options(customer_fee_percent=Decimal("2.5"), customer_fee_in=["registers"])
+    await store.paid()
+    run = await store.compare()
+    assert (run.lines, run.looked_up) == (1, 0)
+    assert await store.differences() == []
+
+
+async def test_another_amount_is_put_to_people_in_words_and_once(store: Store) -> None:
+    order_id = await store.paid()
+    await store.write(order_id, amount=Decimal("90.00"))
+    await store.compare()
+    assert await store.differences() == [("amount", "put to people")]
+    assert await store.words() == ["The gateway reports 90.00 UAH, but 100.00 UAH was asked."]
+    assert store.shop.amounts == amounts(charged="100.00")
+    await store.compare()
+    assert await store.differences() == [("amount", "put to people")]
+    assert len(await store.words()) == 1
+
+
+async def test_what_ends_otherwise_is_put_to_people(store: Store) -> None:
+    order_id = await store.paid()
+    await store.write(order_id, status_code="4009", status=Status.FAILURE)
+    await store.compare()
+    assert await store.differences() == [("state", "put to people")]
+    assert len(await store.words()) == 1
+
+
+async def test_what_only_we_know_is_put_to_people_and_ends_when_it_is_shown(store: Store) -> None:
+    order_id = await store.paid()
+    state = store.sandbox.state
+    [payment] = state.payments_of(POINT.pos_id, order_id)
+    store.shop.clock.forward(hours=3)
+    hidden = state.payments.pop(payment.payment_id)
+    state.payments_of(POINT.pos_id, order_id).clear()
+    await store.compare()
+    assert await store.differences() == [("not shown", "put to people")]
+    assert "have no trace of the payment of 100.00 UAH" in (await store.words())[0]
+    state.add_payment(hidden)
+    await store.compare()
+    assert await store.differences() == [("not shown", "ended")]
+    assert await store.words() == []
+
+
+async def test_a_payment_of_somebody_else_at_our_point_of_sale(store: Store) -> None:
+    await store.paid()
+    [payment] = store.sandbox.state.payments.values()
+    stranger = payment.model_copy(
+        update={"order_id": "invoice-7", "payment_id": store.sandbox.state.new_id(), "checkout_id": payment.payment_id}
+    )
+    store.sandbox.state.add_payment(stranger)
+    for _ in range(2):
+        run = await store.compare()
+        assert (run.to_people, run.looked_up) == (1, 0)
+    [found] = await store.discrepancies()
+    assert (found.order_id, found.payment_id, found.state) == ("invoice-7", None, DiscrepancyState.TO_PEOPLE)
