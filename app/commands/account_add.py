@@ -15,7 +15,7 @@ from app.gateway.hosts import PRESETS
 from app.payments.accounts.channels import AccountView, view
 from app.payments.accounts.check import Finding, check
 from app.payments.accounts.keeping import NameTakenError, new_account, require_free_name
-from app.payments.accounts.options import Given, OptionRefusedError
+from app.payments.accounts.options import Given, OptionsRefusedError
 from app.payments.services import Services
 
 
@@ -60,7 +60,7 @@ def add(
     keys = read_keys(secrets_file)
     try:
         new = new_account(installation_id, pos_id, place, keys, columns)
-    except OptionRefusedError as exc:
+    except OptionsRefusedError as exc:
         raise flags.not_right(exc) from exc
 
     async def keep(services: Services) -> tuple[AccountView, Finding | None]:

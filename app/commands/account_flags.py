@@ -10,7 +10,7 @@ import typer
 
 from app.commands.failure import CommandFailed
 from app.gateway.hosts import PRESETS
-from app.payments.accounts.options import OPTIONS, Form, Given, Option, OptionRefusedError, read_options
+from app.payments.accounts.options import OPTIONS, Form, Given, Option, OptionsRefusedError, read_options
 from app.payments.accounts.places import DEFAULT_SCHEME_WORD, Place, place_of
 
 Account = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Its id or its name.", show_default=False)]
@@ -90,7 +90,7 @@ def columns_of(given: Mapping[str, Given]) -> dict[str, object]:
     """Return the columns to be set. Raises CommandFailed."""
     try:
         return read_options(given, datetime.now(UTC))
-    except OptionRefusedError as exc:
+    except OptionsRefusedError as exc:
         raise not_right(exc) from exc
 
 
@@ -98,13 +98,14 @@ def place_given(preset: str | None, base_url: str | None, scheme_word: str | Non
     """Return the gateway that is meant; None when none is named. Raises CommandFailed."""
     try:
         return place_of(preset, base_url, scheme_word)
-    except OptionRefusedError as exc:
+    except OptionsRefusedError as exc:
         raise not_right(exc) from exc
 
 
-def not_right(refused: OptionRefusedError) -> CommandFailed:
-    """Return what is said of something that cannot be: the flag, or which secret, and no secret."""
-    return CommandFailed(f"{_CALLED.get(refused.name, refused.name)} is not right: {refused.words}", status=2)
+def not_right(error: OptionsRefusedError) -> CommandFailed:
+    """Return what is said of all that cannot be: the flag, or which secret, and no secret."""
+    wrong = (f"{_CALLED.get(name, name)} is not right: {words}" for name, words in error.refused.items())
+    return CommandFailed("; ".join(wrong), status=2)
 
 
 def _flag(option: Option) -> Any:

@@ -25,7 +25,7 @@ from app.payments.accounts.keeping import (
     change_account,
     changes_address,
 )
-from app.payments.accounts.options import Given, OptionRefusedError
+from app.payments.accounts.options import Given, OptionsRefusedError
 from app.payments.accounts.places import Place
 from app.payments.services import Services
 
@@ -95,7 +95,7 @@ def change(
             raise CommandFailed(
                 f"another merchant account of this Saleor is named {other.name!r} ({other.id})"
             ) from taken
-        except OptionRefusedError as exc:
+        except OptionsRefusedError as exc:
             raise flags.not_right(exc) from exc
         except KeysNeededError as needed:  # somebody else has changed the account meanwhile
             raise CommandFailed(f"nothing was changed: {needed}", status=2) from needed

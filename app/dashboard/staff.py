@@ -1,13 +1,13 @@
 """Who asks? Every part of a page is for one member of one store's staff, as Saleor's token says."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated
 
 from fastapi import Depends, HTTPException, Request
 
 from app.db.installations import OpenInstallation
-from app.i18n.messages import LazyMessage, gettext_noop
+from app.i18n.messages import Joined, LazyMessage, gettext_noop
 from app.i18n.translation import Translation, translation_for
 from app.saleor.dashboard_token import DashboardTokens
 from app.saleor.errors import RequestRefusedError
@@ -98,14 +98,17 @@ def refused(
     status: int,
     code: str,
     language: Translation,
-    message: str,
+    message: str | Joined,
     *,
-    field: str | None = None,
+    fields: Mapping[str, str] | None = None,
 ) -> HTTPException:
     """Return what is raised instead of a part: one word for machines, and words for people, in their language.
 
-    ``field`` is the field of a form that is not right.
+    ``fields`` are the fields of a form that are not right, each with what is said beside it.
     """
-    words = language.say(message) if isinstance(message, LazyMessage) else language.gettext(message)
-    detail = {"code": code, "message": words}
-    return HTTPException(status, detail | {"field": field} if field else detail)
+    at_fields = {name: _said(language, words) for name, words in (fields or {}).items()}
+    return HTTPException(status, {"code": code, "message": _said(language, message), "fields": at_fields})
+
+
+def _said(language: Translation, message: str | Joined) -> str:
+    return language.say(message) if isinstance(message, LazyMessage | Joined) else language.gettext(message)

@@ -1,7 +1,8 @@
 """The keys of one merchant account (gateway interface, Authentication)."""
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from uuid import UUID
 
 from app.gateway.errors import InvalidRequestError
@@ -9,6 +10,7 @@ from app.gateway.hosts import KnownGateway, safe_base_url
 
 # What can stand in an HTTP header without changing its meaning. Space around a pasted key is the commonest mistake.
 _PRINTABLE = re.compile(r"[\x21-\x7e]+")
+_ADDRESSES = ("base_url", "balances_url", "register_url")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +33,13 @@ class Credentials:
     register_url: str | None = None
 
     def __post_init__(self) -> None:
-        try:
-            UUID(self.pos_id)
-        except ValueError:
-            raise InvalidRequestError("pos_id", "a UUID", f"a text of {len(self.pos_id)} characters") from None
-        for name in ("api_key", "api_secret", "endpoints_key", "scheme_word"):
-            _printable(name, getattr(self, name))
+        for name in _ADDRESSES:
+            object.__setattr__(self, name, (getattr(self, name) or self.base_url).rstrip("/"))
+        values = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "previous_api_secrets"}
+        for wrong in wrong_in(values):
+            raise wrong
         for secret in self.previous_api_secrets:
             _printable("previous_api_secrets", secret)
-        for name in ("base_url", "balances_url", "register_url"):
-            url = getattr(self, name) or self.base_url
-            object.__setattr__(self, name, safe_base_url(name, url))
 
     @classmethod
     def at(
@@ -83,6 +81,29 @@ class Credentials:
         if with_endpoints_key:
             headers["X-API-KEY"] = self.endpoints_key
         return headers
+
+
+def wrong_in(values: Mapping[str, str]) -> list[InvalidRequestError]:
+    """Return what could not work at any gateway, of these values by the names of ``Credentials``; no key is in it."""
+    found = []
+    for name, value in values.items():
+        try:
+            _check(name, value)
+        except InvalidRequestError as wrong:
+            found.append(wrong)
+    return found
+
+
+def _check(name: str, value: str) -> None:
+    if name in _ADDRESSES:
+        safe_base_url(name, value)
+    elif name != "pos_id":
+        _printable(name, value)
+    else:
+        try:
+            UUID(value)
+        except ValueError:
+            raise InvalidRequestError(name, "a UUID", f"a text of {len(value)} characters") from None
 
 
 def _printable(name: str, value: str) -> None:

@@ -18,12 +18,25 @@ export function said(form, button = null) {
   });
 }
 
-/** Lead whoever looks to the field that was refused; `name` null: to none. */
-export function blame(page, name) {
-  for (const field of page.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
-  const field = name && page.querySelector(`[name="${CSS.escape(name)}"]:not([type="hidden"])`);
-  if (!field) return;
-  field.setAttribute("aria-invalid", "true");
-  field.closest("details")?.setAttribute("open", "");
-  field.focus();
+/** Say beside each field what is not right with it, and lead whoever looks to the first; `fields`: words by name. */
+export function blame(page, fields) {
+  for (const said of page.querySelectorAll(".wrong")) said.remove();
+  for (const field of page.querySelectorAll("[aria-invalid]")) {
+    field.removeAttribute("aria-invalid");
+    field.removeAttribute("aria-errormessage");
+  }
+  const wrong = Object.entries(fields)
+    .map(([name, words]) => [page.querySelector(`[name="${CSS.escape(name)}"]:not([type="hidden"])`), words])
+    .filter(([field]) => field);
+  for (const [field, words] of wrong) {
+    const said = Object.assign(document.createElement("small"), { className: "wrong", textContent: words });
+    said.id = `wrong-${field.name}`;
+    (field.closest("label") ?? field).after(said);
+    field.setAttribute("aria-invalid", "true");
+    field.setAttribute("aria-errormessage", said.id);
+    field.closest("details")?.setAttribute("open", "");
+  }
+  // In the order of the page, whatever order they are told in.
+  const [first] = wrong.map(([field]) => field).sort((one, other) => (one.compareDocumentPosition(other) & 4 ? -1 : 1));
+  first?.focus();
 }

@@ -37,10 +37,10 @@ async function ask(path, options, refused = null) {
   return answer.status === 401 && refused === null ? ask(path, options, token) : answer;
 }
 
-/** Why something was refused, and which field of a form it was for. */
+/** Why something was refused, and what is not right with which fields of a form. */
 async function refusal(answer) {
-  const { message = root.dataset.failed, field = null } = (await answer.json()).detail;
-  return { message, field };
+  const { message = root.dataset.failed, fields = {} } = (await answer.json()).detail;
+  return { message, fields };
 }
 
 /** What is said of no token, no connection, or an answer of somebody between us and the app. */
@@ -54,21 +54,21 @@ async function show(path, { options = {}, focus = true } = {}) {
   let part = null;
   let trouble = "";
   let language = null;
-  let field = null;
+  let fields = {};
   let at = null;
   try {
     const answer = await ask(path, options);
     language = answer.headers.get("Content-Language");
     at = answer.headers.get("Content-Location");
     if (answer.ok) part = await answer.text();
-    else ({ message: trouble, field } = await refusal(answer));
+    else ({ message: trouble, fields } = await refusal(answer));
   } catch (error) {
     trouble = excuse(error);
   }
   if (mine !== latest) return;
   content.removeAttribute("aria-busy");
   warn(trouble);
-  if (part === null) return blame(content, field);
+  if (part === null) return blame(content, fields);
   // What was done can have led to another page: back, reload and a change of language are to find that one.
   if (at !== null && at !== inside(location.pathname)) address(at);
   fill(part, language, focus);

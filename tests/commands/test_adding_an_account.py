@@ -166,6 +166,14 @@ async def test_what_cannot_be_right_is_refused_before_anything_is_kept(
 
 
 @one_database
+async def test_all_options_that_cannot_be_are_told_at_once(shell: Shell, services: Services, installed: int) -> None:
+    said = await shell(*ADD, "--gateway", "tranzzo", "--currency", "гривня", "--mcc", "12", **KEYS)
+    said.failed("'ГРИВНЯ' is not a currency", status=2)
+    assert "--mcc is not right" in said.err
+    assert await services.accounts.all() == []
+
+
+@one_database
 async def test_keys_that_cannot_stand_in_a_header_are_refused_unseen(
     shell: Shell, services: Services, installed: int
 ) -> None:

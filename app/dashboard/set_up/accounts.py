@@ -6,12 +6,8 @@ from fastapi.responses import HTMLResponse
 
 from app.dashboard.form import fields_of
 from app.dashboard.set_up.forms import (
-    keys_in,
-    options_of_new,
-    place_in,
-    require_public_addresses,
+    new_account_in,
     said_in,
-    text_of,
 )
 from app.dashboard.set_up.one_account import OneAccountParts
 from app.dashboard.set_up.refusals import refusals_told
@@ -22,8 +18,8 @@ from app.gateway.hosts import PRESETS
 from app.i18n.messages import LazyMessage
 from app.payments.accounts.channels import views
 from app.payments.accounts.check import lacks_of
-from app.payments.accounts.keeping import add_account, new_account
-from app.payments.accounts.options import DEFAULT_CURRENCIES, OPTIONS, read_options
+from app.payments.accounts.keeping import add_account
+from app.payments.accounts.options import DEFAULT_CURRENCIES, OPTIONS
 from app.payments.accounts.places import DEFAULT_SCHEME_WORD
 from app.payments.services import Services
 
@@ -84,10 +80,7 @@ class AccountParts:
     async def _add(self, request: Request, staff: AnyStaff) -> HTMLResponse:
         said, services = said_in(await fields_of(request)), self._services
         with refusals_told(staff):
-            columns = read_options(options_of_new(said), services.now())
-            new = new_account(staff.installation.id, text_of(said, "pos_id"), place_in(said), keys_in(said), columns)
-            require_public_addresses(services, {"base_url": new.base_url})
-            account = await add_account(services, new)
+            account = await add_account(services, new_account_in(said, services, staff.installation.id))
         log.info("merchant account added", account=account.id, staff=staff.id)
         return await self._one.shown(staff, account, Flash(_ADDED))
 

@@ -74,5 +74,5 @@ class ChannelParts:
         if typed:
             wanted[typed] = said.get("account_of_slug", "")
         if not all(map(is_slug, wanted)):
-            raise refused(422, "INVALID_SLUG", staff.translation, _NO_SLUG, field="slug")
+            raise refused(422, "INVALID_SLUG", staff.translation, _NO_SLUG, fields={"slug": _NO_SLUG})
         return wanted

@@ -4,14 +4,24 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
-from app.db.accounts import AccountKeys
+from app.db.accounts import AccountKeys, NewAccount
 from app.db.tables import MerchantAccount
 from app.gateway.hosts import on_private_network
 from app.i18n.messages import LazyMessage, gettext_noop
-from app.payments.accounts.keeping import Change
-from app.payments.accounts.options import OPTIONS, Form, Given, Option, OptionRefusedError, read_option
-from app.payments.accounts.places import Place, place_of
+from app.payments.accounts.keeping import Change, new_account
+from app.payments.accounts.options import (
+    OPTIONS,
+    Form,
+    Given,
+    Option,
+    OptionsRefusedError,
+    all_read,
+    read_option,
+    read_options,
+)
+from app.payments.accounts.places import Place, check_point_of_sale, place_of
 from app.payments.services import Services
 
 FormFields = Mapping[str, Sequence[str]]
@@ -89,37 +99,43 @@ def rule_of(name: str) -> tuple[LazyMessage, LazyMessage]:
 
 
 def options_changed(account: MerchantAccount, said: FormFields) -> dict[str, Given]:
-    """Return what the form of all options gives differently from how it stands. Raises OptionRefusedError."""
-    changed: dict[str, Given] = {}
-    for group in GROUPS.values():
-        for name in group:
-            given, present = _given(OPTIONS[name], said), OPTIONS[name].of(account)
-            if read_option(name, given) != present:
-                changed[name] = given
-    return changed
+    """Return what the form of all options gives differently from how it stands. Raises OptionsRefusedError."""
+    given = {name: _given(OPTIONS[name], said) for group in GROUPS.values() for name in group}
+    values = all_read(*(partial(read_option, name, each) for name, each in given.items()))
+    return {
+        name: each
+        for (name, each), value in zip(given.items(), values, strict=True)
+        if value != OPTIONS[name].of(account)
+    }
 
 
-def options_of_new(said: FormFields) -> dict[str, Given]:
-    """Return what the form of a new account gives. Raises OptionRefusedError."""
-    kind = text_of(said, "kind")
-    if kind not in {"test", "live"}:
-        raise OptionRefusedError("kind", "say whether it is a test project")
+def new_account_in(said: FormFields, services: Services, installation_id: int) -> NewAccount:
+    """Return the account that the form of a new one describes. Raises OptionsRefusedError."""
+    pos_id, keys = text_of(said, "pos_id"), AccountKeys(**{name: text_of(said, name) for name in KEYS})
+    options = partial(read_options, _options_of_new(said), services.now())
+    place = partial(place_in, said)
+    # Each is read once for what is wrong with it, so that all of it is told at once.
+    all_read(options, place, partial(check_point_of_sale, pos_id, keys), partial(_check_kind, said))
+    new = new_account(installation_id, pos_id, place(), keys, options())
+    require_public_addresses(services, {"base_url": new.base_url})
+    return new
+
+
+def _options_of_new(said: FormFields) -> dict[str, Given]:
     given: dict[str, Given] = {name: _given(OPTIONS[name], said) for name in ("currencies", "storefront_origins")}
-    given["test_project"] = kind == "test"
-    given["name"] = text_of(said, "name") or None
-    return given
+    return given | {"test_project": text_of(said, "kind") == "test", "name": text_of(said, "name") or None}
 
 
-def keys_in(said: FormFields) -> AccountKeys:
-    """Return the secrets that were typed; credentials are checked where they are put together."""
-    return AccountKeys(**{name: text_of(said, name) for name in KEYS})
+def _check_kind(said: FormFields) -> None:
+    if text_of(said, "kind") not in {"test", "live"}:
+        raise OptionsRefusedError({"kind": "say whether it is a test project"})
 
 
 def new_keys_in(said: FormFields) -> Change:
-    """Return a change of those secrets that were typed. Raises OptionRefusedError."""
+    """Return a change of those secrets that were typed. Raises OptionsRefusedError."""
     hours = text_of(said, "grace")
     if hours not in map(str, GRACES):
-        raise OptionRefusedError("grace", "choose one of those that are offered")
+        raise OptionsRefusedError({"grace": "choose one of those that are offered"})
     return Change(keys=keys_typed(said), grace=timedelta(hours=int(hours)))
 
 
@@ -129,10 +145,10 @@ def keys_typed(said: FormFields) -> dict[str, str]:
 
 
 def place_in(said: FormFields) -> Place:
-    """Return the gateway that was chosen. Raises OptionRefusedError."""
+    """Return the gateway that was chosen. Raises OptionsRefusedError."""
     place = place_of(*(text_of(said, name) or None for name in ("gateway", "base_url", "scheme_word")))
     if place is None:
-        raise OptionRefusedError("gateway", "choose a gateway")
+        raise OptionsRefusedError({"gateway": "choose a gateway"})
     return place
 
 
@@ -145,16 +161,16 @@ def place_changed(account: MerchantAccount, said: FormFields) -> Place:
 
 
 def require_public_addresses(services: Services, columns: Mapping[str, object]) -> None:
-    """Refuse addresses of private networks, unless the app itself is on one. Raises OptionRefusedError.
+    """Refuse addresses of private networks, unless the app itself is on one. Raises OptionsRefusedError.
 
     Whoever manages a store's apps does not always run the app: the pages must not ask around in a network for them.
     """
     if on_private_network(services.addresses.base_url):
         return
-    for name in _ADDRESSES:
-        address = columns.get(name)
-        if isinstance(address, str) and on_private_network(address):
-            raise OptionRefusedError(name, "a public address")
+    given = {name: columns.get(name) for name in _ADDRESSES}
+    private = [name for name, address in given.items() if isinstance(address, str) and on_private_network(address)]
+    if private:
+        raise OptionsRefusedError(dict.fromkeys(private, "a public address"))
 
 
 def _given(option: Option, said: FormFields) -> str | bool | list[str]:

@@ -89,7 +89,7 @@ class TrialParts:
                 aggregate = await begin_trial(self._services, account, _read(staff, said))
             except RefusalError as refusal:
                 raise refused(
-                    422, refusal.code, staff.translation, refusal.message, field=_FIELDS.get(refusal.field or "")
+                    422, refusal.code, staff.translation, refusal.message, fields=_fields_of(refusal)
                 ) from refusal
         order_id = aggregate.payment.order_id
         log.info("trial begun", order_id=order_id, account=account.id, staff=staff.id)
@@ -132,16 +132,24 @@ _FIELDS = {
 }
 
 
+def _fields_of(refusal: RefusalError) -> dict[str, str]:
+    """Return the field of the form that a refusal is about, if there is one, and what is said beside it."""
+    name = _FIELDS.get(refusal.field or "")
+    return {} if name is None else {name: refusal.message}
+
+
 def _read(staff: Staff, said: FormFields) -> Trial:
     """Return what the form wants. Raises HTTPException."""
     try:
         amount = read_amount(text_of(said, "amount"))
     except NotAnAmountError as typed:
-        raise refused(422, "INVALID_AMOUNT", staff.translation, _NOT_AN_AMOUNT, field="amount") from typed
+        raise refused(
+            422, "INVALID_AMOUNT", staff.translation, _NOT_AN_AMOUNT, fields={"amount": _NOT_AN_AMOUNT}
+        ) from typed
     try:
         birthday = date.fromisoformat(text_of(said, "birthday")) if text_of(said, "birthday") else None
     except ValueError as typed:
-        raise refused(422, "INVALID_DATA", staff.translation, _NOT_A_DAY, field="birthday") from typed
+        raise refused(422, "INVALID_DATA", staff.translation, _NOT_A_DAY, fields={"birthday": _NOT_A_DAY}) from typed
     try:
         key = uuid.UUID(text_of(said, "key")).hex
     except ValueError as typed:

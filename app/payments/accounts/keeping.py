@@ -73,7 +73,7 @@ def new_account(
 ) -> NewAccount:
     """Return an account that can be kept; it is called as its gateway unless ``columns`` name it.
 
-    Raises OptionRefusedError for credentials that cannot work anywhere.
+    Raises OptionsRefusedError for credentials that cannot work anywhere.
     """
     there = place.with_areas(columns)
     checked = credentials(pos_id, there, keys)
@@ -99,7 +99,7 @@ async def add_account(services: Services, new: NewAccount) -> MerchantAccount:
 async def change_account(services: Services, row: MerchantAccount, change: Change, *, tried: bool) -> MerchantAccount:
     """Change an account in one step; new keys and a new address are ``tried`` out before.
 
-    Raises KeysNeededError, NameTakenError, NotTakenError and OptionRefusedError: then nothing is changed.
+    Raises KeysNeededError, NameTakenError, NotTakenError and OptionsRefusedError: then nothing is changed.
     """
     columns, keys = dict(change.columns), dict(change.keys)
     require_keys(row, change)

@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 
 from app.db.accounts import AccountKeys
 from app.db.tables import MerchantAccount
-from app.gateway.credentials import Credentials
-from app.gateway.errors import InvalidRequestError
+from app.gateway.credentials import Credentials, wrong_in
 from app.gateway.hosts import PRESETS
-from app.payments.accounts.options import OptionRefusedError
+from app.payments.accounts.options import OptionsRefusedError
 from app.payments.requests.storefront import origin_of
 
 DEFAULT_SCHEME_WORD = "CPAY"
@@ -30,8 +29,8 @@ class Place:
         return cls(account.name, account.base_url, account.scheme_word, account.balances_url, account.register_url)
 
     @property
-    def columns(self) -> dict[str, object]:
-        """The columns of an account there."""
+    def columns(self) -> dict[str, str | None]:
+        """The columns of an account there, and the fields of its credentials."""
         return {
             "base_url": self.base_url,
             "scheme_word": self.scheme_word,
@@ -51,15 +50,14 @@ class Place:
 
 
 def place_of(preset: str | None, base_url: str | None, scheme_word: str | None) -> Place | None:
-    """Return the gateway that is meant; None when neither preset nor address is given. Raises OptionRefusedError."""
+    """Return the gateway that is meant; None when neither preset nor address is given. Raises OptionsRefusedError."""
     if preset is not None and base_url is not None:
-        raise OptionRefusedError("gateway", "give either this or the address of another")
+        raise OptionsRefusedError({"gateway": "give either this or the address of another"})
     if preset is not None:
         known = PRESETS.get(preset.lower())
         if known is None:
-            raise OptionRefusedError(
-                "gateway", f"{preset!r} is not one of {', '.join(PRESETS)}; any other is named by its address"
-            )
+            words = f"{preset!r} is not one of {', '.join(PRESETS)}; any other is named by its address"
+            raise OptionsRefusedError({"gateway": words})
         return Place(
             known.name, known.base_url, scheme_word or known.scheme_word, known.balances_url, known.register_url
         )
@@ -70,17 +68,23 @@ def place_of(preset: str | None, base_url: str | None, scheme_word: str | None) 
 
 
 def credentials(pos_id: str, place: Place, keys: AccountKeys) -> Credentials:
-    """Return credentials that could work. Raises OptionRefusedError, which names what is not right and no secret."""
-    try:
-        return Credentials(
-            pos_id=pos_id.strip().lower(),
-            api_key=keys.api_key,
-            api_secret=keys.api_secret,
-            endpoints_key=keys.endpoints_key,
-            base_url=place.base_url,
-            scheme_word=place.scheme_word,
-            balances_url=place.balances_url,
-            register_url=place.register_url,
-        )
-    except InvalidRequestError as exc:
-        raise OptionRefusedError(exc.field, f"{exc.limit}; given: {exc.given}") from exc
+    """Return credentials that could work. Raises OptionsRefusedError, which names what is not right and no secret."""
+    values = _point_of_sale(pos_id, keys) | {name: value for name, value in place.columns.items() if value is not None}
+    _check(values)
+    return Credentials(previous_api_secrets=(), **values)
+
+
+def check_point_of_sale(pos_id: str, keys: AccountKeys) -> None:
+    """Raise OptionsRefusedError for an id and keys that could not work at any gateway."""
+    _check(_point_of_sale(pos_id, keys))
+
+
+def _point_of_sale(pos_id: str, keys: AccountKeys) -> dict[str, str]:
+    named = {name: getattr(keys, name) for name in ("api_key", "api_secret", "endpoints_key")}
+    return {"pos_id": pos_id.strip().lower()} | named
+
+
+def _check(values: Mapping[str, str]) -> None:
+    wrong = {each.field: f"{each.limit}; given: {each.given}" for each in wrong_in(values)}
+    if wrong:
+        raise OptionsRefusedError(wrong)

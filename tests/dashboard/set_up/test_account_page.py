@@ -141,8 +141,20 @@ async def test_a_value_that_cannot_be_is_refused_with_its_field(
     staff_client: StaffClient, account: MerchantAccount, field: str, typed: str
 ) -> None:
     answer = await staff_client.do(f"/set-up/accounts/{account.id}/options", **SAME | {field: typed})
-    assert (answer.status_code, answer.json()["detail"]["field"]) == (422, field)
+    assert (answer.status_code, list(answer.json()["detail"]["fields"])) == (422, [field])
     assert answer.json()["detail"]["message"].startswith(f"{OPTIONS[field].title}: ")
+    assert (await row(staff_client, account)).updated_at == account.updated_at
+
+
+@one_database
+async def test_all_values_that_cannot_be_are_told_at_once_and_nothing_is_saved(
+    staff_client: StaffClient, account: MerchantAccount
+) -> None:
+    wrong = {"name": "", "order_timeout": "an hour", "merchant_mcc": "12", "register_url": "ftp://x"}
+    answer = await staff_client.do(f"/set-up/accounts/{account.id}/options", **SAME | wrong)
+    detail = answer.json()["detail"]
+    assert detail["fields"] == {name: str(OPTIONS[name].rule) for name in wrong}
+    assert all(f"{OPTIONS[name].title}: " in detail["message"] for name in wrong)
     assert (await row(staff_client, account)).updated_at == account.updated_at
 
 
@@ -188,7 +200,7 @@ class TestKeys:
         answer = await staff_client.do(f"/set-up/accounts/{account.id}/keys", **NO_KEYS)
         assert "Nothing was changed" in answer.text
         answer = await staff_client.do(f"/set-up/accounts/{account.id}/keys", **NO_KEYS | {"grace": "9999"})
-        assert answer.json()["detail"]["field"] == "grace"
+        assert list(answer.json()["detail"]["fields"]) == ["grace"]
 
     async def test_they_are_tried_out_when_somebody_wants_to_know(
         self, staff_client: StaffClient, account: MerchantAccount, pos: PointOfSale
@@ -248,7 +260,7 @@ class TestNobodyIsSentTheKeysBecauseStaffSaySo:
         said = (SAME if form == "options" else {"gateway": "", "scheme_word": ""}) | {name: theirs.url} | typed
         answer = await staff_client.do(f"/set-up/accounts/{account.id}/{form}", **said)
         assert (answer.status_code, answer.json()["detail"]["code"]) == (422, "KEYS_NEEDED")
-        assert answer.json()["detail"]["field"] == next(key for key in TYPED_KEYS if not typed.get(key))
+        assert list(answer.json()["detail"]["fields"]) == [key for key in TYPED_KEYS if not typed.get(key, "").strip()]
         assert await row(staff_client, account) == before
         await staff_client.do(f"/set-up/accounts/{account.id}/check")
         assert theirs.headers == []
@@ -338,6 +350,6 @@ class TestSplit:
         self, staff_client: StaffClient, account: MerchantAccount, rules: str, words: str
     ) -> None:
         answer = await staff_client.do(f"/set-up/accounts/{account.id}/split", rules=rules, do="save")
-        assert (answer.status_code, answer.json()["detail"]["field"]) == (422, "rules")
+        assert (answer.status_code, list(answer.json()["detail"]["fields"])) == (422, ["rules"])
         assert words in answer.json()["detail"]["message"]
         assert (await row(staff_client, account)).split_rules is None

@@ -1,5 +1,7 @@
 """From nothing to the first payment, in a frame of another origin, as the Dashboard shows it."""
 
+import re
+
 import pytest
 from playwright.async_api import FrameLocator, Page, expect
 from starlette.responses import JSONResponse
@@ -144,6 +146,28 @@ async def test_a_refused_field_is_shown_and_what_was_typed_stays(new_store: Staf
         await expect(frame.get_by_label("Storefronts")).to_be_focused()
         await expect(frame.get_by_label("Storefronts")).to_have_attribute("aria-invalid", "true")
         await expect(frame.get_by_label("API key")).to_have_value("the-api-key")
+    assert await new_store.services.accounts.all() == []
+
+
+@one_database
+async def test_every_refused_field_says_what_is_wrong_with_it_until_it_is_right(new_store: StaffClient) -> None:
+    async with dashboard_of(new_store.app, "/set-up/accounts/new") as (page, frame):
+        await sign_in(page, new_store.token())
+        await fill_in_the_account(frame, new_store, "the-api-secret")
+        await frame.get_by_label("Storefronts").fill("shop.example.com/uk")
+        await frame.get_by_label("Point of sale", exact=True).fill("17")
+        await frame.get_by_role("button", name="Try the keys out and save").click()
+        point, storefronts = frame.get_by_label("Point of sale", exact=True), frame.get_by_label("Storefronts")
+        await expect(point).to_be_focused()
+        await expect(point).to_have_accessible_error_message(re.compile("Copy the id from the merchant portal"))
+        await expect(storefronts).to_have_accessible_error_message(re.compile("Write storefronts without a path"))
+        await expect(frame.locator(".wrong")).to_have_count(2)
+
+        await point.fill(POS_ID)
+        await frame.get_by_role("button", name="Try the keys out and save").click()
+        await expect(storefronts).to_be_focused()
+        await expect(frame.locator(".wrong")).to_have_count(1)
+        await expect(point).not_to_have_attribute("aria-invalid", "true")
     assert await new_store.services.accounts.all() == []
 
 

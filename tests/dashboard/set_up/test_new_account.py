@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from app.dashboard.set_up.forms import rule_of
 from app.payments.services import Addresses
 from tests.commands.conftest import KEYS, POS_ID, PointOfSale, one_database
 from tests.dashboard.dashboard_app import StaffClient, open_staff_client
@@ -53,15 +54,27 @@ async def test_what_cannot_work_is_refused_and_nothing_is_saved(
 ) -> None:
     answer = await nothing.do("/set-up/accounts", **new_account(pos, **typed))
     assert (answer.status_code, answer.json()["detail"]["code"]) == (422, code)
-    assert answer.json()["detail"].get("field") == field
+    assert list(answer.json()["detail"]["fields"]) == ([field] if field else [])
     assert await nothing.services.accounts.all() == []
     assert "two words" not in answer.text
+
+
+@one_database
+async def test_all_that_cannot_be_is_told_at_once(nothing: StaffClient, pos: PointOfSale) -> None:
+    typed = {"kind": "", "currencies": "гривня", "base_url": "", "gateway": "stripe", "pos_id": "17", "api_key": ""}
+    answer = await nothing.do("/set-up/accounts", **new_account(pos, **typed))
+    fields = answer.json()["detail"]["fields"]
+    assert set(fields) == {"kind", "currencies", "gateway", "pos_id", "api_key"}
+    for name, words in fields.items():
+        title, rule = rule_of(name)
+        assert words == rule
+        assert f"{title}: {rule}" in answer.json()["detail"]["message"]
 
 
 async def test_two_accounts_of_a_store_have_different_names(nothing: StaffClient, pos: PointOfSale) -> None:
     assert (await nothing.do("/set-up/accounts", **new_account(pos, name="Main"))).status_code == 200
     again = await nothing.do("/set-up/accounts", **new_account(pos, name="main"))
-    assert (again.status_code, again.json()["detail"]["field"]) == (409, "name")
+    assert (again.status_code, list(again.json()["detail"]["fields"])) == (409, ["name"])
     assert len(await nothing.services.accounts.all()) == 1
 
 
@@ -102,6 +115,6 @@ async def test_an_app_in_public_asks_no_private_network_for_its_users(
             f"/set-up/accounts/{account.id}/gateway": {"gateway": "", "base_url": address, "scheme_word": ""},
         }.items():
             answer = await public.do(path, **form)
-            assert (answer.status_code, answer.json()["detail"]["field"]) == (422, "base_url"), answer.text
+            assert (answer.status_code, list(answer.json()["detail"]["fields"])) == (422, ["base_url"]), answer.text
     assert pos.asked == []
     assert await shop.services.accounts.all() == [account]
