@@ -106,8 +106,10 @@ def refused(
 
     ``fields`` are the fields of a form that are not right, each with what is said beside it.
     """
-    at_fields = {name: _said(language, words) for name, words in (fields or {}).items()}
-    return HTTPException(status, {"code": code, "message": _said(language, message), "fields": at_fields})
+    detail: dict[str, object] = {"code": code, "message": _said(language, message)}
+    if fields:
+        detail["fields"] = {name: _said(language, words) for name, words in fields.items()}
+    return HTTPException(status, detail)
 
 
 def _said(language: Translation, message: str | Joined) -> str:

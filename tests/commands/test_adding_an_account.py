@@ -78,6 +78,7 @@ async def test_everything_can_be_said_differently(shell: Shell, services: Servic
         "pci_dss_confirmed_at": None,
         "balances_url": pos.url,
         "register_url": pos.url,
+        "reconcile_at": 2,
         "enabled": True,
         "old_secret_until": None,
         "notification_address": f"{APP}/api/webhooks/gateway/{account.id}",

@@ -54,7 +54,7 @@ async def test_what_cannot_work_is_refused_and_nothing_is_saved(
 ) -> None:
     answer = await nothing.do("/set-up/accounts", **new_account(pos, **typed))
     assert (answer.status_code, answer.json()["detail"]["code"]) == (422, code)
-    assert list(answer.json()["detail"]["fields"]) == ([field] if field else [])
+    assert list(answer.json()["detail"].get("fields", [])) == ([field] if field else [])
     assert await nothing.services.accounts.all() == []
     assert "two words" not in answer.text
 
