@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cache
 from typing import Any, TypeAlias, TypeVar
 
 import sqlalchemy as sa
@@ -16,6 +17,7 @@ from sqlalchemy import bindparam
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel.sql.expression import SelectOfScalar
 
 from app.db.aggregates import WITH_ACCOUNT, PaymentAggregate, aggregates_of, save
 from app.db.database import Database
@@ -294,7 +296,7 @@ async def lock_payments(
     """
     event_ids = [each.event_id for each in which if isinstance(each, ByEvent)]
     of_events = select(SaleorEvent.payment_id).where(col(SaleorEvent.id).in_(event_ids))
-    names = {
+    names: dict[str, Sequence[Any]] = {
         "payment_ids": [
             *(each.payment_id for each in which if isinstance(each, ById)),
             *((await session.exec(of_events)).all() if event_ids else ()),
@@ -309,8 +311,9 @@ async def lock_payments(
         ),
         "source_ids": [each.source_id for each in debts],
     }
-    found = await session.exec(_LOCKED, params=names)
-    return await aggregates_of(session, found.all())
+    used = frozenset(name for name in _FOUND_BY if names[name])
+    found = (await session.exec(_locked(used), params=names)).all() if used else ()
+    return await aggregates_of(session, found)
 
 
 def _pays(payment: Payment, debt: SameDebt) -> bool:
@@ -362,18 +365,25 @@ def _one_of(column: Any, name: str) -> sa.ColumnElement[bool]:
 
 
 _IN_STORES = _one_of(Payment.installation_id, "installation_ids")
-# Built once, because each payment that is begun asks it. Each branch is found by an index of its own.
-_LOCKED = (
-    select(Payment)
-    .where(
-        sa.or_(
-            _one_of(Payment.id, "payment_ids"),
-            _one_of(Payment.order_id, "order_ids"),
-            _IN_STORES & _one_of(Payment.source_id, "source_ids"),
-            _IN_STORES & _one_of(Payment.transaction_id, "transaction_ids"),
-        )
+_FOUND_BY = {
+    "payment_ids": _one_of(Payment.id, "payment_ids"),
+    "order_ids": _one_of(Payment.order_id, "order_ids"),
+    "source_ids": _IN_STORES & _one_of(Payment.source_id, "source_ids"),
+    "transaction_ids": _IN_STORES & _one_of(Payment.transaction_id, "transaction_ids"),
+}
+
+
+@cache
+def _locked(used: frozenset[str]) -> SelectOfScalar[Payment]:
+    """Return the statement that locks what is found by any of these names; built once, as each payment asks it.
+
+    Each branch is found by an index of its own. One that stood there with no values would make SQLite expect many rows,
+    and read all payments instead.
+    """
+    return (
+        select(Payment)
+        .where(sa.or_(*[condition for name, condition in _FOUND_BY.items() if name in used]))
+        .order_by(col(Payment.id))
+        .with_for_update(of=Payment)
+        .options(WITH_ACCOUNT)
     )
-    .order_by(col(Payment.id))
-    .with_for_update(of=Payment)
-    .options(WITH_ACCOUNT)
-)
