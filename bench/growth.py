@@ -69,6 +69,7 @@ class Side:
 
     async def round(self, number: int) -> dict[str, float]:
         """Let one payment live, look at the pages, and return how long each took, in milliseconds."""
+        self.office.connection.close()  # anew in each round: the other side may take longer than it is kept open
         begin, notify = self.asked[number]
         taken = {"initialize": self._post(BEGIN, begin, b"checkoutUrl")}
         account = self.office.store.accounts[0]

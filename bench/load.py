@@ -10,6 +10,8 @@ All of it, the shoppers too, is on this machine: what its processors cannot do a
 ``begun``: what a shopper waits for, the played Saleor's own work included. ``told``: from the gateway's notification to
 Saleor's answer that it is booked. Both in milliseconds, the median and the 99th of a hundred. ``backlog``: how many
 notifications and events are due when the last shopper has come. ``memory``: the most that each process has had.
+``processor``: what each process has used, divided by the shoppers of both stores; it does not depend on who else works
+on this machine.
 
     python -m bench.load [--rate 5] [--seconds 30] [--twice 15] [--flood 2000] [--database URL] [--json]
 
@@ -47,10 +49,11 @@ from app.sandbox.processes import ServerProcess, app_process, free_port, gateway
 from app.sandbox.scripting import FaultRule
 from app.sandbox.settings import PointOfSale
 from app.settings import Settings
-from bench.webhooks import POSTGRESQL, Subject, database, started
+from bench.webhooks import POSTGRESQL, Subject, database, processor_seconds, started
 
 GATEWAY_SECONDS = 0.05
 _PATIENCE = 180  # seconds that a backlog is waited for
+_PAID = "create success"  # what came of the notification that a payment is paid
 _BACK = {"returnUrl": "https://shop.test/back"}
 
 
@@ -65,6 +68,7 @@ class Phase:
     errors: int = 0
     took: list[float] = field(default_factory=list)
     told: list[float] = field(default_factory=list)
+    processor: dict[str, float] = field(default_factory=dict)
     backlog: int = 0
     gone_after: float | None = None
 
@@ -128,10 +132,15 @@ class Load:
             found[name] = next(int(line.split()[1]) / 1024 for line in lines if line.startswith(f"{what}:"))
         return found
 
+    def processor(self) -> dict[str, float]:
+        """Return the seconds of processor time that each process of the app has used."""
+        return {name: processor_seconds(pid) for name, pid in self.processes.items()}
+
     async def come(self, phase: Phase) -> None:
         """Let shoppers come at the phase's rate, and wait until its backlog is gone."""
         if phase.flood:
             await self._flood(phase.flood)
+        processor = self.processor()
         since, begun, shoppers = utc_now(), time.perf_counter(), set[asyncio.Task[None]]()
         while (late := time.perf_counter() - begun) < phase.seconds:
             due = int(late * phase.rate) + 1
@@ -150,6 +159,8 @@ class Load:
             await asyncio.sleep(0.5)
         print(file=sys.stderr)
         phase.told = await self._told(since)
+        used = {name: seconds - processor[name] for name, seconds in self.processor().items()}
+        phase.processor = {name: seconds * 1000 / max(1, phase.begun) for name, seconds in used.items()}
 
     async def _flood(self, many: int) -> None:
         """Let notifications wait for the first store that say again how payments of it have ended, in other words."""
@@ -177,7 +188,7 @@ class Load:
             select(Notification.received_at, SaleorEvent.delivered_at)
             .join(Payment, col(Payment.order_id) == col(Notification.order_id))
             .join(SaleorEvent, col(SaleorEvent.payment_id) == col(Payment.id))
-            .where(Payment.created_at >= since, SaleorEvent.type == "CHARGE_SUCCESS")
+            .where(Payment.created_at >= since, SaleorEvent.type == "CHARGE_SUCCESS", Notification.outcome == _PAID)
         )
         async with self.services.database.transaction() as session:
             found = (await session.exec(times)).all()
@@ -280,6 +291,9 @@ def shown(phases: Sequence[Phase], memory: dict[str, float], books: Books) -> st
         milliseconds = [within(taken, part) for taken in (each.took, each.told) for part in (0.5, 0.99)]
         numbers = (each.rate, each.seconds, each.flood, each.begun, each.errors, *milliseconds, each.backlog)
         lines.append("".join(f"{number:>11.0f}" for number in numbers) + f"{gone:>11}")
+    for each in phases:
+        used = ", ".join(f"{name} {milliseconds:.1f} ms" for name, milliseconds in each.processor.items())
+        lines.append(f"processor for each who came, at {each.rate:g} a second: {used}")
     lines.append("memory: " + ", ".join(f"{name} {megabytes:.0f} MB" for name, megabytes in memory.items()))
     lines.append(
         f"books: {books.payments} payments, {books.paid} paid at the gateway, {len(books.differ)} differ, "

@@ -82,6 +82,12 @@ class Measured:
     reports: float | None = None
 
 
+def processor_seconds(pid: int) -> float:
+    """Return the processor time that a process has used, by the program and by the system for it."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
 @dataclass
 class Subject:
     """A process under measurement. ``counted``: the file into which it writes what it asks the database."""
@@ -104,8 +110,7 @@ class Subject:
 
     def processor(self) -> float:
         """Seconds of processor time used so far, by the program and by the system for it."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
+        return processor_seconds(self.process.pid)
 
     async def quiet(self) -> float:
         """Return its processor time once it has nothing to do any more."""
