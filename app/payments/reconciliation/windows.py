@@ -17,8 +17,8 @@ from app.payments.reconciliation.progress import Progress
 from app.payments.reconciliation.spool import Spool, open_spool
 from app.payments.services import Services
 
-AT_ONCE = 500
-"""Orders that are compared together."""
+AT_ONCE = 100
+"""Orders that are compared together: few, because others of this process wait for the database meanwhile."""
 
 
 class Comparison:

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from decimal import Decimal
+from uuid import UUID
 
 import pytest
 
@@ -9,6 +10,8 @@ from app.db.tables import DiscrepancyState, Kind, RunState, Source, State
 from app.sandbox.core.codes import Status
 from tests.payments.fake_saleor import amounts
 from tests.payments.reconciliation.conftest import POINT, Store
+from tests.payments.split.market import becomes_a_market, bought
+from tests.payments.split.people import POTTER, SMITH
 
 pytestmark = pytest.mark.law(13)
 
@@ -138,3 +141,36 @@ async def test_a_payment_of_somebody_else_at_our_point_of_sale(store: Store) -> 
         assert (run.to_people, run.looked_up) == (1, 0)
     [found] = await store.discrepancies()
     assert (found.order_id, found.payment_id, found.state) == ("invoice-7", None, DiscrepancyState.TO_PEOPLE)
+
+
+class TestAMarketplace:
+    async def test_lines_of_several_receivers_are_one_payment(self, store: Store) -> None:
+        await self.sold(store)
+        run = await store.compare()
+        assert (run.lines, run.orders, run.looked_up) == (3, 1, 0)
+        assert await store.differences() == []
+
+    async def test_another_division_is_put_to_people(self, store: Store) -> None:
+        order_id = await self.sold(store)
+        [payment] = store.sandbox.state.payments_of(POINT.pos_id, order_id)
+        payment.shares[0].amount, payment.shares[1].amount = payment.shares[1].amount, payment.shares[0].amount
+        run = await store.compare()
+        assert await store.differences() == [("receiver", "put to people")]
+        assert run.looked_up == 0  # no record of the gateway says whose the money is
+        assert "among other sub-merchants" in (await store.words())[0]
+
+    async def test_a_refund_in_the_portal(self, store: Store) -> None:
+        order_id = await self.sold(store)
+        taken = {UUID(POTTER): Decimal("5.00"), UUID(SMITH): Decimal("3.00")}
+        await store.control.portal(order_id, "refund", Decimal("8.00"), split=taken, silent=True)
+        await store.compare()
+        assert await store.differences() == [("missed", "repaired")]
+        assert store.shop.amounts == amounts(charged="561.50", refunded="8.00")
+
+    async def sold(self, store: Store) -> str:
+        """Somebody has bought at a marketplace, for 569.50."""
+        store.shop = await becomes_a_market(store.shop)
+        await store.shop.begin(sourceObject=bought())
+        await store.control.pay(store.shop.order_id)
+        await store.look(store.shop.order_id)
+        return store.shop.order_id
