@@ -87,6 +87,21 @@ async def covered_until(session: AsyncSession, account_id: str) -> datetime | No
     return (await session.exec(query)).one()
 
 
+async def all_covered_until(session: AsyncSession, account_ids: Collection[str]) -> datetime | None:
+    """Return up to when the books of all these accounts were compared; None if those of one never were."""
+    reached: Any = (
+        select(func.max(ReconciliationRun.covered_until))
+        .where(
+            col(ReconciliationRun.account_id).in_(account_ids),
+            col(ReconciliationRun.covered_until).is_not(None),
+            col(ReconciliationRun.chosen).is_(False),
+        )
+        .group_by(col(ReconciliationRun.account_id))
+    )
+    found = (await session.exec(reached)).all()
+    return min(found) if found and len(found) == len(account_ids) else None
+
+
 async def change(session: AsyncSession, run_id: int, **columns: object) -> None:
     """Set columns of a comparison."""
     await session.exec(update(ReconciliationRun).where(col(ReconciliationRun.id) == run_id).values(**columns))

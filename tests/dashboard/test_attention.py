@@ -1,12 +1,17 @@
 """What staff are shown of what needs them, and what they can do about it."""
 
+from datetime import UTC, datetime
+
 import pytest
 from playwright.async_api import expect
 
 from app.db.aggregates import payment_of, row_id_of
+from app.db.reconciliations import Finding, change, record
+from app.db.tables import DiscrepancyKind, DiscrepancyState, ReconciliationRun, RunState
 from app.i18n.messages import LazyMessage
 from app.payments.alerts.items import PATIENCE
 from app.payments.core.problems import of_words, raise_on
+from app.payments.reconciliation.run import begin
 from app.payments.sync.notifications import receive
 from app.saleor.testing.vocabulary import EventType
 from tests.commands.conftest import one_database
@@ -176,3 +181,34 @@ async def test_from_the_way_there_to_nothing_left(staff_client: StaffClient) -> 
         wide = await frame.locator("html").evaluate("it => it.scrollWidth - it.clientWidth")
         assert wide == 0
     assert complaints == []
+
+
+async def test_up_to_when_the_books_agree(staff_client: StaffClient) -> None:
+    assert "Our books are compared with the gateway’s each night." in (await staff_client.see("/attention")).text
+    services, account = staff_client.services, staff_client.shop.account
+    run_id = await begin(services, account)
+    until = datetime(2026, 11, 20, 2, tzinfo=UTC)
+    async with services.database.transaction() as session:
+        await change(session, run_id, covered_until=until, state=RunState.DONE, due_at=None)
+    page = (await staff_client.see("/attention")).text
+    assert "Our books and the gateway’s agree up to" in page
+    assert "2026-11-20T02:00:00Z" in page
+
+
+async def test_a_night_that_failed_and_paid_orders_of_nobody(staff_client: StaffClient) -> None:
+    services, account, now = staff_client.services, staff_client.shop.account, staff_client.shop.clock()
+    run_id = await begin(services, account)
+    words = LazyMessage("The gateway has not made the register in time.").kept()
+    async with services.database.transaction() as session:
+        await change(session, run_id, state=RunState.FAILED, failure=words, due_at=None)
+        run = await session.get_one(ReconciliationRun, run_id)
+        facts: dict[str, object] = {"gateway": None, "ours": None, "copies": 1}
+        kind, state = DiscrepancyKind.UNKNOWN, DiscrepancyState.TO_PEOPLE
+        await record(session, run, [Finding("key", kind, state, "invoice-7", facts)], now)
+    page = (await staff_client.see("/attention")).text
+    assert "could not be compared" in page
+    assert "The gateway has not made the register in time." in page
+    assert "paid orders that this app has not made" in page
+    page = (await staff_client.do("/attention/unknown-orders/looked-at")).text
+    assert "paid orders that this app has not made" not in page
+    assert "could not be compared" in page  # that is over when the books are compared

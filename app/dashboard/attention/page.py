@@ -5,9 +5,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from app.db.attention import notifications_in_trouble
+from app.db.attention import accounts_of, notifications_in_trouble
 from app.db.installations import OpenInstallation
 from app.db.problems import payments_with_problem
+from app.db.reconciliations import all_covered_until
 from app.db.tables import Notification, Payment
 from app.payments.alerts.items import OF_ACCOUNTS, OF_NOTIFICATIONS, OF_PAYMENTS, AlertKind, Item, open_items
 from app.payments.alerts.words import WORDS, Words, command_for
@@ -82,6 +83,13 @@ async def read_sections(services: Services, installation: OpenInstallation, want
         if of_this and wanted.what in {None, what}:
             found.append(await _section(services, installation.id, of_this, wanted))
     return found
+
+
+async def compared_until(services: Services, installation: OpenInstallation) -> datetime | None:
+    """Return up to when the books of all the store's accounts were compared with the gateway's; None: not all were."""
+    async with services.database.transaction() as session:
+        accounts = [each.id for each in await accounts_of(session, installation.id) if each.enabled]
+        return await all_covered_until(session, accounts)
 
 
 async def _section(services: Services, installation_id: int, items: list[Item], wanted: Wanted) -> Section:

@@ -12,8 +12,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.dashboard.set_up.forms import GROUPS
+from app.db.reconciliations import change
 from app.db.tables import MerchantAccount, ProductsForm
 from app.payments.accounts.options import OPTIONS
+from app.payments.reconciliation.run import begin
 from tests.commands.books import a_payment
 from tests.commands.conftest import KEYS, NEW_KEYS, PointOfSale, one_database, row_of
 from tests.dashboard.dashboard_app import StaffClient
@@ -94,6 +96,18 @@ async def test_the_newest_notification_is_told(staff_client: StaffClient, accoun
         staff_client.shop.clock.forward(minutes=1)
     newest = staff_client.shop.clock() - timedelta(minutes=1)
     assert f"{newest:%Y-%m-%dT%H:%M:%SZ}" in (await staff_client.see(f"/set-up/accounts/{account.id}")).text
+
+
+async def test_up_to_when_its_books_are_compared_is_told(staff_client: StaffClient, account: MerchantAccount) -> None:
+    path = f"/set-up/accounts/{account.id}"
+    assert "were not compared with the gateway’s yet" in (await staff_client.see(path)).text
+    run_id = await begin(staff_client.services, account)
+    until = staff_client.shop.clock() - timedelta(minutes=15)
+    async with staff_client.services.database.transaction() as session:
+        await change(session, run_id, covered_until=until)
+    page = (await staff_client.see(path)).text
+    assert "are compared with the gateway’s up to" in page
+    assert f"{until:%Y-%m-%dT%H:%M:%SZ}" in page
 
 
 async def test_all_options_are_changed_at_once(staff_client: StaffClient, account: MerchantAccount) -> None:
