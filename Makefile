@@ -128,6 +128,7 @@ bench: $(STAMP) ## Measure webhooks, whole payments under load, what a million p
 	$(BIN)/python -m bench.pages
 	$(BIN)/python -m bench.gateway_client
 	$(BIN)/python -m bench.register_stream
+	$(BIN)/python -m bench.reconcile
 
 # Pins are for every platform and Python from 3.11 on, with hashes, and say nothing of where packages came from.
 # A file that exists is the starting point: only what pyproject.toml demands changes. For the newest of

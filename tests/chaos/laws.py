@@ -19,6 +19,7 @@ from app.saleor.testing.saleor_state import Delivery
 from app.sandbox.core.codes import CANCELLED, Status
 from app.sandbox.core.records import Operation as Entry
 from app.sandbox.core.records import Payment
+from tests.chaos.books import books_do_not_differ
 from tests.chaos.grants import granted_refunds_are_settled
 from tests.chaos.harness import Harness
 from tests.chaos.shares import everybody_has_their_share
@@ -116,6 +117,8 @@ def _ledgers_agree(harness: Harness, transaction: Transaction, aggregate: Paymen
     _operations_are_the_gateways(harness, aggregate, entries)
     _cancellations_are_told_as_they_went(aggregate, payments)
     everybody_has_their_share(harness, aggregate, payments, entries)
+    only_ours = all(entry.operation_id in harness.gate.ours for entry in entries)
+    books_do_not_differ(aggregate, payments, entries, only_ours=only_ours)
 
 
 def _staff_know_what_is_paid_twice(harness: Harness, aggregates: Mapping[str, PaymentAggregate]) -> None:

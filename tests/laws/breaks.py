@@ -152,6 +152,13 @@ BREAKS = [
     ),
     Break(
         law=13,
+        what="what the gateway's books have and ours have not is left as it is",
+        where="payments/reconciliation/compare.py",
+        old="    missing = [each for each in waiting if each.state is not State.FAILURE]\n",
+        new="    missing: list[Entry] = []\n",
+    ),
+    Break(
+        law=13,
         what="what somebody has looked at is shown no more, though it is open",
         where="payments/core/problems.py",
         old="if each.kind in OF_ACCOUNT or _is_open(each, operations):",

@@ -145,15 +145,23 @@ def _of_kind(
     waiting = sorted(entries, key=lambda each: (each.state is State.FAILURE, each.state is not State.SUCCESS))
     found: list[Difference] = []
     for fits, what in _STEPS:
-        for entry in list(waiting):
-            operation = next((each for each in left if fits(entry, each)), None)
-            if operation is None:
-                continue
-            waiting.remove(entry)
-            left.remove(operation)
-            matched.append((entry, operation))
-            if what is not None:
-                found.append(Difference(what, entry, operation))
+        for strict in (True, False):  # of equal refunds of a split payment each is taken from others
+            for entry in list(waiting):
+                operation = next(
+                    (
+                        each
+                        for each in left
+                        if fits(entry, each) and (not strict or _receivers_agree(aggregate, entry, each))
+                    ),
+                    None,
+                )
+                if operation is None:
+                    continue
+                waiting.remove(entry)
+                left.remove(operation)
+                matched.append((entry, operation))
+                if what is not None:
+                    found.append(Difference(what, entry, operation))
     # A failure that we know nothing of has moved nothing, whoever tried it.
     missing = [each for each in waiting if each.state is not State.FAILURE]
     return found + [Difference(DiscrepancyKind.MISSED, each) for each in missing]
@@ -207,12 +215,17 @@ _STEPS = (
 def _besides(aggregate: PaymentAggregate, entry: Entry, operation: Operation) -> list[Difference]:
     """Return what differs though both sides have it: who received it, and whether Saleor knows."""
     found = []
-    shares = aggregate.shares_of(operation)
-    if shares and entry.receivers and not _same_receivers(dict(entry.receivers), shares):
+    if not _receivers_agree(aggregate, entry, operation):
         found.append(Difference(DiscrepancyKind.RECEIVER, entry, operation))
     if not aggregate.payment.trial and not _is_told(aggregate.payment.flow, operation, aggregate.events):
         found.append(Difference(DiscrepancyKind.UNTOLD, entry, operation))
     return found
+
+
+def _receivers_agree(aggregate: PaymentAggregate, entry: Entry, operation: Operation) -> bool:
+    """Return whether the same sub-merchants have the same of it, as far as both sides say."""
+    shares = aggregate.shares_of(operation)
+    return not (shares and entry.receivers) or _same_receivers(dict(entry.receivers), shares)
 
 
 def _same_receivers(theirs: dict[str, Any], ours: dict[str, Any]) -> bool:
@@ -227,7 +240,7 @@ def _is_told(flow: Flow, operation: Operation, events: Sequence[SaleorEvent]) ->
     type_ = event_of(operation.kind, flow, State.SUCCESS)
     return type_ is None or any(
         each.type == type_.value
-        and each.psp_reference == operation.psp_reference
+        and (each.psp_reference == operation.psp_reference or each.operation_id == operation.id)
         and each.state is not EventState.REFUSED
         for each in events
     )

@@ -140,28 +140,37 @@ def book_line(line: TransactionLine | UnreadableLine) -> BookLine | None:
 
 
 def entries_of(lines: Iterable[BookLine]) -> list[Entry]:
-    """Return what the lines of one order say, in whatever order they come; those that cannot be read say nothing."""
+    """Return what the lines of one order say; those that cannot be read say nothing.
+
+    The lines of one split transaction are taken for those that say the same, one after the other, until its receivers
+    have all of it or one of them comes again.
+    """
     found: dict[tuple[object, ...], list[Entry]] = {}
-    for line in sorted((each for each in lines if each.is_readable and each.is_compared), key=repr):
+    for line in lines:
+        if not (line.is_readable and line.is_compared):
+            continue
         same = found.setdefault(
             (line.payment_id, line.method, line.status, line.at, line.amount, line.original_amount, line.currency), []
         )
         share = _share(line)
         if share is not None:
-            place = next((n for n, each in enumerate(same) if _lacks(each, share[0])), None)
+            place = next((n for n, each in enumerate(same) if _lacks(each, *share)), None)
             if place is not None:
-                same[place] = replace(same[place], receivers=(*same[place].receivers, share))
+                same[place] = replace(same[place], receivers=tuple(sorted((*same[place].receivers, share))))
                 continue
         same.append(_entry(line, () if share is None else (share,)))
-    return [each for same in found.values() for each in same]
+    entries = [each for same in found.values() for each in same]
+    return sorted(entries, key=repr) if len(entries) > 1 else entries
 
 
 def _share(line: BookLine) -> tuple[str, Decimal] | None:
     return None if line.receiver_amount is None else (line.receiver or "", _written(line.receiver_amount))
 
 
-def _lacks(entry: Entry, receiver: str) -> bool:
-    return bool(entry.receivers) and all(name != receiver for name, _ in entry.receivers)
+def _lacks(entry: Entry, receiver: str, amount: Decimal) -> bool:
+    """Return whether a further receiver of that amount can belong to a transaction."""
+    given = sum((each for _, each in entry.receivers), amount)
+    return bool(entry.receivers) and given <= max(entry.amounts) and receiver not in dict(entry.receivers)
 
 
 def _entry(line: BookLine, receivers: Sequence[tuple[str, Decimal]]) -> Entry:

@@ -48,9 +48,9 @@ class Spool:
         return int(count)
 
     async def of_orders(self, after: str | None, most: int) -> dict[str, list[BookLine]]:
-        """Return the lines of the next ``most`` orders by name, after that one; of all, from the first, if None."""
+        """Return the lines of the next ``most`` orders by name, after that one (None: from the first), as they came."""
         chosen = "SELECT DISTINCT order_id FROM line WHERE order_id > ? ORDER BY order_id LIMIT ?"
-        query = f"SELECT {_COLUMNS} FROM line WHERE order_id IN ({chosen}) ORDER BY order_id"  # noqa: S608 - our own
+        query = f"SELECT {_COLUMNS} FROM line WHERE order_id IN ({chosen}) ORDER BY order_id, rowid"  # noqa: S608 - our own
         found: dict[str, list[BookLine]] = {}
         for row in await self._read(query, (after or "", most)):
             found.setdefault(row[0], []).append(_line(row))

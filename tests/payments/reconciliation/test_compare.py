@@ -162,6 +162,16 @@ class TestOtherDifferences:
         assert kinds(aggregate, *named) == []
         assert kinds(aggregate, *named[:1]) == ["receiver"]
 
+    def test_equal_refunds_of_different_receivers_are_none(self) -> None:
+        """Made-up stories of a marketplace have shown it: no line names its operation."""
+        refunds = [done(Kind.REFUND, "10.00"), done(Kind.REFUND, "10.00")]
+        aggregate = payment(*refunds)
+        split(aggregate, aggregate.create, maker="70.00", seller="30.00")
+        split(aggregate, refunds[0], maker="10.00")
+        split(aggregate, refunds[1], seller="10.00")
+        lines = lines_of(aggregate)
+        assert kinds(aggregate, *lines) == kinds(aggregate, *reversed(lines)) == []
+
 
 class TestOrdersOfNobody:
     def test_money_that_has_moved_is_a_difference_once(self) -> None:
