@@ -134,6 +134,10 @@ COMMANDS: Mapping[str, Command | Group] = {
             ),
         },
     ),
+    "balances": Command("app.commands.balances:balances", "Show what the merchant has at the gateway."),
+    "register": Command(
+        "app.commands.register:register", "Write the gateway's register of a period, as CSV or JSON lines."
+    ),
     "events": Group(
         "What Saleor is told, and what it has refused.",
         {

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Annotated
 
 import typer
@@ -10,6 +10,7 @@ import typer
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_account
 from app.commands.opening import with_services
+from app.commands.periods import read_moment
 from app.commands.progress_bar import Stage, shown
 from app.commands.reconcile_view import account_to_json, finding_to_json, run_to_json, say_finding, say_run
 from app.commands.terminal import AsJson, say, show_json
@@ -74,7 +75,7 @@ def run(
 
     The exit status is 1 when something needs a person, or could not be compared.
     """
-    start, end = _moment(since, "--from", last=False), _moment(until, "--to", last=True)
+    start, end = read_moment(since, "--from"), read_moment(until, "--to", last=True)
 
     async def do(services: Services) -> list[_Compared]:
         meant = list(await services.accounts.all()) if account is None else [await find_account(services, account)]
@@ -125,20 +126,6 @@ async def _period(
     if start >= end:
         raise CommandFailed(f"there is nothing to compare between {start:%Y-%m-%d %H:%M} and {end:%Y-%m-%d %H:%M} UTC")
     return start, end
-
-
-def _moment(text: str | None, flag: str, *, last: bool) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise CommandFailed(f"{flag}: {text!r} is no date: write it like 2026-11-21", status=2) from None
-    if "T" not in text and " " not in text:
-        return moment.replace(tzinfo=UTC) + (timedelta(days=1) if last else timedelta())
-    if moment.tzinfo is None:
-        raise CommandFailed(f"{flag}: {text!r} has no time zone: write it like 2026-11-21T12:00+02:00", status=2)
-    return moment.astimezone(UTC)
 
 
 def _stage(name: str, progress: Progress) -> Stage:

@@ -13,6 +13,7 @@ from app.payments.services import Services
 from app.sandbox.control.client import SandboxControl
 from app.sandbox.core.records import Payment
 from app.sandbox.sandbox import Sandbox
+from app.sandbox.scripting import FaultRule
 from app.sandbox.server import running_sandbox
 from app.sandbox.settings import Behaviour, PointOfSale, SandboxSettings
 from tests.commands.books import a_payment, operation
@@ -148,3 +149,51 @@ async def test_what_cannot_be_meant(
 
 async def test_there_is_no_such_comparison(shell: Shell, account: MerchantAccount) -> None:
     (await shell("reconcile", "show", "7")).failed("there is no comparison 7")
+
+
+async def test_what_the_merchant_has_at_the_gateway(
+    shell: Shell, services: Services, account: MerchantAccount, installed: int
+) -> None:
+    said = await shell("balances", "--account", "Shop")
+    assert said.status == 0, said
+    assert "10000.00" in said.out
+    [shop] = (await shell("balances", "--json")).json
+    [balance] = shop["balances"]
+    assert (balance["currency"], balance["available"]) == ("UAH", Decimal("10000.00"))
+    await add_account(services, installed, name="Away")  # nobody is there
+    said = await shell("balances")
+    assert said.status == 1
+    assert "10000.00" in said.out
+    assert "Away: " in said.err
+
+
+@pytest.mark.usefixtures("account")
+class TestRegister:
+    DAY = f"{NOON:%Y-%m-%d}"
+    PERIOD = ("--account", "Shop", "--from", DAY, "--to", DAY)
+
+    async def test_as_csv(self, shell: Shell, sandbox: tuple[str, Sandbox]) -> None:
+        paid(sandbox[1], "=1+1")
+        said = await shell("register", *self.PERIOD, "--field", "orderId", "--field", "amount", "--field", "dateTime")
+        assert said.status == 0, said
+        assert said.out.splitlines() == ["orderId,amount,dateTime", f"'=1+1,100.00,{NOON:%Y-%m-%dT%H:%M:%SZ}"]
+
+    async def test_as_json_lines_and_only_some(self, shell: Shell, sandbox: tuple[str, Sandbox]) -> None:
+        paid(sandbox[1], "invoice-7")
+        said = await shell("register", *self.PERIOD, "--form", "ndjson")
+        assert (said.json["orderId"], said.json["originalAmount"], said.json["status"]) == (
+            "invoice-7", "100.00", "success",
+        )  # fmt: skip
+        said = await shell("register", *self.PERIOD, "--form", "ndjson", "--status", "failure", "--method", "refund")
+        assert (said.status, said.out) == (0, "")
+
+    async def test_what_breaks_off(self, shell: Shell, sandbox: tuple[str, Sandbox], control: SandboxControl) -> None:
+        paid(sandbox[1], "invoice-7")
+        await control.options(register_polls=0)
+        await control.fault(FaultRule(path="/streaming-report/fetch/*", effect="truncate"))
+        said = await shell("register", *self.PERIOD, "--form", "ndjson")
+        said.failed("the register is not whole")
+
+    async def test_a_period_that_ends_before_it_begins(self, shell: Shell) -> None:
+        said = await shell("register", "--account", "Shop", "--from", "2026-11-21", "--to", "2026-11-19")
+        said.failed("ends before it begins", status=2)
