@@ -13,7 +13,7 @@ import structlog
 from app.db.aggregates import PaymentAggregate, row_id_of
 from app.db.reconciliations import Finding, payments_of_orders
 from app.db.repository import ById
-from app.db.tables import Discrepancy, DiscrepancyKind, DiscrepancyState, MerchantAccount, ProblemKind
+from app.db.tables import Discrepancy, DiscrepancyKind, DiscrepancyState, EventState, MerchantAccount, ProblemKind
 from app.gateway.errors import GatewayError, KeysNotOpenedError, RateLimitedError
 from app.gateway.models import Records, Status
 from app.payments.core.apply import raise_problem
@@ -29,7 +29,6 @@ from app.payments.sync.on_demand import ask_now, records_now
 log = structlog.get_logger(__name__)
 
 _MOST_IN_VAIN = 3  # look-ups, one after the other: then it is the gateway that cannot be asked, and no single order
-_RAISED_ALREADY = {DiscrepancyKind.UNTOLD}  # Saleor's refusal of an event is a problem of its own
 
 Differing = tuple[PaymentAggregate, Difference]
 """A difference, and the payment as it was when it was found."""
@@ -223,7 +222,9 @@ async def _put_to_people(services: Services, payment: PaymentAggregate, differen
     cause, words, now = _cause(payment, difference), words_of(difference), services.now()
 
     def step(locked: PaymentAggregate) -> PaymentAggregate:
-        refused = difference.kind in _RAISED_ALREADY and bool(locked.events)
+        refused = difference.kind is DiscrepancyKind.UNTOLD and any(
+            each.state is EventState.REFUSED for each in locked.events
+        )  # which is a problem of its own
         if not (refused or disagrees(locked.payment) or has_problem(locked.payment, cause)):
             raise_problem(locked, words, now, cause=cause)
         return locked

@@ -5,8 +5,11 @@ from decimal import Decimal
 from uuid import UUID
 
 import pytest
+from sqlmodel import delete
 
-from app.db.tables import DiscrepancyState, Kind, RunState, Source, State
+from app.db.tables import DiscrepancyState, Kind, RunState, SaleorEvent, Source, State
+from app.payments.staff.manual_resolution import tell_refused_again
+from app.saleor.errors import SaleorRefusedError, SaleorUnreachableError
 from app.sandbox.core.codes import Status
 from tests.payments.fake_saleor import amounts
 from tests.payments.reconciliation.conftest import POINT, Store
@@ -141,6 +144,39 @@ async def test_a_payment_of_somebody_else_at_our_point_of_sale(store: Store) -> 
         assert (run.to_people, run.looked_up) == (1, 0)
     [found] = await store.discrepancies()
     assert (found.order_id, found.payment_id, found.state) == ("invoice-7", None, DiscrepancyState.TO_PEOPLE)
+
+
+async def test_what_saleor_has_refused_is_put_to_people_until_it_has_taken_it(store: Store) -> None:
+    order_id = await store.pay()
+    store.shop.saleor.troubles.append(SaleorRefusedError("INVALID", "amount", "no"))
+    await store.look(order_id)
+    [words] = await store.words()
+    await store.compare()
+    assert await store.differences() == [("untold", "put to people")]
+    assert await store.words() == [words]  # the refusal is a problem already
+    assert await tell_refused_again(store.services, store.shop.installation.id) == 1
+    await store.shop.work()
+    await store.compare()
+    assert await store.differences() == [("untold", "ended")]
+    assert store.shop.amounts == amounts(charged="100.00")
+
+
+async def test_what_was_never_written_down_for_saleor_is_put_to_people(store: Store) -> None:
+    order_id = await store.paid()
+    async with store.services.database.transaction() as session:
+        await session.exec(delete(SaleorEvent))
+    await store.compare()
+    assert await store.differences() == [("untold", "put to people")]
+    assert "Saleor does not know of the payment of 100.00 UAH" in (await store.words())[0]
+    assert order_id == store.shop.order_id
+
+
+async def test_a_saleor_that_is_down_is_told_later_and_that_is_no_difference(store: Store) -> None:
+    order_id = await store.pay()
+    store.shop.saleor.troubles.extend([SaleorUnreachableError("nobody answers")] * 1000)
+    await store.look(order_id)
+    await store.compare()
+    assert await store.differences() == []
 
 
 class TestAMarketplace:
