@@ -102,6 +102,14 @@ async def all_covered_until(session: AsyncSession, account_ids: Collection[str])
     return min(found) if found and len(found) == len(account_ids) else None
 
 
+async def is_being_compared(session: AsyncSession, account_id: str) -> bool:
+    """Return whether a comparison of an account's books has begun and not ended."""
+    query = select(ReconciliationRun.id).where(
+        ReconciliationRun.account_id == account_id, ReconciliationRun.state == RunState.RUNNING
+    )
+    return (await session.exec(query.limit(1))).first() is not None
+
+
 async def change(session: AsyncSession, run_id: int, **columns: object) -> None:
     """Set columns of a comparison."""
     await session.exec(update(ReconciliationRun).where(col(ReconciliationRun.id) == run_id).values(**columns))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.dashboard.set_up.forms import GROUPS
-from app.db.reconciliations import covered_until
+from app.db.reconciliations import covered_until, is_being_compared
 from app.db.tables import MerchantAccount
 from app.db.vault import VaultError
 from app.payments.accounts.channels import AccountView, view
@@ -26,7 +26,8 @@ class AccountPage:
     """An account. ``endings`` are the last characters of those keys of which any are shown.
 
     ``opens``: whether the keys can be read at all. ``notified_at`` is when the newest verified notification came;
-    ``compared_until``: up to then its books were compared with the gateway's.
+    ``compared_until``: up to then its books were compared with the gateway's; ``comparing``: that is
+    being done at this moment.
     """
 
     view: AccountView
@@ -38,6 +39,7 @@ class AccountPage:
     old_secret_until: datetime | None
     notified_at: datetime | None
     compared_until: datetime | None
+    comparing: bool
     groups: Mapping[str, Sequence[tuple[Option, object]]]
     rules: SplitRules | None
     rules_tried: bool
@@ -56,6 +58,7 @@ async def read_account_page(
     rules = tried or _rules(account)
     async with services.database.transaction() as session:
         compared_until = await covered_until(session, account.id)
+        comparing = await is_being_compared(session, account.id)
     example = worked_example(rules or SplitRules(), account.currencies[0] if account.currencies else "UAH")
     return AccountPage(
         view=shown,
@@ -67,6 +70,7 @@ async def read_account_page(
         old_secret_until=until if until is not None and services.now() < until else None,
         notified_at=await services.inbox.newest(account.id),
         compared_until=compared_until,
+        comparing=comparing,
         groups={
             title: [(OPTIONS[name], OPTIONS[name].of(account)) for name in names] for title, names in GROUPS.items()
         },

@@ -27,6 +27,7 @@ from app.i18n.messages import Joined, LazyMessage, gettext_noop
 from app.payments.accounts.check import try_out
 from app.payments.accounts.keeping import Change, change_account, changes_address
 from app.payments.accounts.options import read_options
+from app.payments.reconciliation.run import let_worker_compare
 from app.payments.services import Services
 from app.payments.split.rules import RulesError, SplitRules, rules_in
 
@@ -36,6 +37,7 @@ _NO_ACCOUNT = gettext_noop("This store has no such merchant account.")
 _CHANGED = LazyMessage("The account is changed.")
 _AS_IT_WAS = LazyMessage("Nothing was changed: everything was like that already.")
 _WORKS = LazyMessage("The gateway takes the keys of this account.")
+_COMPARING = LazyMessage("The books are being compared. What differs is repaired, or listed under “What needs you”.")
 _RULES_ARE_RIGHT = LazyMessage("The rules are right. Nothing was saved; below is what they mean.")
 
 
@@ -51,6 +53,7 @@ class OneAccountParts:
         path = "/set-up/accounts/{account_id}"
         router.add_api_route(path, self._look, methods=["GET"])
         router.add_api_route(f"{path}/check", self._check, methods=["POST"])
+        router.add_api_route(f"{path}/compare", self._compare, methods=["POST"])
         router.add_api_route(f"{path}/options", self._set_options, methods=["POST"])
         router.add_api_route(f"{path}/keys", self._replace_keys, methods=["POST"])
         router.add_api_route(f"{path}/end-grace", self._end_grace, methods=["POST"])
@@ -94,6 +97,12 @@ class OneAccountParts:
             return await self.shown(staff, account, Flash(_WORKS))
         works_not = LazyMessage("This account does not work: %(why)s", why=wrong.words)
         return await self.shown(staff, account, Flash(works_not, good=False))
+
+    async def _compare(self, account_id: str, staff: AnyStaff) -> HTMLResponse:
+        account = await self.found(staff, account_id)
+        begun = await let_worker_compare(self._services, account)
+        log.info("books of a merchant account compared", account=account.id, staff=staff.id, begun=begun)
+        return await self.shown(staff, account, Flash(_COMPARING))
 
     async def _set_options(self, request: Request, account_id: str, staff: AnyStaff) -> HTMLResponse:
         account, said = await self.found(staff, account_id), await _said(request)

@@ -12,7 +12,16 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from app.db.reconciliations import change, claim_run, covered_until, keep_claim, next_time, plan
+from app.db.reconciliations import (
+    RECONCILIATIONS,
+    change,
+    claim_run,
+    covered_until,
+    is_being_compared,
+    keep_claim,
+    next_time,
+    plan,
+)
 from app.db.tables import MerchantAccount, ReconciliationRun, RunState
 from app.gateway.errors import GatewayError, RateLimitedError, ReportNotReadyError
 from app.i18n.messages import LazyMessage
@@ -70,6 +79,18 @@ async def reconcile(services: Services, run_id: int, progress: Progress | None =
     except Exception as error:
         log.exception("comparison with the gateway failed", run=run_id, why=type(error).__name__)
         await _come_back(services, run, account, _NotNowError(_BROKEN))
+
+
+async def let_worker_compare(services: Services, account: MerchantAccount) -> bool:
+    """Let a worker compare what the next night would, now; False when that is being done already."""
+    async with services.database.transaction() as session:
+        if await is_being_compared(session, account.id):
+            return False
+    run_id = await begin(services, account)
+    async with services.database.transaction() as session:
+        await change(session, run_id, due_at=services.now())
+    services.wake(RECONCILIATIONS)
+    return True
 
 
 async def begin(

@@ -12,8 +12,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.dashboard.set_up.forms import GROUPS
-from app.db.reconciliations import change
-from app.db.tables import MerchantAccount, ProductsForm
+from app.db.reconciliations import change, history
+from app.db.tables import MerchantAccount, ProductsForm, RunState
 from app.payments.accounts.options import OPTIONS
 from app.payments.reconciliation.run import begin
 from tests.commands.books import a_payment
@@ -108,6 +108,19 @@ async def test_up_to_when_its_books_are_compared_is_told(staff_client: StaffClie
     page = (await staff_client.see(path)).text
     assert "are compared with the gateway’s up to" in page
     assert f"{until:%Y-%m-%dT%H:%M:%SZ}" in page
+
+
+async def test_books_are_compared_at_once_by_the_worker(staff_client: StaffClient, account: MerchantAccount) -> None:
+    path = f"/set-up/accounts/{account.id}"
+    assert "Compare them now" in (await staff_client.see(path)).text
+    for _ in range(2):  # pressed twice it is done once
+        page = (await staff_client.do(f"{path}/compare")).text
+        assert "The books are being compared." in page
+        assert "They are being compared now." in page
+        assert "Compare them now" not in page
+    async with staff_client.services.database.transaction() as session:
+        runs = await history(session, account_id=account.id, most=9)
+    assert [(each.state, each.due_at) for each in runs] == [(RunState.RUNNING, staff_client.shop.clock())]
 
 
 async def test_all_options_are_changed_at_once(staff_client: StaffClient, account: MerchantAccount) -> None:
