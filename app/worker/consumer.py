@@ -38,6 +38,7 @@ class Consumer:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._jobs: dict[asyncio.Task[None], Claim] = {}
+        self._full = False  # when it claimed last: there may be more work than there was room for
         self.woken = asyncio.Event()  # there is work, or room for it
 
     def does(self, work: JobQueue) -> bool:
@@ -57,7 +58,10 @@ class Consumer:
         if capacity.most <= 0:
             return []
         async with services.database.transaction() as session:
-            return await claim(session, job.work, services.now(), services.schedule.lease, capacity)
+            claims = await claim(session, job.work, services.now(), services.schedule.lease, capacity)
+        jobs = busy + Counter(each.tenant for each in claims)
+        self._full = len(claims) == capacity.most or any(many >= job.share for many in jobs.values())
+        return claims
 
     def begin(self, services: Services, claims: list[Claim]) -> None:
         """Begin the jobs of claims."""
@@ -94,4 +98,5 @@ class Consumer:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         del self._jobs[task]
-        self.woken.set()
+        if self._full:
+            self.woken.set()

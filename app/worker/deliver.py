@@ -43,39 +43,41 @@ async def deliver(services: Services, saleor: SaleorClient, event_id: int) -> No
     """
     which = ByEvent(event_id)
     due = await services.payments.update(which, lambda payment: _due(payment, event_id, services.now()))
-    if due is not None and due.answer_awaited:
+    if due.event is not None and due.answer_awaited:
         if not await may_be_told(services, saleor, event_id):
             return
         due = await services.payments.update(
             which, lambda payment: _due(payment, event_id, services.now())
         )  # by another reference
-    if due is None:
-        return
-    outcome = await _tell(services, saleor, due.payment, due.event)
-    await note_presence(services, due.payment.installation_id, outcome if isinstance(outcome, SaleorError) else None)
-    await services.payments.update(which, lambda payment: _post(payment, event_id, outcome, services))
+    aggregate = due.aggregate
+    if due.event is not None:
+        payment = aggregate.payment
+        outcome = await _tell(services, saleor, payment, due.event)
+        await note_presence(services, payment.installation_id, outcome if isinstance(outcome, SaleorError) else None)
+        aggregate = await services.payments.update(which, lambda payment: _post(payment, event_id, outcome, services))
+    services.wake_for([aggregate])  # the next event of the payment has waited for this one
 
 
 @dataclass(frozen=True, slots=True)
 class _Due:
-    """An event to be told. ``answer_awaited``: it is of an operation whose answer Saleor may be reading just now."""
+    """An event to be told, or None. ``answer_awaited``: Saleor may be reading its operation's answer just now."""
 
-    payment: Payment
-    event: SaleorEvent
-    answer_awaited: bool
+    aggregate: PaymentAggregate
+    event: SaleorEvent | None = None
+    answer_awaited: bool = False
 
 
-def _due(aggregate: PaymentAggregate, event_id: int, now: datetime) -> _Due | None:
+def _due(aggregate: PaymentAggregate, event_id: int, now: datetime) -> _Due:
     """Return the event if it is still to be told; what must not be told any more is taken out of the queue."""
     event = aggregate.event(event_id)
     if event.state is not EventState.WAITING:
-        return None
+        return _Due(aggregate)
     if _is_needless(event, aggregate.events):
         supersede(aggregate.payment, event, now)
-        return None
+        return _Due(aggregate)
     operation = None if event.operation_id is None else aggregate.by_id(event.operation_id)
     awaited = operation is not None and operation.answer_awaited_until is not None
-    return _Due(aggregate.payment, event, awaited)
+    return _Due(aggregate, event, awaited)
 
 
 def _is_needless(event: SaleorEvent, events: Sequence[SaleorEvent]) -> bool:
@@ -113,14 +115,17 @@ def _report(payment: Payment, event: SaleorEvent, page: str | None) -> EventRepo
     )
 
 
-def _post(aggregate: PaymentAggregate, event_id: int, outcome: ReportOutcome | SaleorError, services: Services) -> None:
+def _post(
+    aggregate: PaymentAggregate, event_id: int, outcome: ReportOutcome | SaleorError, services: Services
+) -> PaymentAggregate:
     event, payment = aggregate.event(event_id), aggregate.payment
     if event.state is not EventState.WAITING:
-        return  # it has taken so long that another worker has delivered it meanwhile
+        return aggregate  # it has taken so long that another worker has delivered it meanwhile
     if isinstance(outcome, ReportOutcome):
         note_delivered(event, payment, services.now(), outcome)
     else:
         _post_failure(event, aggregate, outcome, services)
+    return aggregate
 
 
 def _post_failure(event: SaleorEvent, aggregate: PaymentAggregate, error: SaleorError, services: Services) -> None:
