@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cached_property
 from typing import Any, TypeAlias
 
-from sqlalchemy import ColumnElement, bindparam, func, union_all, update
+from sqlalchemy import ColumnElement, bindparam, exists, func, literal, union_all, update
 from sqlmodel import SQLModel, col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -45,7 +44,7 @@ class Capacity:
     busy: Mapping[Tenant, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class JobQueue:
     """A kind of work, by the columns of its table: it is done when the moment ``due`` has come and ``ready`` holds.
 
@@ -61,10 +60,22 @@ class JobQueue:
     tries: Any = None
     ready: tuple[ColumnElement[bool], ...] = ()
 
-    @cached_property
-    def anything(self) -> Any:
-        """The query that shows whether anything is due. Mostly nothing is, and to see that must cost little."""
-        return select(self.row_id).where(self.due <= bindparam("now", type_=self.due.type)).limit(1)
+
+class DueQueues:
+    """Shows in which of some queues anything is due, all at once. Mostly nothing is, and to see that costs little."""
+
+    def __init__(self, queues: Sequence[JobQueue]) -> None:
+        self._queues = queues
+        self._query: Any = union_all(
+            *(
+                select(literal(place)).where(exists().where(work.due <= bindparam("now", type_=work.due.type)))
+                for place, work in enumerate(queues)
+            )
+        )
+
+    async def read(self, session: AsyncSession, now: datetime) -> list[JobQueue]:
+        """Return the queues in which something is due now: one query."""
+        return [self._queues[place] for place in (await session.exec(self._query, params={"now": now})).scalars()]
 
 
 async def claim(
@@ -77,8 +88,6 @@ async def claim(
 
     What another worker is claiming at this moment is left to it, and not waited for.
     """
-    if (await session.exec(work.anything, params={"now": now})).first() is None:
-        return []
     due, until = (work.due <= now, *work.ready), now + lease
     for _ in range(_TRIES):
         rows = (await session.exec(_front(work, due))).all()

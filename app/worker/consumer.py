@@ -40,10 +40,12 @@ class Consumer:
         self._jobs: dict[asyncio.Task[None], Claim] = {}
         self._full = False  # when it claimed last: there may be more work than there was room for
         self.woken = asyncio.Event()  # there is work, or room for it
+        self.overdue = False  # some of it nobody has claimed at its time, whatever room there is
 
-    def does(self, work: JobQueue) -> bool:
-        """Return True when that is its kind of work."""
-        return self._job.work is work
+    @property
+    def work(self) -> JobQueue:
+        """Its kind of work."""
+        return self._job.work
 
     @property
     def has_room(self) -> bool:

@@ -1,13 +1,14 @@
 """The worker: claims what is due, does it, rests until it is woken or the next tick; and stops without losing any."""
 
 import asyncio
+from contextlib import suppress
 from datetime import timedelta
 
 import structlog
 
 from app.db.aggregates import ATTEMPTS, POLLS
 from app.db.inbox import NOTIFICATIONS
-from app.db.job_queue import JobQueue
+from app.db.job_queue import DueQueues, JobQueue
 from app.db.outbox import EVENTS
 from app.db.placed_orders import ORDERS
 from app.db.presence import CHECKS
@@ -61,12 +62,13 @@ class Worker:
             Consumer(Job(CHECKS, check, most=5, share=1)),
             Consumer(Job(RECONCILIATIONS, reconcile, most=2, share=1)),
         )
+        self._due = DueQueues([each.work for each in self._consumers])
         self._stopping = asyncio.Event()
 
     def wake(self, *works: JobQueue) -> None:
         """Say that there is some of that work, or of any, so that nobody waits for the next tick."""
         for consumer in self._consumers:
-            if not works or any(consumer.does(each) for each in works):
+            if not works or consumer.work in works:
                 consumer.woken.set()
 
     def stop(self) -> None:
@@ -81,6 +83,7 @@ class Worker:
         finished even then, and all that was begun when it is cancelled, is taken over when its claim has run out.
         """
         tending = [asyncio.create_task(self._tend(services, consumer)) for consumer in self._consumers]
+        tending.append(asyncio.create_task(self._tick(services)))
         try:
             await asyncio.wait(tending)
             await self._finish(services)
@@ -100,25 +103,37 @@ class Worker:
             await consumer.finish()
         return sum(len(claims) for _, claims in claimed)
 
-    async def _tend(self, services: Services, consumer: Consumer) -> None:
-        ticked = True
+    async def _tick(self, services: Services) -> None:
+        """Wake those for whom something has become due, now and then: what waits for its time wakes nobody."""
         while not self._stopping.is_set():
+            try:
+                async with services.database.transaction() as session:
+                    due = await self._due.read(session, services.now())
+                for consumer in self._consumers:
+                    if consumer.work in due:
+                        consumer.overdue = True
+                        consumer.woken.set()
+            except Exception:  # the database may be away for a moment: the worker outlives it
+                log.exception("worker round failed")
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), _TICK_SECONDS)
+
+    async def _tend(self, services: Services, consumer: Consumer) -> None:
+        while True:
+            await consumer.woken.wait()
+            await asyncio.sleep(_GATHERING_SECONDS)
+            if self._stopping.is_set():
+                return
+            overdue, consumer.overdue = consumer.overdue, False
             consumer.woken.clear()
             try:
-                claims = await consumer.claim(services) if ticked or consumer.has_room else []
+                claims = await consumer.claim(services) if overdue or consumer.has_room else []
                 if self._stopping.is_set():
                     await consumer.give_back(services, claims)
                     return
                 consumer.begin(services, claims)
-            except Exception:  # the database may be away for a moment: the worker outlives it
+            except Exception:  # as above; what is due is found by the next tick
                 log.exception("worker round failed")
-            try:
-                await asyncio.wait_for(consumer.woken.wait(), _TICK_SECONDS)
-                ticked = False
-            except TimeoutError:
-                ticked = True
-                continue
-            await asyncio.sleep(_GATHERING_SECONDS)
 
     async def _finish(self, services: Services) -> None:
         patience = services.schedule.budget + _MARGIN

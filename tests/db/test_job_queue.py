@@ -13,7 +13,7 @@ from app.db.aggregates import POLLS
 from app.db.database import Database, create_engine, is_sqlite
 from app.db.inbox import NOTIFICATIONS, Inbox, Processed
 from app.db.installations import InstallationRepository
-from app.db.job_queue import Capacity, Claim, Tenant, claim, give_back
+from app.db.job_queue import Capacity, Claim, DueQueues, JobQueue, Tenant, claim, give_back
 from app.db.outbox import EVENTS, event_with_payment, later_events
 from app.db.tables import EventState, Kind, MerchantAccount, Operation, SaleorEvent, State
 from app.db.vault import Vault
@@ -43,6 +43,24 @@ async def polls(database: Database, now: datetime = NOON, most: int = 20) -> lis
 async def notifications(database: Database, now: datetime = NOON, most: int = 20) -> list[int]:
     async with database.transaction() as session:
         return [each.row_id for each in await claim(session, NOTIFICATIONS, now, LEASE, Capacity(most))]
+
+
+async def test_one_query_shows_which_queues_have_something_due(database: Database, account: MerchantAccount) -> None:
+    due = DueQueues([NOTIFICATIONS, POLLS, EVENTS])
+
+    async def read(now: datetime) -> list[JobQueue]:
+        async with database.transaction() as session:
+            return await due.read(session, now)
+
+    assert await read(NOON) == []
+    await many_payments(database, account, 2)  # each with an event, and an operation that is to be looked up
+    assert await read(NOON - timedelta(days=1)) == []
+    assert await read(NOON) == [POLLS, EVENTS]
+    assert len(await polls(database)) == 2
+    assert await read(NOON) == [EVENTS]
+    assert len(await events(database)) == 2
+    assert await read(NOON) == []
+    assert await read(NOON + LEASE) == [POLLS, EVENTS]
 
 
 async def many_payments(database: Database, account: MerchantAccount, count: int, events_each: int = 1) -> list[int]:

@@ -1,3 +1,3 @@
-from tests.payments.shop_fixtures import gateway, paid, shop
+from tests.payments.shop_fixtures import gateway, paid, reserved, shop
 
-__all__ = ["gateway", "paid", "shop"]
+__all__ = ["gateway", "paid", "reserved", "shop"]

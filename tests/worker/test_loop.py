@@ -44,6 +44,15 @@ async def test_whoever_leaves_work_wakes_the_worker(shop: Shop) -> None:
 
 
 @pytest.mark.usefixtures("no_tick")
+async def test_the_next_event_of_a_payment_follows_the_one_before(reserved: Shop) -> None:
+    """Both are due at once, and only one of a payment is told at a time."""
+    async with working(reserved):
+        await reserved.notify(operation("capture", reserved.order_id, "300.00", named="portal"))
+        await until(reserved, "CANCEL_SUCCESS")
+    assert reserved.saleor.told[-2:] == ["CHARGE_SUCCESS", "CANCEL_SUCCESS"]
+
+
+@pytest.mark.usefixtures("no_tick")
 async def test_a_round_that_fails_is_followed_by_the_next(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     claim, failed = Consumer.claim, asyncio.Event()
 
