@@ -199,7 +199,7 @@ async def prepare(settings: Settings, url: str, orders: int, begun: datetime) ->
         await services.installations.save(saleor_api_url=api, **made_up, jwks=None)
         installation = await services.installations.find(api)
         assert installation is not None
-        keys = AccountKeys(**dict.fromkeys(("api_key", "api_secret", "endpoints_key"), "made up"))
+        keys = AccountKeys(**dict.fromkeys(("api_key", "api_secret", "endpoints_key"), "made-up"))
         new = NewAccount(installation.id, "Main", POS_ID, url, "CPAY", keys, ["UAH"], [])
         account = await services.accounts.add(new)
         await services.accounts.change(account.id, created_at=begun - timedelta(days=1))
@@ -244,7 +244,7 @@ def measure(orders: int, database_url: str | None) -> Measured:
         with neighbour(folder / "books", lines, orders) as url:
             account_id = asyncio.run(prepare(settings, url, orders, begun))
             words = [sys.executable, "-m", "bench.reconcile", "--compare", str(folder), settings.database, account_id]
-            said = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+            said = json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout)
     assert (said.pop("lines"), said["repaired"]) == (lines, UNKNOWN_REFUNDS), said
     return Measured(orders=orders, **said)
 
