@@ -91,6 +91,12 @@ async def fill(services: Services, account_id: str, installation_id: int, orders
             connection = await session.connection()
             for table, new in zip(_FILLED, rows, strict=True):
                 await connection.execute(table.insert(), new)
+    async with services.database.transaction() as session:
+        connection = await session.connection()
+        if connection.dialect.name == "postgresql":  # whose numbers go on from what it has given out itself
+            for table in _FILLED:
+                counted = f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), {orders})"
+                await connection.execute(text(counted))
 
 
 def write_books(file: Path, orders: int, begun: datetime) -> int:
