@@ -37,18 +37,29 @@ RequestName: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+Reason: TypeAlias = Annotated[
+    str, typer.Option(metavar="TEXT", help="Why: the gateway keeps it, and the timeline shows it.", show_default=False)
+]
 
 
 def capture(
-    payment: AnyName, amount: Amount = None, request: RequestName = None, yes: Yes = False, as_json: AsJson = False
+    payment: AnyName,
+    *,
+    amount: Amount = None,
+    reason: Reason = "",
+    request: RequestName = None,
+    yes: Yes = False,
+    as_json: AsJson = False,
 ) -> None:
     """Charge a reservation, or a part of it: the gateway takes it once, and releases the rest."""
-    _do(Kind.CAPTURE, payment, amount=amount, request=request, yes=yes, as_json=as_json)
+    _do(Kind.CAPTURE, payment, amount=amount, reason=reason, request=request, yes=yes, as_json=as_json)
 
 
-def void(payment: AnyName, request: RequestName = None, yes: Yes = False, as_json: AsJson = False) -> None:
+def void(
+    payment: AnyName, *, reason: Reason = "", request: RequestName = None, yes: Yes = False, as_json: AsJson = False
+) -> None:
     """Release a reservation as a whole."""
-    _do(Kind.VOID, payment, request=request, yes=yes, as_json=as_json)
+    _do(Kind.VOID, payment, reason=reason, request=request, yes=yes, as_json=as_json)
 
 
 def refund(
@@ -63,12 +74,22 @@ def refund(
             help="Of a split payment: take so much from that one (its UUID, or its name); may be repeated.",
         ),
     ] = None,
+    reason: Reason = "",
     request: RequestName = None,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Give back what was charged, or a part of it."""
-    _do(Kind.REFUND, payment, amount=amount, taken_from=from_ or (), request=request, yes=yes, as_json=as_json)
+    _do(
+        Kind.REFUND,
+        payment,
+        amount=amount,
+        taken_from=from_ or (),
+        reason=reason,
+        request=request,
+        yes=yes,
+        as_json=as_json,
+    )
 
 
 def cancel(payment: AnyName, request: RequestName = None, yes: Yes = False, as_json: AsJson = False) -> None:
@@ -82,6 +103,7 @@ def _do(
     *,
     amount: str | None = None,
     taken_from: Sequence[str] = (),
+    reason: str = "",
     request: str | None,
     yes: bool,
     as_json: bool,
@@ -94,7 +116,8 @@ def _do(
         require_somebody_to_ask("confirm with --yes")
         confirm(_question(step, now, aggregate.payment.order_id))
     moved = step.amount if kind in {Kind.CAPTURE, Kind.REFUND} else None
-    asked = StaffRequest(kind, by=getpass.getuser(), key=request or uuid4().hex, amount=moved, taken_from=shares)
+    by, key = getpass.getuser(), request or uuid4().hex
+    asked = StaffRequest(kind, by=by, key=key, amount=moved, taken_from=shares, reason=reason)
 
     async def do(services: Services) -> tuple[PaymentAggregate, Operation]:
         try:

@@ -39,8 +39,9 @@ async def test_a_refund(shell: Shell, services: Services, account: MerchantAccou
     await a_payment(services, account)
     (await shell("payments", "refund", ORDER)).failed("nobody can be asked here: confirm with --yes", status=2)
     gateway.will(said(record("refund", ORDER, "30.00")))
-    told = await shell("payments", "refund", ORDER, "--amount", "30", "--yes")
+    told = await shell("payments", "refund", ORDER, "--amount", "30", "--reason", "too small", "--yes")
     assert (told.status, told.out) == (0, "Done: refund 30.00 UAH.\n"), told.err
+    assert gateway.heard[-1].json["comment"] == "too small"
     gateway.will(said(record("refund", ORDER, "70.00", "pending")))
     told = await shell("payments", "refund", ORDER, "--yes", "--json")
     assert told.json["asked"]["amount"] == Decimal("70.00")  # all that was left

@@ -66,7 +66,8 @@ def read_staff_request(kind: Kind, by: str, fields: Sequence[tuple[str, str]]) -
     typed = said.get("amount", "").strip()
     amount = read_amount(typed) if typed and kind in {Kind.CAPTURE, Kind.REFUND} else None
     taken_from = read_amounts(fields) if kind is Kind.REFUND else {}
-    return StaffRequest(kind, by=by, key=said["key"], amount=amount, taken_from=taken_from or None)
+    reason = said.get("reason", "").strip()
+    return StaffRequest(kind, by=by, key=said["key"], amount=amount, taken_from=taken_from or None, reason=reason)
 
 
 def flash_of(operation: Operation) -> Flash:

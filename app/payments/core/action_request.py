@@ -28,7 +28,7 @@ class ActionRequest:
     None: that of the payment. ``by`` is who of the staff asks at our own door, as Saleor or the terminal names the
     person; None: Saleor asks. A cancelation of Saleor means whatever can be cancelled; staff of ours mean ``strictly``
     a void or a cancel. ``granted`` and ``order`` are those of a granted refund, ``taken_from`` are the shares of a
-    refund, if somebody has said them.
+    refund, if somebody has said them. ``reason``: why, in the words of whoever asks; the gateway keeps it.
     """
 
     action: AvailableAction
@@ -41,6 +41,7 @@ class ActionRequest:
     granted: GrantedRefund | None = None
     order: Order | None = None
     taken_from: Mapping[str, Decimal] | None = None
+    reason: str = ""
 
     @property
     def chosen(self) -> dict[str, str] | None:

@@ -11,12 +11,14 @@ from typing import Any
 import structlog
 
 from app.db.aggregates import PaymentAggregate
+from app.db.columns import fitting
 from app.db.errors import CommitUnknownError
 from app.db.installations import OpenInstallation
 from app.db.repository import ByTransaction, PaymentNotFoundError, Which
 from app.db.tables import Kind, MerchantAccount, Operation, State
 from app.gateway.errors import KeysNotOpenedError
 from app.i18n.messages import LazyMessage
+from app.payments.cards.card_form import holds_card_number
 from app.payments.core.action_request import ActionRequest, staff_request
 from app.payments.core.answers import action_answer
 from app.payments.core.apply import Posting, note
@@ -52,6 +54,8 @@ _NOTHING_FOR_SALEOR = {
 }
 
 
+_LONGEST_COMMENT = 2048  # characters (gateway interface, 3)
+_CARD_IN_REASON = "(left out: it held what can be a card number)"
 _NO_PAYMENT = LazyMessage("There is no such payment.")
 _NOT_OURS = LazyMessage("This payment was not made with this app: nothing was done.")
 
@@ -220,6 +224,8 @@ def _added(aggregate: PaymentAggregate, asked: ActionRequest, key: str, posting:
         step, state, message = Step(_KINDS[asked.action], amount), State.FAILURE, refusal.message
     if asked.by is not None and step.kind is Kind.CANCEL:
         more["why"] = BY_STAFF
+    elif asked.reason.strip() and step.kind is not Kind.CANCEL:
+        more["comment"] = _comment(asked.reason)
     operation = Operation(
         payment_id=aggregate.create.payment_id,
         kind=step.kind,
@@ -244,6 +250,11 @@ def _added(aggregate: PaymentAggregate, asked: ActionRequest, key: str, posting:
     if asked.by is None:
         asked_by(operation, key, asked.digest, posting)
     return operation
+
+
+def _comment(reason: str) -> str:
+    """Return what the gateway is told of a reason (gateway interface, 3 to 6); never a number that can be a card's."""
+    return _CARD_IN_REASON if holds_card_number(reason) else fitting(reason.strip(), _LONGEST_COMMENT)
 
 
 def _tell_saleor(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
@@ -285,12 +296,14 @@ def _page(services: Services, installation: OpenInstallation, aggregate: Payment
 def _asked(event: RequestedAction, digest: str) -> ActionRequest:
     if not event.request_keys:
         raise RefusalError(RefusalCode.INVALID_DATA, "Saleor does not say which request this is: nothing was done.")
+    granted = event.granted_refund if isinstance(event, TransactionRefundRequested) else None
     return ActionRequest(
         action=event.kind,
         amount=event.action.amount,
         currency=event.action.currency,
         keys=event.request_keys,
         digest=digest,
-        granted=event.granted_refund if isinstance(event, TransactionRefundRequested) else None,
+        granted=granted,
         order=event.transaction.order,
+        reason=granted.reason if granted is not None else "",
     )

@@ -148,7 +148,7 @@ async def _call(
     client = opened(services, account)
     order_id, currency = aggregate.payment.order_id, aggregate.payment.currency
     server_url = services.addresses.notifications(account.id)
-    split = split_in(operation)
+    split, comment = split_in(operation), operation.request.get("comment")
     match operation.kind:
         case Kind.CAPTURE:
             capture = Capture(
@@ -157,11 +157,12 @@ async def _call(
                 charge_amount=operation.amount,
                 split=split,
                 server_url=server_url,
+                comment=comment,
                 products=operation.request.get("products"),
             )
             return await client.capture(capture, timeout=timeout)
         case Kind.VOID:
-            void = Void(order_id=order_id, order_currency=currency, server_url=server_url)
+            void = Void(order_id=order_id, order_currency=currency, server_url=server_url, comment=comment)
             return await client.void(void, timeout=timeout)
         case Kind.REFUND if split is not None:
             shared = SplitRefund(
@@ -170,6 +171,7 @@ async def _call(
                 refund_amount=operation.amount,
                 split=split,
                 server_url=server_url,
+                comment=comment,
             )
             return await client.split_refund(shared, timeout=timeout)
         case Kind.REFUND:
@@ -178,6 +180,7 @@ async def _call(
                 order_currency=currency,
                 refund_amount=operation.amount,
                 server_url=server_url,
+                comment=comment,
                 products=operation.request.get("products"),
                 f_receipt_delivery=operation.request.get("f_receipt_delivery"),
             )

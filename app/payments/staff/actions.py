@@ -23,7 +23,8 @@ class StaffRequest:
     """What a member of staff wants done. ``by`` is the person, ``key`` tells this wish from every other one.
 
     ``amount`` None: of a void or a cancel, which are of the whole; of a refund, the sum of ``taken_from``.
-    ``taken_from`` says from which sub-merchants a refund is taken; None: the rules say.
+    ``taken_from`` says from which sub-merchants a refund is taken; None: the rules say. ``reason``: why, for the
+    gateway and the timeline.
     """
 
     kind: Kind
@@ -31,6 +32,7 @@ class StaffRequest:
     key: str
     amount: Decimal | None = None
     taken_from: Mapping[str, Decimal] | None = None
+    reason: str = ""
 
 
 def possible(now: Balance) -> dict[Kind, Step]:
@@ -77,6 +79,7 @@ def _asked(staff_request: StaffRequest) -> ActionRequest:
         by=staff_request.by[:200],
         strictly=staff_request.kind,
         taken_from=taken_from,
+        reason=staff_request.reason,
     )
 
 

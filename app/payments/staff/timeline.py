@@ -154,10 +154,10 @@ def _of_operation(
     else:
         asked = LazyMessage(_ASKED[operation.kind], sum=sum_)
         if operation.asked_by_saleor and operation.kind is not Kind.CREATE:
-            yield entry(begun, Who.SALEOR, "requested", LazyMessage("asks %(what)s", what=asked))
+            yield entry(begun, Who.SALEOR, "requested", _for(operation, LazyMessage("asks %(what)s", what=asked)))
         if operation.asked_by is not None:
             words = LazyMessage("asks in the app %(what)s (%(by)s)", what=asked, by=operation.asked_by)
-            yield entry(begun, Who.STAFF, "requested", words, by=operation.asked_by)
+            yield entry(begun, Who.STAFF, "requested", _for(operation, words), by=operation.asked_by)
         if operation.state is State.WAITING:
             words = LazyMessage("lets it wait until the operation before it is settled")
             yield entry(begun, Who.APP, "postponed", words, Tone.OPEN)
@@ -220,6 +220,12 @@ def _outcome(
         return Who.APP, "recorded", LazyMessage("records that the %(what)s %(state)s", what=name, state=state)
     words = LazyMessage("answers that the %(what)s %(state)s", what=name, state=state)
     return Who.GATEWAY, "answered", _because(words, operation.message)
+
+
+def _for(operation: Operation, words: LazyMessage) -> LazyMessage:
+    """Return the words with the reason that was given, if there is one."""
+    reason = operation.request.get("comment")
+    return LazyMessage("%(what)s: “%(reason)s”", what=words, reason=Verbatim(reason)) if reason else words
 
 
 def _because(words: LazyMessage, why: str | None) -> LazyMessage:

@@ -62,6 +62,16 @@ async def test_a_reservation_is_released(staff_client: StaffClient) -> None:
 
 
 @one_database
+async def test_the_reason_reaches_the_gateway_and_the_list_of_events(staff_client: StaffClient) -> None:
+    await staff_client.shop.paid()
+    staff_client.shop.gateway.will(said(operation("refund", staff_client.shop.order_id, "100.00")))
+    page = await press(staff_client, "refund", amount="100", reason="<b>Too</b> small")
+    assert "to refund 100.00 UAH (VXNlcjox" in page
+    assert "“<b>Too</b> small”" in page, "as text, in which nothing is a tag"
+    assert staff_client.shop.gateway.heard[-1].json["comment"] == "<b>Too</b> small"
+
+
+@one_database
 async def test_an_unpaid_page_is_closed(staff_client: StaffClient) -> None:
     shop = staff_client.shop
     shop.gateway.will(shop.gateway.page(), said([payment(shop.order_id, "failure", status_code="6007")]))

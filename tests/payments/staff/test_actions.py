@@ -12,6 +12,7 @@ from app.payments.core.balance import balance
 from app.payments.core.refusal import RefusalError
 from app.payments.split.choice import choose
 from app.payments.staff.actions import StaffRequest, ask_for, possible
+from app.payments.staff.timeline import timeline
 from app.saleor.answers import AvailableAction
 from tests.commands.conftest import one_database
 from tests.loopback import Heard, said
@@ -62,6 +63,43 @@ async def test_a_reservation_is_released(reserved: Shop) -> None:
     assert reserved.saleor.told == ["CANCEL_SUCCESS"]
     assert reserved.amounts == amounts(canceled=TOTAL)
     assert reserved.transaction.actions == []
+
+
+class TestTheReason:
+    """Why somebody asks: the gateway keeps it (gateway interface, 3 to 6), and the timeline shows it."""
+
+    @pytest.mark.parametrize("kind", [Kind.CAPTURE, Kind.VOID])
+    async def test_of_what_becomes_of_a_reservation(self, reserved: Shop, kind: Kind) -> None:
+        amount = TOTAL if kind is Kind.CAPTURE else None
+        reserved.gateway.will(said(operation(kind.value, reserved.order_id, TOTAL)))
+        done = await ask(reserved, kind, amount, reason=" Немає на складі ")
+        assert reserved.gateway.heard[-1].json["comment"] == done.request["comment"] == "Немає на складі"
+        assert any("“Немає на складі”" in each.words for each in timeline(await reserved.aggregate(), ()))
+
+    async def test_of_a_refund(self, paid: Shop) -> None:
+        paid.gateway.will(said(operation("refund", paid.order_id, "100.00")))
+        await ask(paid, Kind.REFUND, "100.00", reason="too small " * 300)
+        told = paid.gateway.heard[-1].json["comment"]
+        assert len(told) <= 2048
+        assert told.startswith("too small too small")
+
+    async def test_of_a_granted_refund_is_saleors(self, paid: Shop) -> None:
+        paid.gateway.will(said(operation("refund", paid.order_id, "100.00")))
+        granted = {"id": "T3JkZXJHcmFudGVkUmVmdW5kOjE=", "reason": "broken on arrival"}
+        await paid.staff("REFUND", "100.00", grantedRefund=granted, booked=False)
+        assert paid.gateway.heard[-1].json["comment"] == "broken on arrival"
+
+    async def test_without_one_nothing_is_said(self, paid: Shop) -> None:
+        paid.gateway.will(said(operation("refund", paid.order_id, "100.00")))
+        done = await ask(paid, Kind.REFUND, "100.00", reason="  ")
+        assert "comment" not in paid.gateway.heard[-1].json
+        assert "comment" not in done.request
+
+    async def test_a_card_number_in_it_goes_nowhere(self, paid: Shop) -> None:
+        paid.gateway.will(said(operation("refund", paid.order_id, "100.00")))
+        done = await ask(paid, Kind.REFUND, "100.00", reason="back to 4242 4242 4242 4242, please")
+        assert done.state is State.SUCCESS
+        assert "4242" not in str(done.request) + str(paid.gateway.heard[-1].json)
 
 
 class TestAnUnpaidPage:
