@@ -65,7 +65,7 @@ def register(
         ),
     ] = None,
 ) -> None:
-    """Write the gateway's register of an account to standard output, for any period. Days are those of UTC.
+    """Write the gateway's register of a period, as CSV or JSON lines, to standard output. Days are those of UTC.
 
     What has been written is not all of it if the exit status is 1.
     """

@@ -1,11 +1,13 @@
 """A Saleor changes its address: until the operator moves it nothing fails or is begun twice, then all goes on."""
 
 import asyncio
+from datetime import datetime
 from typing import Any
 
 import pytest
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import SQLModel, select
+from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.db.accounts import NewAccount
 from app.db.database import Database, create_engine, is_sqlite
@@ -13,7 +15,20 @@ from app.db.errors import CommitUnknownError
 from app.db.installations import OpenInstallation
 from app.db.moves import Moved, MoveRefusedError, move
 from app.db.search import Wanted, payments_page
-from app.db.tables import CardKey, Installation, Payment, PendingToken, ReportedProblem, SaleorEvent
+from app.db.tables import (
+    CardKey,
+    Discrepancy,
+    DiscrepancyKind,
+    DiscrepancyState,
+    Installation,
+    MerchantAccount,
+    Payment,
+    PendingToken,
+    ReconciliationRun,
+    ReportedProblem,
+    RunState,
+    SaleorEvent,
+)
 from app.payments.cards.keys import offered_key
 from app.payments.operations.initialize import STORE_MOVED, initialize
 from app.payments.operations.trial_payment import begin_trial
@@ -170,6 +185,7 @@ async def test_whatever_is_kept_of_a_store_follows_it(shop: Shop) -> None:
     async with shop.services.database.transaction() as session:
         for store, app in ((shop.installation.id, "QXBwOjE="), (new.id, "QXBwOjI=")):
             session.add(ReportedProblem(installation_id=store, key="waiting:x", app_id=app, told_at=shop.clock.now))
+        await a_difference(session, new, shop.clock.now)
     await moved(shop, new)
     of_stores = {
         table.name
@@ -178,13 +194,31 @@ async def test_whatever_is_kept_of_a_store_follows_it(shop: Shop) -> None:
         if any(key.column.table.name == "installation" for key in column.foreign_keys)
     }
     assert of_stores == {
-        "card_key", "channel_route", "merchant_account", "payment", "pending_token", "reported_problem",
+        "card_key", "channel_route", "discrepancy", "merchant_account", "payment", "pending_token",
+        "reconciliation_run", "reported_problem",
     }  # fmt: skip
     async with shop.services.database.transaction() as session:
         assert [each.saleor_api_url for each in (await session.exec(select(Installation))).all()] == [NEW]
         assert (await session.exec(select(PendingToken))).all() == []
         assert [each.app_id for each in (await session.exec(select(ReportedProblem))).all()] == ["QXBwOjI="]
         assert (await session.exec(select(CardKey))).all() == []
+        assert {each.installation_id for each in await session.exec(select(ReconciliationRun))} == {
+            shop.installation.id
+        }
+        assert {each.installation_id for each in await session.exec(select(Discrepancy))} == {shop.installation.id}
+
+
+async def a_difference(session: AsyncSession, store: OpenInstallation, now: datetime) -> None:
+    """An account of that store was compared with the gateway's books, and something was found."""
+    account = (await session.exec(select(MerchantAccount).where(MerchantAccount.installation_id == store.id))).one()
+    run = ReconciliationRun(
+        installation_id=store.id, account_id=account.id, state=RunState.DONE, created_at=now, finished_at=now
+    )
+    session.add(run)
+    await session.flush()
+    found = {"installation_id": store.id, "account_id": account.id, "run_id": run.id, "seen_run_id": run.id}
+    what = {"order_id": "theirs", "key": "k", "kind": DiscrepancyKind.UNKNOWN, "state": DiscrepancyState.TO_PEOPLE}
+    session.add(Discrepancy.model_validate(found | what | {"facts": {}, "found_at": now, "changed_at": now}))
 
 
 async def begin_trial_at(shop: Shop, store: OpenInstallation) -> None:
