@@ -38,7 +38,7 @@ class Consumer:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._jobs: dict[asyncio.Task[None], Claim] = {}
-        self._full = False  # when it claimed last: there may be more work than there was room for
+        self._left = False  # by the last claim: there may be more work than there was room for
         self.woken = asyncio.Event()  # there is work, or room for it
         self.overdue = False  # some of it nobody has claimed at its time, whatever room there is
 
@@ -53,16 +53,18 @@ class Consumer:
         return len(self._jobs) <= self._job.most * (1 - _MUCH)
 
     async def claim(self, services: Services) -> list[Claim]:
-        """Claim as much of what is due as there is room for."""
+        """Claim as much of what is due as there is room for; with little room, only what is overdue."""
+        overdue, self.overdue = self.overdue, False
         job = self._job
         busy = Counter(each.tenant for each in self._jobs.values())
         capacity = Capacity(most=job.most - len(self._jobs), share=job.share, busy=busy)
-        if capacity.most <= 0:
+        if capacity.most <= 0 or not (overdue or self.has_room):
+            self._left = True
             return []
         async with services.database.transaction() as session:
             claims = await claim(session, job.work, services.now(), services.schedule.lease, capacity)
         jobs = busy + Counter(each.tenant for each in claims)
-        self._full = len(claims) == capacity.most or any(many >= job.share for many in jobs.values())
+        self._left = len(claims) == capacity.most or any(many >= job.share for many in jobs.values())
         return claims
 
     def begin(self, services: Services, claims: list[Claim]) -> None:
@@ -100,5 +102,5 @@ class Consumer:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         del self._jobs[task]
-        if self._full:
+        if self._left:
             self.woken.set()

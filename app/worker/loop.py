@@ -124,10 +124,9 @@ class Worker:
             await asyncio.sleep(_GATHERING_SECONDS)
             if self._stopping.is_set():
                 return
-            overdue, consumer.overdue = consumer.overdue, False
             consumer.woken.clear()
             try:
-                claims = await consumer.claim(services) if overdue or consumer.has_room else []
+                claims = await consumer.claim(services)
                 if self._stopping.is_set():
                     await consumer.give_back(services, claims)
                     return

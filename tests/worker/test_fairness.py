@@ -9,12 +9,15 @@ import pytest
 from sqlmodel import col, select
 
 from app.db.inbox import Inbox
+from app.db.outbox import EVENTS
 from app.db.tables import EventState, Flow, Notification, Payment, SaleorEvent
 from app.db.vault import KEY_BYTES, Vault
 from app.gateway.notification import digest as digest_of
 from app.gateway.notification import encode
 from app.payments.core.problems import problem_words
+from app.payments.services import Services
 from app.payments.sync.notifications import CANNOT_BE_OPENED
+from app.worker.consumer import Consumer, Job
 from tests.payments.fake_gateway import payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop
@@ -36,12 +39,12 @@ async def another_store(shop: Shop, payments: int) -> None:
     other = await shop.services.installations.find(OTHER)
     assert other is not None
     now = shop.clock.now
-    for number in range(payments):
+    for _ in range(payments):
         transaction = shop.saleor.new_transaction()
         row = Payment(
             installation_id=other.id, account_id=shop.account.id, transaction_id=transaction.id,
-            order_id=f"other{number}", flow=Flow.CHARGE, amount=Decimal("1.00"), currency="UAH", channel="uah",
-            source_id="checkout", created_at=now, updated_at=now,
+            order_id=f"other{transaction.token[:8]}", flow=Flow.CHARGE, amount=Decimal("1.00"), currency="UAH",
+            channel="uah", source_id="checkout", created_at=now, updated_at=now,
         )  # fmt: skip
         async with shop.services.database.transaction() as session:
             session.add(row)
@@ -66,6 +69,29 @@ async def test_a_lane_that_is_full_goes_on_as_soon_as_one_of_its_jobs_has_ended(
         while len(shop.saleor.reports) < 25:
             shop.saleor.news.clear()
             await shop.saleor.news.wait()
+
+
+async def test_what_there_was_no_room_for_is_claimed_as_soon_as_there_is(shop: Shop) -> None:
+    """Also where the claim before had left nothing behind: it came after that."""
+    over = asyncio.Event()
+
+    async def job(_services: Services, _row: int) -> None:
+        await over.wait()
+
+    consumer = Consumer(Job(EVENTS, job, most=8, share=8))
+    await another_store(shop, payments=8)
+    async with shop.services.database.transaction() as session:
+        last = (await session.exec(select(SaleorEvent).order_by(col(SaleorEvent.id).desc()))).first()
+        assert last is not None
+        last.next_attempt_at = shop.clock.now + timedelta(seconds=30)
+    consumer.begin(shop.services, await consumer.claim(shop.services))
+    shop.clock.forward(seconds=30)
+    assert await consumer.claim(shop.services) == []  # seven of eight are at work: not worth its while
+    assert not consumer.woken.is_set()
+    over.set()
+    await consumer.finish()
+    assert consumer.woken.is_set()
+    assert len(await consumer.claim(shop.services)) == 1
 
 
 async def test_a_saleor_that_does_not_answer_holds_up_no_other(shop: Shop) -> None:
