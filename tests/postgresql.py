@@ -61,6 +61,7 @@ class Program:
     command: Sequence[str]
     url: str
     folder: Path
+    ended_by: signal.Signals = signal.SIGQUIT
     process: "subprocess.Popen[bytes] | None" = field(default=None)
 
     def start(self) -> None:
@@ -81,7 +82,7 @@ class Program:
     def die(self) -> None:
         """End it at once: what is open breaks, nothing is tidied up, all connections are cut."""
         if self.process is not None and self.process.poll() is None:
-            self.process.send_signal(signal.SIGQUIT)
+            self.process.send_signal(self.ended_by)
             self.process.wait(20)
 
 
@@ -121,7 +122,8 @@ def a_pooler(database_url: str, connections: int) -> Iterator[Program]:
         )
         config.chmod(0o644)
         url = address.set(drivername="postgresql", host=HOST, port=port).render_as_string(hide_password=False)
-        pooler = Program([bouncer, str(config)], url, folder)
+        # It leaves SIGQUIT as it inherits it, and what a shell begins in the background inherits it as ignored.
+        pooler = Program([bouncer, str(config)], url, folder, ended_by=signal.SIGKILL)
         try:
             pooler.start()
             yield pooler
