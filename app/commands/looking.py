@@ -1,5 +1,6 @@
 """``payments looked-at`` and ``notifications looked-at``: a person has judged what only a person can."""
 
+from collections.abc import Awaitable, Callable
 from enum import StrEnum
 from typing import Annotated
 
@@ -52,9 +53,17 @@ def notifications_looked_at(
 ) -> None:
     """Say that you have looked at the notifications of which nothing can be made. They are kept."""
 
+    async def mark(services: Services, store_id: int) -> int:
+        return await mark_notifications_looked_at(services, store_id, AlertKind(what.value))
+
+    mark_in_store(saleor, mark, as_json=as_json)
+
+
+def mark_in_store(saleor: str | None, mark: Callable[[Services, int], Awaitable[int]], *, as_json: bool) -> None:
+    """Mark what staff of a store have looked at, and say how much that was; ``mark`` is given the store's row id."""
+
     async def do(services: Services) -> int:
-        store = await find_installation(services, saleor)
-        return await mark_notifications_looked_at(services, store.id, AlertKind(what.value))
+        return await mark(services, (await find_installation(services, saleor)).id)
 
     seen = with_services(do)
     if as_json:

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from app.commands.failure import CommandFailed
-from app.commands.finding import find_account, find_installation
+from app.commands.finding import find_account
+from app.commands.looking import mark_in_store
 from app.commands.opening import with_services
 from app.commands.reconcile import OneAccount
 from app.commands.reconcile_view import finding_to_json, run_to_json, say_finding, say_run
@@ -79,13 +80,4 @@ def looked_at(
     as_json: AsJson = False,
 ) -> None:
     """Say that you have looked at the paid orders of the gateway's books that are nobody's. They are kept."""
-
-    async def do(services: Services) -> int:
-        store = await find_installation(services, saleor)
-        return await mark_unknown_orders_looked_at(services, store.id)
-
-    seen = with_services(do)
-    if as_json:
-        show_json({"looked_at": seen})
-    else:
-        say(f"looked at: {seen}")
+    mark_in_store(saleor, mark_unknown_orders_looked_at, as_json=as_json)

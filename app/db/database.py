@@ -237,14 +237,14 @@ class Database:
 
         Return its result once it is committed; raise what went wrong with it, CommitUnknownError if nobody knows.
         """
-        lane = write, in_background()
-        those: GroupCommit[J, R] | None = self._group_commits.get(lane)
+        shared = write, in_background()
+        those: GroupCommit[J, R] | None = self._group_commits.get(shared)
         if those is None:
 
             def transaction() -> AbstractAsyncContextManager[AsyncSession]:
                 return self.transaction()  # whichever it is by then
 
-            those = self._group_commits[lane] = GroupCommit(transaction, write)
+            those = self._group_commits[shared] = GroupCommit(transaction, write)
         return await those.do(job)
 
     async def close(self) -> None:
