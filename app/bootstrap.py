@@ -21,6 +21,7 @@ from app.db.database import Database, create_engine
 from app.db.inbox import Inbox
 from app.db.installations import InstallationRepository
 from app.db.personal import PersonalData
+from app.db.saved_cards import SavedCards
 from app.gateway.hosts import on_private_network
 from app.outbound import CheckedTransport, Guard, is_private, no_guard
 from app.payments.services import Addresses, Gateways, Services
@@ -88,6 +89,7 @@ async def open_services(
             accounts=accounts,
             inbox=Inbox(database, vault),
             card_keys=CardKeyRepository(database, vault),
+            saved_cards=SavedCards(database, vault),
             emails=BlindIndex(vault),
             personal=PersonalData(vault),
             gateways=Gateways(http, accounts),

@@ -98,6 +98,10 @@ COMMANDS: Mapping[str, Command | Group] = {
                 "app.commands.payment_act:cancel",
                 "Cancel a payment that the shopper has not paid yet: its page is closed.",
             ),
+            "cancel-subscription": Command(
+                "app.commands.payment_act:end_subscription",
+                "Cancel the subscription that a payment has begun: nothing more is charged for it.",
+            ),
             "settle": Command(
                 "app.commands.payment_settle:settle_payment",
                 "Look a payment up at the gateway now, and post what is found.",
@@ -119,6 +123,32 @@ COMMANDS: Mapping[str, Command | Group] = {
             ),
         },
     ),
+    "payouts": Group(
+        "Money that is paid out to cards.",
+        {
+            "list": Command("app.commands.payouts:list_payouts", "Show the newest payouts."),
+            "show": Command(
+                "app.commands.payouts:show_payout",
+                "Show a payout: who asked for it, who confirmed it, and what became of it.",
+            ),
+            "send": Command(
+                "app.commands.payouts:send", "Pay out to a card that a customer keeps, once it is confirmed."
+            ),
+        },
+    ),
+    "look-up": Group(
+        "What the gateway has of an order, an operation, a subscription or a period.",
+        {
+            "order": Command("app.commands.look_up:order", "Show all that the gateway has of an order."),
+            "operation": Command(
+                "app.commands.look_up:operation", "Show what the gateway has of one kind of operation of an order."
+            ),
+            "subscription": Command(
+                "app.commands.look_up:subscription", "Show the payments or refunds of a subscription."
+            ),
+            "period": Command("app.commands.look_up:period", "Write the gateway's list of a period while it comes."),
+        },
+    ),
     "reconcile": Group(
         "Whether the gateway's books and ours agree.",
         {
@@ -133,6 +163,10 @@ COMMANDS: Mapping[str, Command | Group] = {
                 "Say that you have looked at the paid orders of the gateway's books that are nobody's.",
             ),
         },
+    ),
+    "money": Command(
+        "app.commands.money:money",
+        "Show what a period has brought: charged, refunded, charged back, fees and what is left, by both books.",
     ),
     "balances": Command("app.commands.balances:balances", "Show what the merchant has at the gateway."),
     "register": Command(

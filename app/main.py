@@ -31,6 +31,7 @@ from app.saleor.graphql import SaleorClient
 from app.security_headers import SecureApp
 from app.settings import Settings
 from app.shopper import standing
+from app.shopper.apple_pay import association_of, create_association_router
 from app.shopper.limits import PageLimits
 from app.shopper.look_ups import LookUps
 from app.shopper.router import create_shopper_router
@@ -120,13 +121,15 @@ def _mount(
     define_webhooks(saleor, services)
     saleor.show(ORDER_WIDGET)
     app.include_router(saleor.router())
+    limits = PageLimits(services.now, settings.client_address_header)
     app.include_router(
         create_shopper_router(
             find=lambda order_id: standing.find(services, order_id),
             on_return=LookUps(services).follow_up,
-            limits=PageLimits(services.now, settings.client_address_header),
+            limits=limits,
         )
     )
+    app.include_router(create_association_router(partial(association_of, services), limits))
     app.include_router(
         create_dashboard_router(
             app_name=info.name,
@@ -135,7 +138,14 @@ def _mount(
             way_in=partial(way_in, services.installations),
         )
     )
-    for parts in create_parts(services, saleor.dashboard_tokens, client, app_name=info.name, base=settings.base_path):
+    for parts in create_parts(
+        services,
+        saleor.dashboard_tokens,
+        client,
+        app_name=info.name,
+        base=settings.base_path,
+        address_header=settings.client_address_header,
+    ):
         app.include_router(parts)
     widget = OrderWidget(
         services,

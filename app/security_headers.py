@@ -31,6 +31,8 @@ class PageKind(Enum):
     """An image that storefronts show among their own."""
     FILE = auto()
     """A file that is the same for everybody: asked for again each time, so no page meets yesterday's style sheet."""
+    VERSIONED_FILE = auto()
+    """The same, under an address that names its very content: kept for good."""
 
 
 def routes_of(kind: PageKind) -> type[APIRoute]:
@@ -69,7 +71,9 @@ class _SecurityHeaders:
 
 
 def _kind_of(scope: Scope) -> PageKind:
-    """Return what the route says that was found for this request, or the app that is mounted there."""
+    """Return what was said while answering, by the route that was found, or by the app that is mounted there."""
+    if isinstance(said := scope.get("page_kind"), PageKind):
+        return said
     for found in (scope.get("route"), scope.get("endpoint")):
         kind = getattr(found, "page_kind", None)
         if isinstance(kind, PageKind):
@@ -93,4 +97,8 @@ def _headers(dashboards: tuple[str, ...]) -> dict[PageKind, dict[str, str]]:
         PageKind.SHOPPER: policy(page, "form-action 'none'", unframed) | {"X-Robots-Tag": "noindex"},
         PageKind.IMAGE: policy(nothing) | {"Cross-Origin-Resource-Policy": "cross-origin"},
         PageKind.FILE: {"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"},
+        PageKind.VERSIONED_FILE: {
+            "Cache-Control": "public, max-age=31536000, immutable",
+            "X-Content-Type-Options": "nosniff",
+        },
     }

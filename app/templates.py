@@ -7,6 +7,7 @@ import jinja2
 from markupsafe import Markup
 
 from app.i18n.translation import Translation
+from app.static import version
 
 
 class Templates:
@@ -34,8 +35,11 @@ class Templates:
         )
         # The extension adds this method to the environment.
         environment.install_gettext_translations(translation.catalogue, newstyle=True)  # type: ignore[attr-defined]
+        environment.globals["files"] = version()
         environment.filters["money"] = translation.money
         environment.filters["moment"] = _moment
+        environment.filters["clock"] = _clock
+        environment.filters["ago"] = translation.ago
         environment.filters["said"] = translation.html
         return environment
 
@@ -43,3 +47,8 @@ class Templates:
 def _moment(at: datetime) -> Markup:
     """Return a moment for the page's script, which writes it in the reader's own time."""
     return Markup('<time datetime="{}">{} UTC</time>').format(f"{at:%Y-%m-%dT%H:%M:%SZ}", f"{at:%Y-%m-%d %H:%M}")
+
+
+def _clock(at: datetime) -> Markup:
+    """Return a moment of which people read the time of day only: beside it stands how long ago it was."""
+    return Markup('<time class="clock" datetime="{}">{} UTC</time>').format(f"{at:%Y-%m-%dT%H:%M:%SZ}", f"{at:%H:%M}")

@@ -1,14 +1,20 @@
 """What every test may use: databases of both kinds, a clock that moves only when told to."""
 
+import asyncio
 import gc
 import os
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import patch
 
+import httpcore2
 import psycopg
 import pytest
+import uvicorn.server
 from hypothesis import settings
 from psycopg import sql
 from sqlalchemy import make_url
@@ -126,9 +132,11 @@ class MigratedDatabases:
         plain = make_url(self._postgresql).set(drivername="postgresql").render_as_string(hide_password=False)
         with psycopg.connect(plain, autocommit=True) as connection:
             # TRUNCATE makes new files for every table: a hundred times slower than this.
-            for table in reversed(SQLModel.metadata.sorted_tables):
-                connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table.name)))
-            connection.execute("SELECT setval(oid::regclass, 1, false) FROM pg_class WHERE relkind = 'S'")
+            tables = [sql.Identifier(table.name) for table in reversed(SQLModel.metadata.sorted_tables)]
+            empty = sql.SQL(" ").join(sql.SQL("DELETE FROM {};").format(table) for table in tables)
+            connection.execute(
+                empty + sql.SQL("SELECT setval(oid::regclass, 1, false) FROM pg_class WHERE relkind = 'S'")
+            )
         return self._postgresql
 
 
@@ -144,6 +152,24 @@ async def database_url(request: pytest.FixtureRequest, migrated: MigratedDatabas
     if request.param == "sqlite":
         return await migrated.sqlite()
     return await migrated.postgresql(request.getfixturevalue("new_postgresql"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _servers_end_at_once() -> Iterator[None]:
+    """uvicorn looks every 0.1 s whether it is to end and whether everybody has gone: here it looks more often."""
+
+    async def shortly(seconds: float) -> None:
+        await asyncio.sleep(min(seconds, 0.005))
+
+    with patch.object(uvicorn.server, "asyncio", SimpleNamespace(**(vars(asyncio) | {"sleep": shortly}))):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _certificates_are_read_once() -> Iterator[None]:
+    """Each client would read those of all authorities anew, in 20 ms: tests make thousands, and most speak plainly."""
+    with patch.object(httpcore2, "default_ssl_context", cache(httpcore2.default_ssl_context)):
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

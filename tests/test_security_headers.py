@@ -12,6 +12,7 @@ from app.main import create_app
 from app.security_headers import PageKind, SecureApp, routes_of
 from app.settings import Settings
 from app.shopper import standing
+from app.static import version
 from tests.conftest import Clock, MigratedDatabases
 from tests.loopback import serving
 
@@ -33,6 +34,7 @@ IN_WIDGET = page("'self'", DASHBOARD)
 OF_SHOPPER = page("'none'", "'none'") | {"x-robots-tag": "noindex"}
 IMAGE = PRIVATE | {"content-security-policy": NOTHING, "cross-origin-resource-policy": "cross-origin"}
 FILE = {"cache-control": "no-cache", "x-content-type-options": "nosniff"}
+VERSIONED_FILE = FILE | {"cache-control": "public, max-age=31536000, immutable"}
 NAMES = {name for kind in (FOR_MACHINES, OF_SHOPPER, IMAGE, FILE) for name in kind} | {"x-frame-options", "set-cookie"}
 
 
@@ -76,9 +78,13 @@ def told(answer: httpx2.Response) -> dict[str, str]:
         ("GET", "/pay/nobodysOrder.svg", 404, IMAGE),
         ("GET", "/pay/nobodysOrder.png", 404, IMAGE),
         ("POST", "/pay/nobodysOrder.png", 405, IMAGE),
-        ("GET", "/static/dashboard.css", 200, FILE),
+        ("GET", "/static/pages.css", 200, FILE),
+        ("GET", f"/static/{version()}/pages.css", 200, VERSIONED_FILE),
+        ("GET", "/static/of-another-version/pages.css", 200, FILE),
+        ("GET", f"/static/{version()}/nothing.css", 404, FILE),
         ("GET", "/static/nothing.css", 404, FILE),
-        ("POST", "/static/dashboard.css", 405, FILE),
+        ("POST", "/static/pages.css", 405, FILE),
+        ("GET", "/static/a/b/pages.css", 404, FILE),
         ("GET", "/health", 200, FOR_MACHINES),
         ("GET", "/api/manifest", 200, FOR_MACHINES),
         ("POST", "/api/register", 400, FOR_MACHINES),

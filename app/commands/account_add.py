@@ -6,7 +6,7 @@ import typer
 
 from app.commands import account_flags as flags
 from app.commands.account_keys import SecretsFile, read_keys
-from app.commands.account_view import as_facts, finding_to_json, lacks_in_words, to_json
+from app.commands.account_view import areas_in_words, as_facts, finding_to_json, lacks_in_words, to_json
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_installation
 from app.commands.opening import with_services
@@ -89,7 +89,7 @@ def _tell(added: AccountView, finding: Finding | None) -> None:
         return
     if finding is not None:
         say("The gateway takes its keys.", "green")
-        for words in lacks_in_words(finding):
+        for words in [*areas_in_words(finding), *lacks_in_words(finding)]:
             warn(words)
     say("")
     say(f"Next:  saleor-gateway channels map YOUR-CHANNEL {account.id}")

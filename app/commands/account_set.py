@@ -22,6 +22,7 @@ from app.payments.accounts.keeping import (
     KeysNeededError,
     NameTakenError,
     NotTakenError,
+    WalletNotTakenError,
     change_account,
     changes_address,
 )
@@ -89,6 +90,8 @@ def change(
         try:
             row = await change_account(services, row, asked, tried=not no_check)
         except NotTakenError as exc:
+            raise CommandFailed(f"nothing was changed: {exc} (--no-check changes it nevertheless)") from exc
+        except WalletNotTakenError as exc:
             raise CommandFailed(f"nothing was changed: {exc} (--no-check changes it nevertheless)") from exc
         except NameTakenError as taken:
             other = taken.other

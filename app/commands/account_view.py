@@ -7,14 +7,18 @@ from rich.text import Text
 
 from app.commands.terminal import fact, fact_sheet, moment, plain, table
 from app.db.tables import MerchantAccount, ProductsForm
+from app.payments.accounts.areas import LOST
 from app.payments.accounts.channels import AccountView
 from app.payments.accounts.check import Finding, Lack, facts_of
+from app.payments.requests.payout import currency_of
+from app.payments.requests.wallets import wallets_of
 
 _PRODUCTS = {
     ProductsForm.NONE: "not told to the gateway",
     ProductsForm.PLAIN: "told to the gateway",
     ProductsForm.FISCAL: "told to the gateway for fiscal receipts",
 }
+_WALLETS = {"applePay": "Apple Pay", "googlePay": "Google Pay"}
 
 
 def to_json(each: AccountView) -> dict[str, object]:
@@ -41,6 +45,18 @@ def to_json(each: AccountView) -> dict[str, object]:
         "order_3ds_bypass": account.order_3ds_bypass,
         "cancel_older": account.cancel_older,
         "pci_dss_confirmed_at": moment(account.pci_dss_confirmed_at),
+        "saved_cards": account.saved_cards,
+        "subscriptions": account.subscriptions,
+        "payouts": account.payouts,
+        "payout_most": account.payout_most,
+        "payout_most_a_day": account.payout_most_a_day,
+        "payout_staff": account.payout_staff,
+        "apple_pay": account.apple_pay,
+        "apple_pay_association": account.apple_pay_association,
+        "google_pay": account.google_pay,
+        "google_pay_gateway": account.google_pay_gateway,
+        "google_pay_gateway_merchant": account.google_pay_gateway_merchant,
+        "google_pay_merchant": account.google_pay_merchant,
         "reconcile_at": account.reconcile_at,
         "balances_url": account.balances_url or account.base_url,
         "register_url": account.register_url or account.base_url,
@@ -61,6 +77,10 @@ def finding_to_json(finding: Finding) -> dict[str, object]:
         "ok": finding.wrong is None,
         "wrong": None if finding.wrong is None else str(finding.wrong),
         "warnings": lacks_in_words(finding),
+        "areas": {
+            each.area.name.lower(): {"access": each.access.value, "why": None if each.works else str(each.why)}
+            for each in finding.areas
+        },
     }
 
 
@@ -70,8 +90,17 @@ def lacks_in_words(finding: Finding) -> list[str]:
     commands = {
         Lack.CHANNEL: f": run `saleor-gateway channels map CHANNEL {account.id}`",
         Lack.STOREFRONT: f": run `saleor-gateway accounts set {account.id} --storefront ORIGIN`",
+        Lack.PAYOUT_LIMITS: (
+            f": run `saleor-gateway accounts set {account.id} --payout-most AMOUNT --payout-most-a-day AMOUNT`"
+        ),
+        Lack.PAYOUT_STAFF: f": run `saleor-gateway accounts set {account.id} --payout-staff EMAIL`",
     }
     return [each.value % facts + commands.get(each, "") for each in finding.lacks]
+
+
+def areas_in_words(finding: Finding) -> list[str]:
+    """Return which areas cannot be used, why, and what is missed without each."""
+    return [f"{each.area}: {each.access}: {each.why}. {LOST[each.area]}" for each in finding.areas if not each.works]
 
 
 def as_table(shown: Iterable[AccountView]) -> Table:
@@ -120,11 +149,25 @@ def as_facts(each: AccountView) -> Table:
     fact(facts, "3-D Secure", account.order_3ds_bypass)
     fact(facts, "older pages", "closed by a new attempt to pay" if account.cancel_older else "stay open")
     fact(facts, "cards in storefronts", _confirmed(account))
+    fact(facts, "saved cards", "kept for customers who agree" if account.saved_cards else "none")
+    fact(facts, "subscriptions", "storefronts may begin them (provisional)" if account.subscriptions else "none")
+    fact(facts, "payouts to cards", _payouts(account))
+    fact(facts, "wallets", " and ".join(_WALLETS[name] for name in wallets_of(account)) or "none")
     fact(facts, "books compared", f"each night, at {account.reconcile_at}:00 UTC")
     fact(facts, "balances at", account.balances_url or account.base_url)
     fact(facts, "registers at", account.register_url or account.base_url)
     fact(facts, "notified at", f"{each.notification_address} (we tell the gateway with each payment)")
     return facts
+
+
+def _payouts(account: MerchantAccount) -> str:
+    if not account.payouts:
+        return "none"
+    currency = currency_of(account)
+    most, a_day = (
+        "nothing" if each is None else f"{each} {currency}" for each in (account.payout_most, account.payout_most_a_day)
+    )
+    return f"at most {most} at once and {a_day} in 24 hours, by {', '.join(account.payout_staff) or 'nobody'}"
 
 
 def _confirmed(account: MerchantAccount) -> str:

@@ -5,11 +5,12 @@ from typing import Annotated
 import typer
 
 from app.commands import account_flags as flags
-from app.commands.account_view import as_facts, as_table, finding_to_json, lacks_in_words, to_json
+from app.commands.account_view import areas_in_words, as_facts, as_table, finding_to_json, lacks_in_words, to_json
 from app.commands.failure import CommandFailed
 from app.commands.finding import find_account
 from app.commands.opening import with_services
 from app.commands.terminal import AsJson, complain, confirm, require_somebody_to_ask, say, show, show_json, warn
+from app.payments.accounts.areas import Access
 from app.payments.accounts.channels import AccountView, view, views
 from app.payments.accounts.check import Finding, check
 from app.payments.services import Services
@@ -106,5 +107,7 @@ def _tell(finding: Finding) -> None:
         complain(f"{row.name} ({row.id}): {finding.wrong}")
     else:
         say(f"{row.name} ({row.id}): the gateway takes its keys", "green")
-    for words in lacks_in_words(finding):
+        areas = [f"payments: {Access.WORKS}", *(f"{each.area}: {each.access}" for each in finding.areas)]
+        say(", ".join(areas))
+    for words in [*areas_in_words(finding), *lacks_in_words(finding)]:
         warn(words)

@@ -1,27 +1,18 @@
 """``balances``: the merchant's money at the gateway."""
 
-from dataclasses import dataclass
+import asyncio
 from typing import Annotated
 
 import typer
 
 from app.commands.finding import find_account
 from app.commands.opening import with_services
-from app.commands.terminal import AsJson, complain, plain, say, show, show_json, table
-from app.db.tables import MerchantAccount
-from app.gateway.errors import GatewayError
-from app.gateway.models.accounts import BalanceAccount
-from app.payments.operations.look_up import opened
+from app.commands.terminal import AsJson, complain, moment, plain, say, show, show_json, table
+from app.payments.accounts.areas import LOST
+from app.payments.accounts.balances import AccountBalances, read_balances
 from app.payments.services import Services
 
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What the gateway says of one merchant account, or why it does not."""
-
-    account: MerchantAccount
-    balances: tuple[BalanceAccount, ...] = ()
-    error: str | None = None
+_WITHIN = 12.0  # seconds: longer than the gateway is waited for
 
 
 def balances(
@@ -36,9 +27,9 @@ def balances(
     The exit status is 1 when an account could not be asked.
     """
 
-    async def ask(services: Services) -> list[_Asked]:
+    async def ask(services: Services) -> list[AccountBalances]:
         meant = list(await services.accounts.all()) if account is None else [await find_account(services, account)]
-        return [await _ask(services, each) for each in meant]
+        return await asyncio.gather(*(read_balances(services, each, within=_WITHIN) for each in meant))
 
     asked = with_services(ask)
     if as_json:
@@ -47,25 +38,16 @@ def balances(
         say("There is no merchant account yet.")
     else:
         _show(asked)
-    if any(each.error for each in asked):
+    if any(each.balances is None for each in asked):
         raise typer.Exit(1)
 
 
-async def _ask(services: Services, account: MerchantAccount) -> _Asked:
-    try:
-        client = opened(services, account)
-        found = await client.balances.accounts(timeout=services.schedule.budget.total_seconds())
-    except GatewayError as error:
-        return _Asked(account, error=str(error))
-    return _Asked(account, found)
-
-
-def _show(asked: list[_Asked]) -> None:
+def _show(asked: list[AccountBalances]) -> None:
     shown = table("Merchant account", "Balance", "Currency", "Available", "In reserve")
     for column in shown.columns[3:]:
         column.justify = "right"
     for each in asked:
-        for one in each.balances:
+        for one in each.balances or ():
             reserve = one.balances.rolling_reserve
             shown.add_row(
                 plain(each.account.name),
@@ -77,15 +59,17 @@ def _show(asked: list[_Asked]) -> None:
     if shown.row_count:
         show(shown)
     for each in asked:
-        if each.error is not None:
-            complain(f"{each.account.name}: {each.error}")
+        if each.trouble is not None:
+            complain(f"{each.account.name}: {each.trouble.access}: {each.trouble.why}. {LOST[each.trouble.area]}")
 
 
-def _to_json(asked: _Asked) -> dict[str, object]:
+def _to_json(asked: AccountBalances) -> dict[str, object]:
     return {
         "account": asked.account.id,
         "account_name": asked.account.name,
-        "error": asked.error,
+        "as_of": moment(asked.as_of),
+        "access": asked.trouble.access.value if asked.trouble else "works",
+        "error": str(asked.trouble.why) if asked.trouble else None,
         "balances": [
             {
                 "id": each.id,
@@ -94,6 +78,6 @@ def _to_json(asked: _Asked) -> dict[str, object]:
                 "available": each.balances.available,
                 "rolling_reserve": each.balances.rolling_reserve,
             }
-            for each in asked.balances
+            for each in asked.balances or ()
         ],
     }

@@ -15,12 +15,15 @@ from app.commands.terminal import AsJson, confirm, require_somebody_to_ask, say,
 from app.db.aggregates import PaymentAggregate, find_by_order
 from app.db.tables import Operation, State
 from app.gateway.errors import GatewayError
+from app.gateway.models import Method
 from app.payments.core.problems import problem_words
 from app.payments.core.refusal import RefusalError
 from app.payments.services import Services
 from app.payments.staff.manual_resolution import Decision, operation_to_settle, settle
 from app.payments.staff.status import standing
 from app.payments.sync.on_demand import Resent, ask_now, ask_to_notify
+
+_LONGEST_NAME = 256
 
 
 class Outcome(StrEnum):
@@ -91,13 +94,28 @@ def settle_payment(
     _tell(with_services(do), as_json=as_json)
 
 
-def resend(payment: AnyName, as_json: AsJson = False) -> None:
+def resend(
+    payment: AnyName,
+    *,
+    method: Annotated[Method | None, typer.Option(help="Only of that; of all that was done unless given.")] = None,
+    transaction_id: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="With --method purchase, of a subscription: only of that one of its payments."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Ask the gateway to send its notifications of a payment again."""
+
+    if transaction_id is not None:
+        if method is not Method.PURCHASE:
+            raise CommandFailed("--transaction-id goes with --method purchase", status=2)
+        if not transaction_id or len(transaction_id) > _LONGEST_NAME or not transaction_id.isprintable():
+            raise CommandFailed("--transaction-id: this is no name that the gateway gives", status=2)
 
     async def do(services: Services) -> tuple[str, list[Resent]]:
         async with services.database.transaction() as session:
-            aggregate = await find_payment(session, payment)
-        return aggregate.payment.order_id, await ask_to_notify(services, aggregate.payment.order_id)
+            order_id = (await find_payment(session, payment)).payment.order_id
+        return order_id, await ask_to_notify(services, order_id, method, transaction_id=transaction_id)
 
     order_id, answers = with_services(do)
     if as_json:

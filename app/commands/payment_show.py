@@ -87,8 +87,8 @@ def _to_json(story: _Story, entries: Sequence[Entry], expected: Sequence[Expecte
         "saleor": story.saleor,
         "account_name": story.account.name,
         "authorized": now.authorized,
-        "charged": now.charged,
-        "refunded": now.refunded,
+        "charged": now.taken,
+        "refunded": now.returned,
         "possible": [each.value for each in now.actions],
         "timeline": [
             {"at": moment(each.at), "who": each.who.value, "what": each.what, "words": each.words, **_facts_of(each)}
@@ -114,7 +114,7 @@ def _facts(story: _Story) -> Table:
     fact(facts, "Saleor", f"{story.saleor} ({number}channel {payment.channel})")
     fact(facts, "account", f"{account.name} ({account.id})")
     reserved = f"{now.authorized} reserved, " if now.authorized else ""
-    fact(facts, "money", f"{reserved}{now.charged} charged, {now.refunded} refunded")
+    fact(facts, "money", f"{reserved}{now.taken} charged, {now.returned} refunded")
     possible = ", ".join(each.value.lower() for each in now.actions)
     fact(facts, "possible next", possible or "nothing")
     return facts

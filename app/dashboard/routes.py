@@ -9,9 +9,13 @@ from fastapi.responses import HTMLResponse
 
 from app.dashboard.attention.count import OpenTasks
 from app.dashboard.attention.routes import AttentionParts
+from app.dashboard.gateway.balances import BalanceParts
+from app.dashboard.gateway.register import RegisterParts
+from app.dashboard.money.routes import MoneyParts
 from app.dashboard.navigation import SET_UP
 from app.dashboard.payments.list_parts import PaymentListParts
 from app.dashboard.payments.routes import PaymentParts
+from app.dashboard.payouts.routes import PayoutParts
 from app.dashboard.renderer import Renderer
 from app.dashboard.set_up.routes import SetUpParts
 from app.dashboard.staff import HANDLE_PAYMENTS, MANAGE_APPS, AnyStaff, guard
@@ -21,11 +25,18 @@ from app.saleor.graphql import SaleorClient
 
 
 def create_parts(
-    services: Services, tokens: DashboardTokens, saleor: SaleorClient, *, app_name: str, base: str = ""
+    services: Services,
+    tokens: DashboardTokens,
+    saleor: SaleorClient,
+    *,
+    app_name: str,
+    base: str = "",
+    address_header: str | None = None,
 ) -> tuple[APIRouter, ...]:
     """Return all parts: a router for each set of permissions that they need, with the guard that asks for it.
 
     No part can be added that forgets its guard. ``base`` is the path below which browsers reach the app.
+    ``address_header``: in which a trusted proxy tells where a request comes from.
     """
     renderer = Renderer(app_name, base)
     payment_list, payment = PaymentListParts(services, renderer), PaymentParts(services, renderer)
@@ -48,7 +59,11 @@ def create_parts(
     handling_payments.add_api_route("/", home, methods=["GET"])
     payment_list.add_to(handling_payments)
     payment.add_to(handling_payments)
+    MoneyParts(services, renderer).add_to(handling_payments)
     AttentionParts(services, renderer, open_tasks).add_to(handling_payments)
+    BalanceParts(services, renderer).add_to(handling_payments)
+    PayoutParts(services, renderer, address_header).add_to(handling_payments)
+    RegisterParts(services, renderer).add_to(handling_payments)
     setting_up = for_those_who_may(HANDLE_PAYMENTS, MANAGE_APPS)
     set_up.add_to(setting_up)
     return (handling_payments, setting_up)

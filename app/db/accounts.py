@@ -2,7 +2,7 @@
 
 import secrets
 import string
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -114,6 +114,20 @@ class AccountRepository:
             query = query.where(ChannelRoute.installation_id == installation_id)
         async with self._database.transaction() as session:
             return (await session.exec(query)).all()
+
+    async def apple_pay_association(self, origins: Set[str]) -> str | None:
+        """Return the domain file of the oldest account that offers Apple Pay at one of these storefronts; or None."""
+        offering = (
+            select(MerchantAccount.id, MerchantAccount.storefront_origins)
+            .where(col(MerchantAccount.apple_pay).is_(True), col(MerchantAccount.apple_pay_association).is_not(None))
+            .where(col(MerchantAccount.enabled).is_(True))
+            .order_by(col(MerchantAccount.created_at), col(MerchantAccount.id))
+        )
+        async with self._database.transaction() as session:
+            rows = (await session.exec(offering)).all()
+            found = next((account_id for account_id, named in rows if not origins.isdisjoint(named)), None)
+            account = None if found is None else await session.get(MerchantAccount, found)
+        return None if account is None else account.apple_pay_association
 
     def keys(self, account: MerchantAccount) -> AccountKeys:
         """Return the account's opened secrets; the previous one only while its grace lasts. Raises VaultError."""

@@ -16,7 +16,8 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.db.job_queue import JobQueue
 from app.db.problems import load_problems
-from app.db.tables import Kind, Operation, Payment, Problem, SaleorEvent, SplitShare
+from app.db.saved_cards import RefusedCard, write_cards
+from app.db.tables import Kind, Operation, Payment, Problem, SaleorEvent, SavedCard, SplitShare
 
 POLLS = JobQueue(
     Operation,
@@ -39,7 +40,9 @@ class PaymentAggregate:
     """A payment with all that belongs to it; operations and events oldest first. Its problems are in the payment.
 
     ``shares`` are those of sub-merchants in its operations; there are none when the payment is not split.
-    ``assigned`` and ``tied`` name operations that may have no row yet (see ``assign`` and ``tie``).
+    ``assigned`` and ``tied`` name operations that may have no row yet (see ``assign`` and ``tie``). ``kept_cards`` are
+    those that its customer keeps, and ``refused_cards`` those that the gateway takes no more (``save_all`` writes
+    both).
     """
 
     payment: Payment
@@ -48,6 +51,8 @@ class PaymentAggregate:
     shares: list[SplitShare] = field(default_factory=list)
     assigned: list[tuple[Operation, Mapping[str, Decimal]]] = field(default_factory=list)
     tied: list[tuple[SaleorEvent | Problem, Operation]] = field(default_factory=list)
+    kept_cards: list[SavedCard] = field(default_factory=list)
+    refused_cards: list[RefusedCard] = field(default_factory=list)
 
     @property
     def create(self) -> Operation:
@@ -148,6 +153,16 @@ async def load_by_operation(session: AsyncSession, operation_row_id: int) -> Pay
     if aggregate is None:
         raise LookupError(f"no operation {operation_row_id}")
     return aggregate
+
+
+async def save_all(session: AsyncSession, aggregates: Sequence[PaymentAggregate]) -> None:
+    """Write what was added to aggregates, and what became of the cards of their customers."""
+    for aggregate in aggregates:
+        await save(session, aggregate)
+    kept = [card for aggregate in aggregates for card in aggregate.kept_cards]
+    refused = [card for aggregate in aggregates for card in aggregate.refused_cards]
+    if kept or refused:
+        await write_cards(session, kept, refused)
 
 
 async def save(session: AsyncSession, aggregate: PaymentAggregate) -> None:

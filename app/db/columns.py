@@ -18,7 +18,7 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 from sqlmodel import SQLModel
 from sqlmodel.sql.sqltypes import AutoString
 
-from app.amounts import CENT, in_cents
+from app.amounts import CENT, MILLIONTH, in_cents, in_millionths
 
 _IMPOSSIBLE = re.compile("[\x00\ud800-\udfff]")
 _IMPOSSIBLE_IN_JSON = re.compile(r"\\u(?:0000|d[89a-f])")
@@ -120,6 +120,27 @@ class Amount(TypeDecorator[Decimal]):
     def process_result_value(self, value: int | None, dialect: Dialect) -> Decimal | None:  # noqa: ARG002 - the signature is SQLAlchemy's
         """Return the amount with exactly two decimals."""
         return None if value is None else (Decimal(value) / 100).quantize(CENT)
+
+
+class FineAmount(TypeDecorator[Decimal]):
+    """A Decimal of at most six decimals, kept as a whole number of millionths: a fee may be finer than a hundredth.
+
+    Raises ValueError for one that is finer still, or too large for thousands of it to be added up.
+    """
+
+    impl = BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> int | None:  # noqa: ARG002 - the signature is SQLAlchemy's
+        """Return the number of millionths of ``value``."""
+        return None if value is None else int(in_millionths(value) * 1_000_000)
+
+    def process_result_value(self, value: int | None, dialect: Dialect) -> Decimal | None:  # noqa: ARG002 - the signature is SQLAlchemy's
+        """Return the amount with two decimals, or as many more as it needs."""
+        if value is None:
+            return None
+        exact = (Decimal(value) / 1_000_000).quantize(MILLIONTH)
+        return exact.quantize(CENT) if exact == exact.quantize(CENT) else exact.normalize()
 
 
 class Moment(TypeDecorator[datetime]):

@@ -16,7 +16,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.db.aggregates import PaymentAggregate, save
+from app.db.aggregates import PaymentAggregate, save, save_all
 from app.db.database import Database
 from app.db.job_queue import JobQueue
 from app.db.repository import ByOrder, lock_payments
@@ -154,14 +154,17 @@ class Inbox:
 
     async def of_order(self, account_id: str, *order_ids: str) -> Sequence[StoredNotification]:
         """Return the notifications about an order (about each of them, if there are several), oldest first."""
+        async with self._database.transaction() as session:
+            return await self.read(session, account_id, *order_ids)
+
+    async def read(self, session: AsyncSession, account_id: str, *order_ids: str) -> Sequence[StoredNotification]:
+        """Return the same, read in a transaction in which more is read."""
         query = (
             select(Notification)
             .where(Notification.account_id == account_id, col(Notification.order_id).in_(order_ids))
             .order_by(col(Notification.id))
         )
-        async with self._database.transaction() as session:
-            rows = (await session.exec(query)).all()
-        return [self._open(row) for row in rows]
+        return [self._open(row) for row in (await session.exec(query)).all()]
 
     def _open(self, row: Notification) -> StoredNotification:
         assert row.id is not None  # noqa: S101 - a row that was read has its id
@@ -203,8 +206,7 @@ class Inbox:
             result = came_of_it[due.notification_id] = due.decide(self._open(row), payment)
             row.outcome, row.trouble, row.next_attempt_at = result.outcome, result.trouble, result.again_at
             row.processed_at = due.now if result.again_at is None else row.processed_at
-        for payment in found:
-            await save(session, payment)
+        await save_all(session, found)
         return [came_of_it[due.notification_id] for due in many]
 
 

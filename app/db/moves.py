@@ -22,14 +22,19 @@ from app.db.tables import (
     MerchantAccount,
     Operation,
     Payment,
+    Payout,
     PendingToken,
     Problem,
     ReconciliationRun,
     ReportedProblem,
     SaleorEvent,
+    SavedCard,
 )
 
-_FOLLOW = (MerchantAccount, ChannelRoute, Payment, Problem, SaleorEvent, ReconciliationRun, Discrepancy)
+_FOLLOW = (
+    *(MerchantAccount, ChannelRoute, SavedCard, Payment, Payout, Problem),
+    *(SaleorEvent, ReconciliationRun, Discrepancy),
+)
 
 
 class MoveRefusedError(Exception):

@@ -16,11 +16,11 @@ SEALED = "(sealed)"
 """What stands in a request for the value of a personal member."""
 
 _PREFIX, _NOT_PERSONAL = "customer_", frozenset({"customer_lang"})
-_ALSO = frozenset({"browser_fingerprint"})
+_ALSO = frozenset({"browser_fingerprint", "properties"})  # whom a payout is for
 
 
 def is_personal(member: str) -> bool:
-    """Return True for a member of the gateway's request that says something of the shopper."""
+    """Return True for a member of the gateway's request that says something of the shopper, or of who is paid."""
     return (member.startswith(_PREFIX) and member not in _NOT_PERSONAL) or member in _ALSO
 
 
@@ -54,6 +54,15 @@ class PersonalData:
         kept = payment.return_url
         return None if kept is None else self._vault.open(kept, _of_return(payment.transaction_id))
 
+    def seal_proposal(self, installation_id: int, proposal: Mapping[str, Any]) -> str:
+        """Return a payout that somebody of a store has asked for and nobody has confirmed: a browser keeps it."""
+        return self._vault.seal(dumps(proposal), _of_proposal(installation_id))
+
+    def proposal(self, installation_id: int, sealed: str) -> dict[str, Any]:
+        """Return what ``seal_proposal`` has sealed for that store."""
+        proposal: dict[str, Any] = loads(self._vault.open(sealed, _of_proposal(installation_id)))
+        return proposal
+
 
 def _of_shopper(transaction_id: str) -> str:
     return f"transaction/{transaction_id}/shopper"
@@ -61,3 +70,7 @@ def _of_shopper(transaction_id: str) -> str:
 
 def _of_return(transaction_id: str) -> str:
     return f"transaction/{transaction_id}/return-url"
+
+
+def _of_proposal(installation_id: int) -> str:
+    return f"installation/{installation_id}/payout"

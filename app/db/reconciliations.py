@@ -14,6 +14,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.db.aggregates import WITH_ACCOUNT, PaymentAggregate, aggregates_of
+from app.db.day_sums import forget_days
 from app.db.job_queue import JobQueue
 from app.db.tables import (
     Discrepancy,
@@ -57,8 +58,18 @@ def next_time(hour: int, now: datetime) -> datetime:
     return today if today > now else today + timedelta(days=1)
 
 
+async def one_at_a_time(session: AsyncSession, account_id: str) -> None:
+    """Until the transaction ends, let no other comparison of the account write: one by night may meet one by hand.
+
+    What only refers to the account is not held up.
+    """
+    account = select(MerchantAccount.id).where(MerchantAccount.id == account_id)
+    await session.exec(account.with_for_update(key_share=True))
+
+
 async def plan(session: AsyncSession, account: MerchantAccount, now: datetime) -> None:
     """Plan the next comparison of an account for the hour that its owner has chosen, unless one is planned."""
+    await one_at_a_time(session, account.id)
     planned = select(ReconciliationRun.id).where(
         ReconciliationRun.account_id == account.id, ReconciliationRun.state == RunState.PLANNED
     )
@@ -75,6 +86,7 @@ async def plan(session: AsyncSession, account: MerchantAccount, now: datetime) -
 
 async def forget_account(session: AsyncSession, account_id: str) -> None:
     """Delete what was compared of an account that never had a payment."""
+    await forget_days(session, account_id)
     for table in (Discrepancy, ReconciliationRun):
         await session.exec(delete(table).where(col(table.account_id) == account_id))
 
@@ -85,21 +97,6 @@ async def covered_until(session: AsyncSession, account_id: str) -> datetime | No
         ReconciliationRun.account_id == account_id, col(ReconciliationRun.chosen).is_(False)
     )
     return (await session.exec(query)).one()
-
-
-async def all_covered_until(session: AsyncSession, account_ids: Collection[str]) -> datetime | None:
-    """Return up to when the books of all these accounts were compared; None if those of one never were."""
-    reached: Any = (
-        select(func.max(ReconciliationRun.covered_until))
-        .where(
-            col(ReconciliationRun.account_id).in_(account_ids),
-            col(ReconciliationRun.covered_until).is_not(None),
-            col(ReconciliationRun.chosen).is_(False),
-        )
-        .group_by(col(ReconciliationRun.account_id))
-    )
-    found = (await session.exec(reached)).all()
-    return min(found) if found and len(found) == len(account_ids) else None
 
 
 async def is_being_compared(session: AsyncSession, account_id: str) -> bool:
@@ -133,6 +130,7 @@ async def record(session: AsyncSession, run: ReconciliationRun, found: Sequence[
 
     An order of nobody that somebody has looked at stays so: the books will show it each night.
     """
+    await one_at_a_time(session, run.account_id)
     keys = [each.key for each in found]
     query = select(Discrepancy).where(Discrepancy.account_id == run.account_id, col(Discrepancy.key).in_(keys))
     known = {row.key: row for row in (await session.exec(query)).all()}

@@ -15,11 +15,11 @@ import sqlalchemy as sa
 import structlog
 from sqlalchemy import bindparam
 from sqlalchemy.exc import IntegrityError
-from sqlmodel import col, select
+from sqlmodel import SQLModel, col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import SelectOfScalar
 
-from app.db.aggregates import WITH_ACCOUNT, PaymentAggregate, aggregates_of, save
+from app.db.aggregates import WITH_ACCOUNT, PaymentAggregate, aggregates_of, save, save_all
 from app.db.database import Database
 from app.db.errors import CommitUnknownError
 from app.db.group_commit import Write
@@ -86,7 +86,7 @@ class NewPayment:
     """How to make the rows of a payment that is about to be asked for; each from the row to which it belongs.
 
     ``objection`` is asked before, with the other attempts to pay the same (``debt``), which are locked: it may change
-    all of them, and returns why the payment must not be made.
+    all of them, and returns why the payment must not be made. ``beside`` makes a row that is written with it.
     """
 
     payment: Callable[[], Payment]
@@ -94,6 +94,7 @@ class NewPayment:
     shares: Callable[[Operation], Mapping[str, Decimal]]
     debt: SameDebt | None = None
     objection: Callable[[Payment, Sequence[PaymentAggregate]], Exception | None] | None = None
+    beside: Callable[[Payment], SQLModel] | None = None
 
 
 @dataclass(slots=True)
@@ -252,6 +253,9 @@ async def _insert(
     await load_problems(session, payments)
     operations = [new.operation(payment) for new, payment in zip(many, payments, strict=True)]
     session.add_all(operations)
+    session.add_all(
+        [new.beside(payment) for new, payment in zip(many, payments, strict=True) if new.beside is not None]
+    )
     await session.flush()  # all at once
     aggregates = [
         PaymentAggregate(payment, [operation], []) for payment, operation in zip(payments, operations, strict=True)
@@ -281,8 +285,7 @@ async def _update_all(session: AsyncSession, many: Sequence[_Change]) -> list[An
         debt = each.debt
         attempts = [one for one in locked if one is own or (debt is not None and _pays(one.payment, debt))]
         answers.append(each.step(own, attempts))
-    for aggregate in locked:
-        await save(session, aggregate)
+    await save_all(session, locked)
     return answers
 
 

@@ -18,6 +18,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from app.db.columns import Moment
 from app.db.tables import (
     EventState,
+    Flow,
     Installation,
     Notification,
     Operation,
@@ -50,7 +51,9 @@ class Wanted:
 
     ``installation_id``: those of one store. ``state``: one of the payment's operations is in it. ``since`` and
     ``until``: when it was begun, the end excluded. ``names``: any of them. ``amount``: exactly that was to be paid.
-    ``email_digests``: the shopper's address is one of these (``emails``).
+    ``email_digests``: the shopper's address is one of these (``emails``). Payouts are in a list of their own
+    (``payouts``): here they are found only by their ``names``, or when
+    they have ``problems``.
     """
 
     installation_id: int | None = None
@@ -126,6 +129,8 @@ def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
     found: list[ColumnElement[bool]] = []
     if wanted.installation_id is not None:
         found.append(col(Payment.installation_id) == wanted.installation_id)
+    if wanted.names is None and not wanted.problems:
+        found.append(col(Payment.flow) != Flow.PAYOUT)
     if wanted.problems:
         found.append(col(Payment.problem_since).is_not(None))
     if wanted.state is not None:

@@ -1,11 +1,12 @@
 """The keys of one merchant account (gateway interface, Authentication)."""
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from uuid import UUID
 
-from app.gateway.errors import InvalidRequestError
+from app.gateway.errors import BrokenRule, InvalidRequestError
 from app.gateway.hosts import KnownGateway, safe_base_url
 
 # What can stand in an HTTP header without changing its meaning. Space around a pasted key is the commonest mistake.
@@ -36,10 +37,34 @@ class Credentials:
         for name in _ADDRESSES:
             object.__setattr__(self, name, (getattr(self, name) or self.base_url).rstrip("/"))
         values = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "previous_api_secrets"}
-        for wrong in wrong_in(values):
-            raise wrong
+        broken = [rule for wrong in wrong_in(values) for rule in wrong.broken]
         for secret in self.previous_api_secrets:
-            _printable("previous_api_secrets", secret)
+            broken.extend(_unprintable("previous_api_secrets", secret))
+        if broken:
+            raise InvalidRequestError.of(broken)
+
+    @classmethod
+    def from_environment(cls, variables: Mapping[str, str] = os.environ) -> "Credentials":
+        """An account from ``GATEWAY_POS_ID``, ``GATEWAY_API_KEY``, ``GATEWAY_API_SECRET``, ``GATEWAY_ENDPOINTS_KEY``
+        and ``GATEWAY_BASE_URL``; where they differ also ``GATEWAY_SCHEME_WORD``, ``GATEWAY_BALANCES_URL`` and
+        ``GATEWAY_REGISTER_URL``.
+
+        Raises ``InvalidRequestError``, which names every variable that is missing.
+        """
+        given = {each.name: variables.get(_variable(each.name), "") for each in fields(cls)}
+        needed = ("pos_id", "api_key", "api_secret", "endpoints_key", "base_url")
+        if missing := [name for name in needed if not given[name]]:
+            raise InvalidRequestError.of([BrokenRule(_variable(name), "is required", "nothing") for name in missing])
+        return cls(
+            pos_id=given["pos_id"],
+            api_key=given["api_key"],
+            api_secret=given["api_secret"],
+            endpoints_key=given["endpoints_key"],
+            base_url=given["base_url"],
+            scheme_word=given["scheme_word"] or "CPAY",
+            balances_url=given["balances_url"] or None,
+            register_url=given["register_url"] or None,
+        )
 
     @classmethod
     def at(
@@ -98,7 +123,8 @@ def _check(name: str, value: str) -> None:
     if name in _ADDRESSES:
         safe_base_url(name, value)
     elif name != "pos_id":
-        _printable(name, value)
+        if broken := _unprintable(name, value):
+            raise InvalidRequestError.of(broken)
     else:
         try:
             UUID(value)
@@ -106,8 +132,11 @@ def _check(name: str, value: str) -> None:
             raise InvalidRequestError(name, "a UUID", f"a text of {len(value)} characters") from None
 
 
-def _printable(name: str, value: str) -> None:
-    if not _PRINTABLE.fullmatch(value):
-        raise InvalidRequestError(
-            name, "printable ASCII without spaces, not empty", f"a text of {len(value)} characters"
-        )
+def _unprintable(name: str, value: str) -> list[BrokenRule]:
+    if _PRINTABLE.fullmatch(value):
+        return []
+    return [BrokenRule(name, "printable ASCII without spaces, not empty", f"a text of {len(value)} characters")]
+
+
+def _variable(name: str) -> str:
+    return f"GATEWAY_{name.upper()}"

@@ -3,7 +3,7 @@
 ::
 
     GatewayError
-    |- InvalidRequestError          the request breaks a limit of the interface; nothing was sent
+    |- InvalidRequestError          the request breaks rules of the interface (``broken``); nothing was sent
     |- NotSentError                 no connection: nothing was sent, safe to repeat
     |- KeysNotOpenedError           the account's keys cannot be opened on this machine: nothing was sent
     |- RefusedError                 the gateway read the request and did not do it (4xx)
@@ -26,7 +26,9 @@ No error holds a secret, a card number or the body of a request.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 _LONGEST_MESSAGE = 512
 # Gateways quote what they refuse. Not repeated: whatever looks like a card number, or is called a security code.
@@ -84,14 +86,40 @@ class GatewayError(Exception):
         return f"<{type(self).__name__}: {self}>"
 
 
-class InvalidRequestError(GatewayError):
-    """A value breaks a limit of the interface. ``given`` is fit to be shown: card data and names are not in it."""
+@dataclass(frozen=True, slots=True)
+class BrokenRule:
+    """A field of a request (``split.0.amount`` inside of another), the rule of the interface that it breaks, and what
+    was given: fit to be shown, without card data and names.
+    """
 
-    def __init__(self, field: str, limit: str, given: str, *, order_id: str | None = None) -> None:
-        super().__init__(f"{field}: {limit}; given: {given}", order_id=order_id)
+    field: str
+    limit: str
+    given: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.limit}; given: {self.given}"
+
+
+class InvalidRequestError(GatewayError):
+    """Values break rules of the interface. All of them are in ``broken``, in the order of the fields.
+
+    ``field``, ``limit`` and ``given`` are those of the first.
+    """
+
+    def __init__(
+        self, field: str, limit: str, given: str, *, more: tuple[BrokenRule, ...] = (), order_id: str | None = None
+    ) -> None:
+        self.broken = (BrokenRule(field, limit, given), *more)
+        super().__init__(" | ".join(map(str, self.broken)), order_id=order_id)
         self.field = field
         self.limit = limit
         self.given = given
+
+    @classmethod
+    def of(cls, broken: Sequence[BrokenRule], *, order_id: str | None = None) -> Self:
+        """All of these, of which there is at least one."""
+        first, *more = broken
+        return cls(first.field, first.limit, first.given, more=tuple(more), order_id=order_id)
 
 
 class NotSentError(GatewayError):

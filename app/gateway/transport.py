@@ -35,9 +35,15 @@ Verb = Literal["GET", "POST", "PUT"]
 E = TypeVar("E", bound=GatewayError)
 
 
+_TELLING = 24  # of a long secret, so many characters in a row are more than chance
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """What to ask. ``body`` never shows: it may hold a card."""
+    """What to ask. ``body`` never shows: it may hold a card.
+
+    ``quotable``: whether the gateway's words about it may be told, without what they repeat of it.
+    """
 
     method: Verb
     base_url: str
@@ -47,6 +53,7 @@ class Call:
     order_id: str | None = None
     with_endpoints_key: bool = True
     creates: bool = False
+    quotable: bool = True
 
     @property
     def moves_money(self) -> bool:
@@ -55,8 +62,12 @@ class Call:
 
     def redacted(self, text: str) -> str:
         """``text`` of the gateway without what it repeats of the request's card, token or cryptogram."""
+        if text and not self.quotable:
+            return "(what the gateway says is not shown)"
         for secret in sorted(_card_texts(self.body or {}), key=len, reverse=True):
             text = text.replace(secret, "(not shown)")
+            if len(secret) > _TELLING and (told := text.find(secret[:_TELLING])) >= 0:  # a quotation that is cut off
+                text = f"{text[:told]}(not shown)"
         return text
 
     def error(self, kind: type[E], message: str, *, code: str | None = None, http_status: int | None = None) -> E:

@@ -7,14 +7,14 @@ folders say which there are. ``make translations`` collects the messages.
 import gettext
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import cache
 from io import BytesIO
 from pathlib import Path
 
 from babel import Locale, negotiate_locale
-from babel.dates import format_datetime
+from babel.dates import format_date, format_datetime, format_timedelta
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
@@ -53,6 +53,20 @@ class Translation:
         """
         number = format_decimal(amount, format="#,##0.00########", locale=Locale(self.language))
         return f"{number}\N{NO-BREAK SPACE}{currency}" if currency else number
+
+    def day(self, day: date) -> str:
+        """Return a day, for example ``Nov 21, 2026``."""
+        return format_date(day, "medium", locale=Locale(self.language))
+
+    def month(self, day: date) -> str:
+        """Return the month of a day, for example ``November 2026``."""
+        return format_date(day, "LLLL y", locale=Locale(self.language))
+
+    def ago(self, age: timedelta) -> str:
+        """Return how long ago something was, in words: ``20 seconds ago``, ``3 days ago``."""
+        if age < timedelta(seconds=1):
+            return self.gettext("just now")
+        return format_timedelta(-age, add_direction=True, locale=Locale(self.language))
 
     def html(self, text: Value) -> Markup:
         """Return a message in this language; English words that nobody can translate say that they are."""

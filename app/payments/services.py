@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Protocol, TypeAlias
 from urllib.parse import quote
 
 import httpx2
@@ -16,17 +16,25 @@ from app.db.database import Database
 from app.db.inbox import Inbox
 from app.db.installations import InstallationRepository
 from app.db.job_queue import JobQueue
+from app.db.latest_cache import LatestCache
 from app.db.outbox import EVENTS
 from app.db.personal import PersonalData
 from app.db.repository import PaymentRepository
+from app.db.saved_cards import SavedCards
 from app.db.tables import MerchantAccount
 from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
+from app.gateway.errors import GatewayError
 from app.gateway.models import Sector
+from app.gateway.models.accounts import BalanceAccount
+from app.payments.core.apply import Posting
 from app.payments.core.schedule import Schedule
 from app.saleor.limits import usable_link
 
 _BETWEEN_COMPARISONS = timedelta(minutes=1)
+
+BalanceCache: TypeAlias = LatestCache[tuple[str, datetime], tuple[BalanceAccount, ...], GatewayError]
+"""What the gateway said last of the balances of accounts, by their ids and when they were changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +131,7 @@ class Services:
     accounts: AccountRepository
     inbox: Inbox
     card_keys: CardKeyRepository
+    saved_cards: SavedCards
     emails: BlindIndex
     personal: PersonalData
     gateways: Gateways
@@ -130,11 +139,16 @@ class Services:
     now: Callable[[], datetime]
     schedule: Schedule = field(default_factory=Schedule)
     wake: Notifier = lambda *_works: None
+    balances: BalanceCache = field(default_factory=LatestCache)
 
     @property
     def payments(self) -> PaymentRepository:
         """The payments of all stores."""
         return PaymentRepository(self.database)
+
+    def posting(self, *, answering: int | None = None, alone: bool = False) -> Posting:
+        """Return the circumstances under which something is posted now (see ``Posting``)."""
+        return Posting(self.now(), self.schedule, answering, alone, self.saved_cards.of_payment)
 
     def wake_for(self, aggregates: Iterable[PaymentAggregate]) -> None:
         """Wake the worker for what is due of these payments now; mostly nothing is."""

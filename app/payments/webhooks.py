@@ -1,29 +1,33 @@
-"""Saleor's six webhooks, each tied to the function that answers it."""
+"""Saleor's webhooks, each tied to the function that answers it."""
 
 from app.db.aggregates import PaymentAggregate
 from app.db.installations import OpenInstallation
 from app.db.repository import ByTransaction, PaymentNotFoundError
 from app.db.tables import Operation
+from app.payments.cards.saved import deleted, listed
 from app.payments.core.answers import action_answer
-from app.payments.core.apply import Posting
 from app.payments.core.references import keep_reference
 from app.payments.operations.actions import requested
 from app.payments.operations.answer_window import answered
-from app.payments.operations.initialize import begun_elsewhere, initialize, not_ours, offer, recorded_answer
+from app.payments.operations.gateway_initialize import offer
+from app.payments.operations.initialize import begun_elsewhere, initialize, not_ours, recorded_answer
 from app.payments.services import Services
 from app.payments.sync.process_session import process
 from app.saleor.answers import ActionAnswer, GatewayConfigAnswer, SessionAnswer
 from app.saleor.app import SaleorApp, WebhookContext
 from app.saleor.events import (
+    ListStoredPaymentMethods,
     PaymentGatewayInitializeSession,
     RequestedAction,
     SessionEvent,
+    StoredPaymentMethodDeleteRequested,
     TransactionCancelationRequested,
     TransactionChargeRequested,
     TransactionInitializeSession,
     TransactionProcessSession,
     TransactionRefundRequested,
 )
+from app.saleor.stored_methods import MethodDeletedAnswer, StoredMethodsAnswer
 
 
 def define_webhooks(saleor: SaleorApp, services: Services) -> None:
@@ -45,7 +49,7 @@ def define_webhooks(saleor: SaleorApp, services: Services) -> None:
             if operation is None:
                 return None
             keep_reference(aggregate.payment, operation)
-            answered(aggregate, operation, Posting(now=services.now(), schedule=services.schedule))
+            answered(aggregate, operation, services.posting())
             page = services.addresses.payment_page(installation.saleor_api_url, aggregate.payment.order_id)
             return action_answer(aggregate, operation, event.kind, page)
 
@@ -59,7 +63,7 @@ def define_webhooks(saleor: SaleorApp, services: Services) -> None:
 
     @saleor.webhook("PAYMENT_GATEWAY_INITIALIZE_SESSION", query="payment_gateway_initialize_session.graphql")
     async def offered(event: PaymentGatewayInitializeSession, context: WebhookContext) -> GatewayConfigAnswer:
-        return await offer(services, event, _installation(context))
+        return await offer(services, event, _installation(context), context.deadline)
 
     @saleor.webhook(
         "TRANSACTION_INITIALIZE_SESSION",
@@ -96,6 +100,14 @@ def define_webhooks(saleor: SaleorApp, services: Services) -> None:
     )
     async def cancelation_requested(event: TransactionCancelationRequested, context: WebhookContext) -> ActionAnswer:
         return await requested(services, event, _installation(context), context.deadline, digest=context.digest)
+
+    @saleor.webhook("LIST_STORED_PAYMENT_METHODS", query="list_stored_payment_methods.graphql")
+    async def cards_listed(event: ListStoredPaymentMethods, context: WebhookContext) -> StoredMethodsAnswer:
+        return await listed(services, event, _installation(context))
+
+    @saleor.webhook("STORED_PAYMENT_METHOD_DELETE_REQUESTED", query="stored_payment_method_delete_requested.graphql")
+    async def card_deleted(event: StoredPaymentMethodDeleteRequested, context: WebhookContext) -> MethodDeletedAnswer:
+        return await deleted(services, event, _installation(context))
 
 
 def _asked_for(aggregate: PaymentAggregate, event: RequestedAction, context: WebhookContext) -> Operation | None:

@@ -1,4 +1,4 @@
-"""The six events of a payment app, as Saleor sends them: the fields that ``manifest/subscriptions`` select.
+"""The events of a payment app, as Saleor sends them: the fields that ``manifest/subscriptions`` select.
 
 The body of a webhook is the selected part of the event itself, at top level. Each class is named as the event's
 ``__typename``.
@@ -10,17 +10,20 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AwareDatetime, Field
 
-from app.saleor.source import Checkout, FromSaleor, Line, Money, Order, OrderOrCheckout, Text
+from app.saleor.source import Channel, Checkout, FromSaleor, Line, Money, Order, OrderOrCheckout, Text, User
 from app.saleor.vocabulary import AvailableAction, TransactionFlow
 
 __all__ = [
     "Checkout",
     "Event",
     "GrantedRefund",
+    "ListStoredPaymentMethods",
     "Order",
     "PaymentGatewayInitializeSession",
     "RequestedAction",
     "SessionEvent",
+    "StoredMethodEvent",
+    "StoredPaymentMethodDeleteRequested",
     "Transaction",
     "TransactionCancelationRequested",
     "TransactionChargeRequested",
@@ -44,7 +47,10 @@ class Recipient(FromSaleor):
 
 
 class TransactionEvent(FromSaleor):
-    """One entry of a transaction's history. ``type`` is left as text: newer Saleors may know more of them."""
+    """One entry of a transaction's history. ``type`` is left as text: newer Saleors may know more of them.
+
+    ``message`` is told with a refund only: a request's is the reason that staff gave, from Saleor 3.22 on.
+    """
 
     id: str
     type: str | None = None
@@ -52,6 +58,7 @@ class TransactionEvent(FromSaleor):
     amount: Money | None = None
     idempotency_key: str | None = None
     created_at: AwareDatetime | None = None
+    message: Text = ""
 
 
 class Transaction(FromSaleor):
@@ -136,6 +143,27 @@ class PaymentGatewayInitializeSession(Event):
     def source(self) -> Checkout | Order:
         """What would be paid for."""
         return self.source_object
+
+
+class StoredMethodEvent(Event):
+    """Something about the payment methods that are kept for a customer, who has signed in at a storefront."""
+
+    user: User
+    channel: Channel
+
+
+class ListStoredPaymentMethods(StoredMethodEvent):
+    """A customer looks at what is kept."""
+
+    event_type = "LIST_STORED_PAYMENT_METHODS"
+
+
+class StoredPaymentMethodDeleteRequested(StoredMethodEvent):
+    """A customer has one of them deleted; ``payment_method_id`` is the app's own, or anything at all."""
+
+    event_type = "STORED_PAYMENT_METHOD_DELETE_REQUESTED"
+
+    payment_method_id: str
 
 
 class SessionEvent(Event):
@@ -224,6 +252,13 @@ class TransactionRefundRequested(RequestedAction):
     kind = AvailableAction.REFUND
 
     granted_refund: GrantedRefund | None = None
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Why staff want the money back, by the keys of the requests that this can be about."""
+        if self.granted_refund is not None and self.granted_refund.reason:
+            return dict.fromkeys(self.request_keys, self.granted_refund.reason)
+        return {each.idempotency_key: each.message for each in self.request_events if each.idempotency_key}
 
 
 class TransactionCancelationRequested(RequestedAction):

@@ -9,8 +9,16 @@ from typing import Any, get_type_hints
 from app.amounts import CENT
 from app.saleor.answers import ActionAnswer, Answer, GatewayConfigAnswer, SessionAnswer, unique_reference
 from app.saleor.deadline import Deadline
-from app.saleor.events import Event, PaymentGatewayInitializeSession, RequestedAction, SessionEvent
+from app.saleor.events import (
+    Event,
+    ListStoredPaymentMethods,
+    PaymentGatewayInitializeSession,
+    RequestedAction,
+    SessionEvent,
+    StoredPaymentMethodDeleteRequested,
+)
 from app.saleor.installation import Installed
+from app.saleor.stored_methods import MethodDeletedAnswer, StoredMethodsAnswer
 from app.saleor.versions import Version, read_version
 
 # What people hear when something broke in here; what broke stands in the log.
@@ -88,7 +96,15 @@ class WebhookDefinition:
         """Say whether this is an answer to this event: Saleor books a refund's answer under a charge as a failure."""
         if issubclass(self.event, RequestedAction):
             return isinstance(answer, ActionAnswer) and answer.kind is self.event.kind
-        return isinstance(answer, SessionAnswer if issubclass(self.event, SessionEvent) else GatewayConfigAnswer)
+        return isinstance(answer, next(kind for event, kind in _ANSWERS.items() if issubclass(self.event, event)))
+
+
+_ANSWERS: dict[type[Event], type[Answer]] = {
+    SessionEvent: SessionAnswer,
+    PaymentGatewayInitializeSession: GatewayConfigAnswer,
+    ListStoredPaymentMethods: StoredMethodsAnswer,
+    StoredPaymentMethodDeleteRequested: MethodDeletedAnswer,
+}
 
 
 def define(event_type: str, query: str, handler: Handler, otherwise: Otherwise | None) -> WebhookDefinition:
@@ -109,7 +125,10 @@ def define(event_type: str, query: str, handler: Handler, otherwise: Otherwise |
 
 
 def failure_of(event: Event, message: str) -> Answer:
-    """Return the well-formed answer to ``event`` that says: not done. Its reference is one that nothing else has."""
+    """Return the well-formed answer to ``event`` that says: not done. Its reference is one that nothing else has.
+
+    There is none to ListStoredPaymentMethods: what Saleor is answered it shows for a while, also that there is nothing.
+    """
     if isinstance(event, SessionEvent):
         return SessionAnswer.failure(
             event.action.action_type,
@@ -119,6 +138,8 @@ def failure_of(event: Event, message: str) -> Answer:
         )
     if isinstance(event, RequestedAction):
         return failure_of_action(type(event), message)
+    if isinstance(event, StoredPaymentMethodDeleteRequested):
+        return MethodDeletedAnswer.failure(message)
     assert isinstance(event, PaymentGatewayInitializeSession)  # noqa: S101 - there is no further kind of event
     return GatewayConfigAnswer(data={"errors": [{"code": "APP_ERROR", "message": message}]})
 

@@ -33,7 +33,7 @@ from app.saleor.addresses import is_api_url
 from app.saleor.answers import Answer, SessionAnswer
 from app.saleor.deadline import Deadline
 from app.saleor.errors import NotUsableError, NotVerifiedError, RequestRefusedError, StillUnderwayError, TooLateError
-from app.saleor.events import Event, RequestedAction
+from app.saleor.events import Event, ListStoredPaymentMethods, RequestedAction
 from app.saleor.installation import InstallationStore, Installed
 from app.saleor.keyring import Keyring, not_signed
 from app.saleor.recipient import RecipientCheck
@@ -110,7 +110,10 @@ class WebhookReceiver:
         except Exception:  # an error of ours must not become a 5xx, which Saleor repeats with an empty body
             logger.exception("saleor_webhook_not_checked", webhook=webhook.header)
             return _refused(webhook, NotUsableError(400, "APP_ERROR", SORRY))
-        return Reply(200, await self._answered(webhook, event, context))
+        try:
+            return Reply(200, await self._answered(webhook, event, context))
+        except NotUsableError as refusal:
+            return _refused(webhook, refusal)
 
     async def _verified(self, headers: Mapping[str, str], body: bytes | None, deadline: Deadline) -> Installed:
         saleor_api_url = headers.get("saleor-api-url", "")
@@ -171,6 +174,8 @@ class WebhookReceiver:
             return _rendered(webhook, await self._handled(webhook, event, context), context)
         except Exception as error:  # noqa: BLE001 - an error of ours must not become a 5xx that Saleor repeats
             _log(error, "saleor_webhook_failed", webhook)
+            if isinstance(event, ListStoredPaymentMethods):  # no list is kept by Saleor of a request that has failed
+                raise NotUsableError(400, "APP_ERROR", SORRY) from None
             return await self._answered_otherwise(webhook, event, context, error)
 
     async def _handled(self, webhook: WebhookDefinition, event: Event, context: WebhookContext) -> Answer:

@@ -68,6 +68,9 @@ class Behaviour(BaseModel):
     webhook_nulls: bool = False
     """Whether a webhook says `null` for what there is not, instead of leaving it out."""
 
+    wallets: frozenset[Literal["applepay", "gpay"]] = frozenset({"applepay", "gpay"})
+    """The wallets that the provider's support has switched on for direct payments."""
+
     sector: Literal["general", "microfinance", "gambling"] = "general"
     currencies: frozenset[str] | None = None
     """The currencies of the terminal; None takes any three-letter code."""

@@ -7,7 +7,7 @@ from sqlalchemy import or_, update
 from sqlmodel import col
 
 from app.db.aggregates import find_by_order
-from app.db.tables import Operation, State
+from app.db.tables import Flow, Operation, State
 from app.payments.services import Services
 from app.payments.sync.resolve import look
 from app.saleor.attempts import Attempts
@@ -50,7 +50,7 @@ class LookUps:
         now = self._services.now()
         async with self._services.database.transaction() as session:
             aggregate = await find_by_order(session, order_id)
-            if aggregate is None or aggregate.create.state not in _OPEN:
+            if aggregate is None or aggregate.payment.flow is Flow.PAYOUT or aggregate.create.state not in _OPEN:
                 return None
             rested = or_(col(Operation.polled_at).is_(None), col(Operation.polled_at) <= now - BETWEEN_LOOKS)
             this = (col(Operation.id) == aggregate.create.id, col(Operation.state).in_(_OPEN), rested)

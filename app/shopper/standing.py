@@ -18,10 +18,12 @@ _NOBODY_PAID = {"6007", "4147", "4148", "4149"}  # cancelled, or the time to pay
 
 
 async def find(services: Services, order_id: str) -> PaymentView | None:
-    """Return what the shopper of an order may see; None for an order that is not ours."""
+    """Return what the shopper of an order may see; None for an order that is not ours, and a payout has no shopper."""
     async with services.database.transaction() as session:
         aggregate = await find_by_order(session, order_id)
-    return None if aggregate is None else view_of(aggregate, _return_url(services, aggregate), services.now())
+    if aggregate is None or aggregate.payment.flow is Flow.PAYOUT:
+        return None
+    return view_of(aggregate, _return_url(services, aggregate), services.now())
 
 
 def _return_url(services: Services, aggregate: PaymentAggregate) -> str | None:

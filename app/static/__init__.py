@@ -1,51 +1,105 @@
 """What browsers fetch from `/static`: style sheets, small scripts, and the app's logo.
 
-A closed list, not a folder: whatever else lies beside these files is not published by accident.
+A closed list, not a folder: whatever else lies beside these files is not published by accident. Pages name their files
+below the version of all of them (`/static/0123456789ab/pages.js`), so that browsers keep them for good and never meet
+yesterday's; what is named without it (the logo, in the manifest) is asked for again each time.
 """
 
-import os
+import hashlib
+import mimetypes
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from starlette.staticfiles import StaticFiles
+from starlette.endpoints import HTTPEndpoint
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.security_headers import PageKind
 
 _HERE = Path(__file__).parent
-_MANIFEST = _HERE.parent.parent / "manifest"
+_LOGO = _HERE.parent.parent / "manifest" / "logo.png"
+_SHARED = ("theme.css", "dashboard.css")
 
-PUBLISHED: dict[str, Path] = {
-    "theme.css": _HERE / "theme.css",
-    "shopper.css": _HERE / "shopper.css",
-    "shopper.js": _HERE / "shopper.js",
-    "dashboard.css": _HERE / "dashboard.css",
-    "listing.css": _HERE / "listing.css",
-    "payment.css": _HERE / "payment.css",
-    "set_up.css": _HERE / "set_up.css",
-    "order.css": _HERE / "order.css",
-    "widget.js": _HERE / "widget.js",
-    "attention.css": _HERE / "attention.css",
-    "bridge.js": _HERE / "bridge.js",
-    "copying.js": _HERE / "copying.js",
-    "file.js": _HERE / "file.js",
-    "forms.js": _HERE / "forms.js",
-    "pages.js": _HERE / "pages.js",
-    "logo.png": _MANIFEST / "logo.png",
+STYLE_SHEETS: Mapping[str, tuple[str, ...]] = {
+    "pages.css": (*_SHARED, "listing.css", "payment.css", "attention.css", "money.css", "set_up.css"),
+    "widget.css": (*_SHARED, "order.css"),
+    "text.css": _SHARED,
+    "shopper.css": ("theme.css", "shopper.css"),
 }
+"""The one style sheet of each kind of page, and of what it is put together."""
+
+SCRIPTS = (
+    "pages.js",
+    "widget.js",
+    "shopper.js",
+    "bridge.js",
+    "card.js",
+    "copying.js",
+    "file.js",
+    "forms.js",
+)
+PUBLISHED = (*STYLE_SHEETS, *SCRIPTS, "logo.png")
 
 
-class _PublishedFiles(StaticFiles):
-    """Starlette's static files (ETag, 304, HEAD, ranges), restricted to `PUBLISHED`."""
+@dataclass(frozen=True, slots=True)
+class _File:
+    content: bytes
+    media_type: str
+    etag: str
 
+
+@cache
+def _files() -> Mapping[str, _File]:
+    contents = {name: "\n".join((_HERE / each).read_text() for each in parts) for name, parts in STYLE_SHEETS.items()}
+    contents |= {name: (_HERE / name).read_text() for name in SCRIPTS}
+    files = {name: text.encode() for name, text in contents.items()} | {"logo.png": _LOGO.read_bytes()}
+    return {name: _file(name, content) for name, content in files.items()}
+
+
+def _file(name: str, content: bytes) -> _File:
+    media_type, _ = mimetypes.guess_type(name)
+    return _File(content, media_type or "application/octet-stream", f'"{hashlib.sha256(content).hexdigest()[:24]}"')
+
+
+@cache
+def version() -> str:
+    """Return the version of all files: another one as soon as any of them differs."""
+    return hashlib.sha256("".join(each.etag for each in _files().values()).encode()).hexdigest()[:12]
+
+
+class _Files(HTTPEndpoint):
     page_kind = PageKind.FILE
 
-    def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
-        file = PUBLISHED.get(path)
-        return (str(file), file.stat()) if file is not None else ("", None)
+    async def get(self, request: Request) -> Response:
+        """Answer with a file. While two versions of the app answer side by side, a page may name the other's."""
+        file = _files().get(request.path_params["name"])
+        if file is None:
+            return Response(status_code=404)
+        if request.path_params.get("version") == version():
+            request.scope["page_kind"] = PageKind.VERSIONED_FILE
+        headers = {"ETag": file.etag}
+        if request.headers.get("if-none-match") == file.etag:
+            return Response(status_code=304, headers=headers)
+        return Response(file.content, media_type=file.media_type, headers=headers)
 
 
-def static_files() -> StaticFiles:
-    """The ASGI app to be mounted at `/static`; anything not in `PUBLISHED` is 404.
+class _PublishedFiles:
+    page_kind = PageKind.FILE
 
-    The pages name these files below their own base path, so the whole app may also live below one.
-    """
-    return _PublishedFiles(directory=_HERE)
+    def __init__(self) -> None:
+        routes = [Route("/{name}", _Files), Route("/{version}/{name}", _Files)]
+        # Compressed: nothing in them is a secret that could be guessed by its length.
+        self._app = GZipMiddleware(Router(routes, redirect_slashes=False))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+
+def static_files() -> ASGIApp:
+    """The ASGI app to be mounted at `/static`; anything not in `PUBLISHED` is 404."""
+    return _PublishedFiles()

@@ -7,11 +7,11 @@ function clocks(moment) {
   return `${minutes < 0 ? "-" : "+"}${String(hours).padStart(2, "0")}:${String(rest).padStart(2, "0")}`;
 }
 
-/** The fields of a form, and the button that sends it. A day is said with the clocks of whoever looks, at its beginning or at its end. */
+/** The fields of a form, and the button that sends it. A day is said with the clocks of whoever looks, at its beginning or at its end; one of UTC without. */
 export function said(form, button = null) {
   return [...new FormData(form, button)].map(([name, value]) => {
     const field = form.elements[name] ?? {};
-    if (field.type !== "date" || !value) return [name, value];
+    if (field.type !== "date" || !value || field.dataset.clocks === "utc") return [name, value];
     const [year, month, day] = value.split("-").map(Number);
     const moment = new Date(year, month - 1, field.dataset.clocks === "end" ? day + 1 : day);
     return [name, value + clocks(moment)];
@@ -26,11 +26,11 @@ export function blame(page, fields) {
     field.removeAttribute("aria-errormessage");
   }
   const wrong = Object.entries(fields)
-    .map(([name, words]) => [page.querySelector(`[name="${CSS.escape(name)}"]:not([type="hidden"])`), words])
+    .map(([name, words]) => [page.querySelector(`[name="${CSS.escape(name)}"]:not([type="hidden"]), [data-seals="${CSS.escape(name)}"]`), words])
     .filter(([field]) => field);
   for (const [field, words] of wrong) {
     const said = Object.assign(document.createElement("small"), { className: "wrong", textContent: words });
-    said.id = `wrong-${field.name}`;
+    said.id = `wrong-${field.name || field.id}`;
     (field.closest("label") ?? field).after(said);
     field.setAttribute("aria-invalid", "true");
     field.setAttribute("aria-errormessage", said.id);

@@ -2,8 +2,9 @@
 // the Dashboard's token in a header. A page's address is /payments/7, its part is /parts/payments/7.
 
 import { NoToken, dashboardSays, framed, saleorApiUrl, say, tokenOtherThan } from "./bridge.js";
+import { withSealedCard } from "./card.js";
 import { copyBy } from "./copying.js";
-import { save } from "./file.js";
+import { save, saveTold } from "./file.js";
 import { blame, said } from "./forms.js";
 
 const root = document.documentElement;
@@ -11,6 +12,11 @@ const base = root.dataset.base; // the path below which the app lives, "" for no
 const content = document.getElementById("content");
 const alarm = document.getElementById("alert");
 
+const A_RELOAD = 15_000; // milliseconds that it takes at most
+const PLACE = `gateway-page:${base}:${saleorApiUrl}`; // in the session storage of the tab
+const PAUSE_IN_TYPING = 300; // milliseconds after which somebody has written what they mean
+const advised = new WeakMap(); // the newest question for each place of advice
+const opened = inside(location.href);
 let latest = 0; // whoever was asked last is shown, in whatever order they answer
 
 function warn(text) {
@@ -78,6 +84,7 @@ async function show(path, { options = {}, focus = true } = {}) {
 function localise(part) {
   for (const time of part.querySelectorAll("time")) {
     const style = { dateStyle: "medium", timeStyle: time.closest(".timeline") ? "medium" : "short" };
+    if (time.className === "clock") delete style.dateStyle;
     time.title = time.textContent;
     time.textContent = new Intl.DateTimeFormat(root.dataset.locale ?? root.lang, style).format(new Date(time.dateTime));
   }
@@ -95,6 +102,24 @@ async function unfold(place) {
     warn(error instanceof NoToken ? root.dataset.silent : root.dataset.failed);
   }
   place.removeAttribute("aria-busy");
+}
+
+/** Say beside a form what there is to say of it as it is filled in so far. It works without, so failing is silent. */
+async function advise(place) {
+  const form = place.closest("form");
+  const mine = {};
+  advised.set(place, mine);
+  await new Promise((resolve) => setTimeout(resolve, PAUSE_IN_TYPING));
+  if (advised.get(place) !== mine || !place.isConnected) return; // something else has been filled in since
+  try {
+    const answer = await ask(place.dataset.advice, { method: "POST", body: new URLSearchParams(said(form)) });
+    const words = answer.ok ? await answer.text() : "";
+    if (advised.get(place) !== mine) return;
+    place.innerHTML = words;
+    localise(place);
+  } catch {
+    // nobody waits for it
+  }
 }
 
 /** Show what becomes of a place in the page, until it says that nothing more will. */
@@ -115,6 +140,22 @@ async function follow(place) {
   }
 }
 
+/** Show the page anew as soon as something has changed behind it; not while somebody has something unfolded in it. */
+async function watch(place) {
+  while (place.isConnected) {
+    await new Promise((resolve) => setTimeout(resolve, Number(place.dataset.every) * 1000));
+    if (!place.isConnected || document.hidden || content.querySelector("details[open]")) continue;
+    try {
+      const answer = await ask(place.dataset.watch, {});
+      if (!answer.ok || (await answer.text()) === place.dataset.stamp) continue;
+    } catch {
+      continue; // it may work the next time
+    }
+    if (!place.isConnected || content.querySelector("details[open]") || content.hasAttribute("aria-busy")) continue;
+    await show(inside(location.pathname), { focus: false });
+  }
+}
+
 function fill(part, language, focus) {
   content.innerHTML = part;
   if (language) root.lang = language;
@@ -125,19 +166,64 @@ function fill(part, language, focus) {
   if (news) say("notification", { status: news.dataset.status ?? "success", text: news.textContent.trim() });
   if (focus) (news ?? heading).focus();
   for (const place of content.querySelectorAll("[data-follow]")) follow(place);
+  for (const place of content.querySelectorAll("[data-watch]")) watch(place);
 }
 
-function address(path) {
+function there(path) {
   const target = new URL(base + path, location.origin);
   target.searchParams.set("saleorApiUrl", saleorApiUrl);
-  history.pushState(null, "", target);
-  say("updateRouting", { newRoute: path });
+  return target;
+}
+
+/**
+ * Name the page in the frame's own history, and there only: one step is one entry, so one Back is one step back. If the
+ * Dashboard were told (updateRouting), it would keep an entry of its own, and load the frame anew for it on the way back.
+ */
+function address(path) {
+  history.pushState(null, "", there(path));
+  remember(path);
+}
+
+/**
+ * A reload of the Dashboard loads the frame at the address at which the app was opened: where somebody was is kept, and
+ * found again by whoever comes back to the same address at once. A browser may keep nothing for frames: then the app begins
+ * where it was opened.
+ */
+function remember(path, left = 0) {
+  try {
+    sessionStorage.setItem(PLACE, JSON.stringify({ opened, path, left }));
+  } catch {
+    // see above
+  }
+}
+
+function whereSomebodyWas() {
+  try {
+    const kept = JSON.parse(sessionStorage.getItem(PLACE));
+    if (kept?.opened !== opened || Date.now() - kept.left > A_RELOAD) return opened;
+    history.replaceState(null, "", there(kept.path));
+    return kept.path;
+  } catch {
+    return opened;
+  }
 }
 
 function go(path) {
   address(path);
   window.scrollTo(0, 0);
   show(path);
+}
+
+/** Post what a form says; a card that was typed is encrypted before. */
+async function send(form, path, fields) {
+  content.setAttribute("aria-busy", "true"); // pressed twice it is sent once
+  try {
+    const body = new URLSearchParams(await withSealedCard(form, fields));
+    await show(path, { options: { method: "POST", body } });
+  } catch (error) {
+    content.removeAttribute("aria-busy");
+    warn(error.message);
+  }
 }
 
 /** Save what a form asks for as the file that it names. */
@@ -162,6 +248,27 @@ async function fetchFile(form, path) {
   warn(trouble);
 }
 
+/** Save what a form asks for as a file that comes with words of how far it is. */
+async function fetchTold(form, path) {
+  if (form.hasAttribute("aria-busy")) return;
+  form.setAttribute("aria-busy", "true");
+  const place = form.querySelector("output");
+  place.value = "";
+  let trouble = "";
+  let fields = {};
+  try {
+    const answer = await ask(path, { method: "POST", body: new URLSearchParams(said(form)) });
+    if (answer.ok) trouble = await saveTold(answer, (words) => (place.value = words));
+    else ({ message: trouble, fields } = await refusal(answer));
+  } catch (error) {
+    trouble = excuse(error);
+  }
+  form.removeAttribute("aria-busy");
+  if (trouble) place.value = "";
+  warn(trouble);
+  blame(content, fields);
+}
+
 content.addEventListener("click", (event) => {
   const copying = event.target.closest("[data-copies]");
   if (copying) copyBy(copying);
@@ -181,13 +288,17 @@ content.addEventListener("submit", (event) => {
     fetchFile(event.target, path);
     return;
   }
+  if (event.target.dataset.told !== undefined) {
+    fetchTold(event.target, path);
+    return;
+  }
   const fields = said(event.target, event.submitter);
   // An e-mail address must not stand in a page's address, which histories and logs keep: it is posted.
   if (event.target.method === "get" && !fields.some(([, value]) => value.includes("@"))) {
     const query = new URLSearchParams(fields.filter(([, value]) => value));
     go(query.size ? `${path}?${query}` : path);
   } else if (!content.hasAttribute("aria-busy")) {
-    show(path, { options: { method: "POST", body: new URLSearchParams(fields) } });
+    send(event.target, path, fields);
   }
 });
 
@@ -196,12 +307,24 @@ content.addEventListener(
   ({ target }) => {
     const place = target.open && target.querySelector("[data-part]");
     if (place) unfold(place);
+    const advice = target.open && target.querySelector("[data-advice]");
+    if (advice) advise(advice);
   },
   true, // it does not bubble
 );
 
-window.addEventListener("popstate", () => show(inside(location.href)));
+content.addEventListener("input", ({ target }) => {
+  const advice = target.form?.querySelector("[data-advice]");
+  if (advice) advise(advice);
+});
+
+window.addEventListener("popstate", () => {
+  remember(inside(location.href));
+  show(inside(location.href));
+});
 dashboardSays.addEventListener("locale", () => show(inside(location.href), { focus: false }));
 
-if (framed) show(inside(location.href), { focus: false });
+window.addEventListener("pagehide", () => remember(inside(location.href), Date.now()));
+
+if (framed) show(whereSomebodyWas(), { focus: false });
 else warn(root.dataset.outside);

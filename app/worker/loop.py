@@ -97,7 +97,8 @@ class Worker:
 
     async def work_once(self, services: Services) -> int:
         """Claim and do what is due now; return how many jobs that were."""
-        claimed = [(consumer, await consumer.claim(services)) for consumer in self._consumers]
+        due = await self._due_now(services)
+        claimed = [(consumer, await consumer.claim(services)) for consumer in self._consumers if consumer.work in due]
         for consumer, claims in claimed:
             consumer.begin(services, claims)
             await consumer.finish()
@@ -107,8 +108,7 @@ class Worker:
         """Wake those for whom something has become due, now and then: what waits for its time wakes nobody."""
         while not self._stopping.is_set():
             try:
-                async with services.database.transaction() as session:
-                    due = await self._due.read(session, services.now())
+                due = await self._due_now(services)
                 for consumer in self._consumers:
                     if consumer.work in due:
                         consumer.overdue = True
@@ -117,6 +117,10 @@ class Worker:
                 log.exception("worker round failed")
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), _TICK_SECONDS)
+
+    async def _due_now(self, services: Services) -> list[JobQueue]:
+        async with services.database.transaction() as session:
+            return await self._due.read(session, services.now())
 
     async def _tend(self, services: Services, consumer: Consumer) -> None:
         while True:

@@ -21,6 +21,7 @@ from app.db.tables import (
 )
 from app.gateway.notification import digest, encode
 from app.i18n.messages import LazyMessage
+from app.payments.core.balance import book
 from app.payments.core.problems import Cause, raise_on
 from app.payments.core.references import order_id_of
 from app.payments.services import Services
@@ -151,6 +152,8 @@ async def a_payment(
             each.payment_id = row.id or 0
             if isinstance(each, SaleorEvent):
                 each.installation_id = row.installation_id
+            elif isinstance(each, Operation):
+                book(row, each)
             session.add(each)
             await session.flush()
     for told in notifications:

@@ -180,13 +180,18 @@ async def account(services: Services, installed: int, pos: "PointOfSale") -> Mer
 
 @dataclass
 class PointOfSale:
-    """A gateway that knows one point of sale and no order. ``answer`` is what it answers instead, if set."""
+    """A gateway that knows one point of sale and no order. ``answer`` is what it answers instead, if set.
+
+    ``areas``: the same for ``balances``, ``register``, ``apple_pay`` and ``google_pay``.
+    """
 
     url: str = ""
     keys: dict[str, str] = field(default_factory=lambda: dict(KEYS))
     scheme_word: str = "CPAY"
     answer: Response | None = None
     asked: list[str] = field(default_factory=list)
+    areas: dict[str, Response] = field(default_factory=dict)
+    areas_asked: list[str] = field(default_factory=list)
 
     async def order(self, request: Request) -> Response:
         self.asked.append(request.url.path)
@@ -202,11 +207,38 @@ class PointOfSale:
             return JSONResponse({"message": "Invalid credentials", "args": {"code": "S-404"}}, 401)
         return JSONResponse({"message": "Order not found", "args": {"code": "P-404"}}, 404)
 
+    async def balances(self, _request: Request) -> Response:
+        return self._area("balances") or JSONResponse({"accounts": []})
+
+    async def register(self, _request: Request) -> Response:
+        return self._area("register") or JSONResponse({"report_id": "1", "count": 0})
+
+    async def apple_pay(self, _request: Request) -> Response:
+        return self._area("apple_pay") or JSONResponse({"merchantSessionIdentifier": "1"})
+
+    async def google_pay(self, _request: Request) -> Response:
+        no_token = {"message": "Invalid token", "args": [{"field_name": "token", "violation": "is no token"}]}
+        return self._area("google_pay") or JSONResponse(no_token, 400)
+
+    def _area(self, name: str) -> Response | None:
+        """Return what an area answers instead of what it should."""
+        self.areas_asked.append(name)
+        return self.areas.get(name)
+
 
 @pytest.fixture
 async def pos() -> AsyncIterator[PointOfSale]:
     pos = PointOfSale()
     path = "/api/v1/pos/{pos_id}/orders/{order_id}"
-    app = Starlette(routes=[Route(path, pos.order), Route(path + "/{method}", pos.order)])
+    app = Starlette(
+        routes=[
+            Route(path, pos.order),
+            Route(path + "/{method}", pos.order),
+            Route("/api/v1/balances/pos/{pos_id}/accounts", pos.balances),
+            Route("/streaming-report/start", pos.register, methods=["POST"]),
+            Route("/api/v1/applepay/session", pos.apple_pay, methods=["POST"]),
+            Route("/api/v1/tokenization/tokenize", pos.google_pay, methods=["POST"]),
+        ]
+    )
     async with serving(app) as pos.url:
         yield pos

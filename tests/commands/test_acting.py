@@ -53,6 +53,20 @@ async def test_a_refund(shell: Shell, services: Services, account: MerchantAccou
     (await shell("payments", "refund", ORDER, "--yes")).failed("nothing is left to refund")
 
 
+async def test_a_refund_that_the_balance_does_not_cover_is_warned_of_and_done(
+    shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway
+) -> None:
+    await a_payment(services, account)
+    has = {"id": "1", "name": "x", "currency": "UAH", "balances": {"available": Decimal("12.50")}}
+    gateway.will_look(said({"accounts": [has]}), said({"accounts": [has]}))
+    gateway.will(said(record("refund", ORDER, "30.00")))
+    told = await shell("payments", "refund", ORDER, "--amount", "30", "--yes", "--json")
+    assert told.status == 0
+    assert told.err == ("warning: The balance at the gateway is 12.50 UAH; this refund of 30.00 UAH may be refused.\n")
+    gateway.will(said(record("refund", ORDER, "12.50")))
+    assert (await shell("payments", "refund", ORDER, "--amount", "12.5", "--yes")).err == ""
+
+
 async def test_a_request_that_is_named_is_done_once(
     shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway
 ) -> None:
@@ -126,3 +140,29 @@ async def test_shares_are_named_as_the_rules_name_them(
         POTTER: Decimal("10.00"),
         SMITH: Decimal("15.00"),
     }
+
+
+async def test_a_subscription_is_cancelled(
+    shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway
+) -> None:
+    await a_payment(services, account, recurring_id="rec-1", recurring_status="active")
+    (await shell("payments", "cancel-subscription", ORDER)).failed("confirm with --yes", status=2)
+    gateway.will(said({"recurring_status": "canceled"}))
+    told = await shell("payments", "cancel-subscription", ORDER, "--yes")
+    assert (told.status, told.out) == (0, "The subscription is cancelled: nothing more is charged for it.\n"), told.err
+    told = await shell("payments", "cancel-subscription", ORDER, "--yes", "--json")
+    assert told.json["subscription"] == "canceled"
+
+
+async def test_a_later_charge_is_refunded(
+    shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway
+) -> None:
+    later = operation(Kind.RECURRING, operation_id="second", amount=Decimal("40.00"))
+    await a_payment(services, account, [operation(operation_id="first"), later], recurring_id="rec-1")
+    gateway.will(said(record("refund", ORDER, "40.00", payment_id="second")))
+    told = await shell("payments", "refund", ORDER, "--charge", "second", "--yes", "--json")
+    assert told.status == 0, told.err
+    assert (told.json["asked"]["amount"], told.json["asked"]["state"]) == (Decimal("40.00"), "success")
+    assert gateway.heard[-1].path.endswith("/recurring/rec-1/payments/second/refund")
+    again = await shell("payments", "refund", ORDER, "--charge", "second", "--yes")
+    again.failed("nothing is left to refund")

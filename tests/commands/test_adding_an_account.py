@@ -20,6 +20,8 @@ from tests.commands.conftest import (
 
 ADD = ("accounts", "add", "--pos-id", POS_ID)
 
+WORKS = {"access": "works", "why": None}
+
 
 async def test_an_account_is_added_and_tried_out(
     shell: Shell, services: Services, installed: int, pos: PointOfSale
@@ -76,15 +78,34 @@ async def test_everything_can_be_said_differently(shell: Shell, services: Servic
         "order_3ds_bypass": "supported",
         "cancel_older": True,
         "pci_dss_confirmed_at": None,
+        "saved_cards": False,
+        "subscriptions": False,
+        "apple_pay": False,
+        "apple_pay_association": None,
+        "google_pay": False,
+        "google_pay_gateway": None,
+        "google_pay_gateway_merchant": None,
+        "google_pay_merchant": None,
         "balances_url": pos.url,
         "register_url": pos.url,
         "reconcile_at": 2,
+        "payouts": False,
+        "payout_most": None,
+        "payout_most_a_day": None,
+        "payout_staff": [],
         "enabled": True,
         "old_secret_until": None,
         "notification_address": f"{APP}/api/webhooks/gateway/{account.id}",
         "created_at": None,
         "updated_at": None,
-        "check": {"account": account.id, "name": account.name, "ok": True, "wrong": None, "warnings": []},
+        "check": {
+            "account": account.id,
+            "name": account.name,
+            "ok": True,
+            "wrong": None,
+            "warnings": [],
+            "areas": {"balances": WORKS, "register": WORKS},
+        },
     }
 
 

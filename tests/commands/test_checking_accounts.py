@@ -10,7 +10,7 @@ from app.gateway.credentials import Credentials
 from app.gateway.errors import OutcomeUnknownError
 from app.payments.accounts.check import in_words, try_out
 from app.payments.services import Services
-from tests.commands.conftest import KEYS, POS_ID, PointOfSale, Shell, add_account, one_database
+from tests.commands.conftest import KEYS, NEW_KEYS, POS_ID, PointOfSale, Shell, add_account, one_database
 from tests.payments.fake_gateway import payment
 
 
@@ -19,9 +19,46 @@ async def test_an_account_that_works(shell: Shell, services: Services, account: 
 
     said = await shell("accounts", "check")
     assert (said.status, said.err) == (0, "")
-    assert said.out == f"Shop ({account.id}): the gateway takes its keys\n"
+    assert said.out == (
+        f"Shop ({account.id}): the gateway takes its keys\npayments: works, balances: works, the register: works\n"
+    )
     said = await shell("accounts", "check", "shop", "--json")
-    assert said.json == [{"account": account.id, "name": "Shop", "ok": True, "wrong": None, "warnings": []}]
+    works = {"access": "works", "why": None}
+    assert said.json == [
+        {
+            "account": account.id,
+            "name": "Shop",
+            "ok": True,
+            "wrong": None,
+            "warnings": [],
+            "areas": {"balances": works, "register": works},
+        }
+    ]
+
+
+async def test_what_keys_that_work_may_not_do_is_said_with_what_is_missed(
+    shell: Shell, services: Services, account: MerchantAccount, pos: PointOfSale
+) -> None:
+    await services.accounts.map_channel("default-channel", account.id)
+    pos.areas["balances"] = JSONResponse({"message": "no", "args": {"code": "S-403"}}, 401)
+    pos.areas["register"] = PlainTextResponse("down", 503)
+    said = await shell("accounts", "check")
+    assert said.status == 0, "payments work"
+    assert "payments: works, balances: not permitted, the register: not reachable" in said.out
+    assert "warning: balances: not permitted: the gateway at 127.0.0.1" in said.err
+    assert "does not let these keys use this area [S-403]: ask its support to allow it" in said.err
+    assert "cannot warn you before a refund" in said.err
+    assert "is in trouble (HTTP 503): try again later. Without it you cannot download the register" in said.err
+    [found] = (await shell("accounts", "check", "--json")).json
+    assert found["ok"] is True
+    assert [each["access"] for each in found["areas"].values()] == ["not permitted", "not reachable"]
+
+
+async def test_of_wrong_keys_nothing_else_is_asked(shell: Shell, account: MerchantAccount, pos: PointOfSale) -> None:
+    pos.keys = dict(NEW_KEYS)
+    [found] = (await shell("accounts", "check", "--json")).json
+    assert (found["ok"], found["areas"]) == (False, {})
+    assert pos.areas_asked == []
 
 
 async def test_what_will_be_missed_is_warned_of(shell: Shell, services: Services, account: MerchantAccount) -> None:

@@ -192,7 +192,12 @@ class TestRegister:
         await control.options(register_polls=0)
         await control.fault(FaultRule(path="/streaming-report/fetch/*", effect="truncate"))
         said = await shell("register", *self.PERIOD, "--form", "ndjson")
-        said.failed("the register is not whole")
+        assert said.status == 1
+        assert "the register is not whole" in said.err
+        assert list(said.json) == ["not_whole"], "a file of it does not look as if it were all"
+        await control.fault(FaultRule(path="/streaming-report/fetch/*", effect="truncate"))
+        said = await shell("register", *self.PERIOD)
+        assert said.out.splitlines()[-1] == "NOT WHOLE: the register broke off here; ask for it again"
 
     async def test_a_period_that_ends_before_it_begins(self, shell: Shell) -> None:
         said = await shell("register", "--account", "Shop", "--from", "2026-11-21", "--to", "2026-11-19")

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from playwright.async_api import ConsoleMessage, Error, FrameLocator, Page
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -60,6 +61,17 @@ async def dashboard_of(
         await page.goto(f"{saleor.url}/dashboard/extensions/app/{APP_ID.replace('=', '%3D')}{path}")
         await page.evaluate(_SHORT_FORMS)
         yield page, page.frame_locator("iframe")
+
+
+async def place_of(frame: FrameLocator) -> str:
+    """Return the path of the page that the frame shows, as its own address says it."""
+    address = urlsplit(str(await frame.locator("html").evaluate("() => location.href")))
+    said = [
+        (name, value)
+        for name, value in parse_qsl(address.query)
+        if name not in {"saleorApiUrl", "domain", "id", "theme"}
+    ]
+    return address.path + (f"?{urlencode(said)}" if said else "")
 
 
 def _installed(app_url: str) -> App:

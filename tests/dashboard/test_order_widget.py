@@ -290,7 +290,7 @@ async def test_problems_are_visible(stack: OrderPageStack) -> None:
         raise_on(payment, UNREADABLE, LazyMessage("Compare it with the <portal>."), stack.services.now())
     shown = await stack.see(order.id)
     assert "Compare it with the <portal>." in text(shown)
-    assert 'class="badge bad"' in shown.text
+    assert 'class="badge warn"' in shown.text
 
 
 @one_database

@@ -11,6 +11,7 @@ from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
 from app.gateway.errors import (
     BadCredentialsError,
+    GatewayError,
     InvalidRequestError,
     NotFoundError,
     OutcomeUnknownError,
@@ -18,6 +19,7 @@ from app.gateway.errors import (
 )
 from app.gateway.models import Method, RecurringPlan, Status
 from app.gateway.models.subscriptions import SubscriptionRefund
+from app.gateway.wallets import Wallet, encoded, validation_url
 from tests.gateway.conftest import POS_ID
 from tests.gateway.counterpart import PAYMENT, REFUND, Counterpart
 from tests.gateway.examples import SHOP, hosted
@@ -141,13 +143,28 @@ async def test_a_charge_of_a_subscription_is_refunded(client: GatewayClient, gat
 
 async def test_a_wallets_token_is_exchanged(client: GatewayClient, gateway: Counterpart) -> None:
     gateway.will(said({"cc_token": "rcr:1"}), said({}))
-    token = await client.wallets.tokenize("gpay", SecretStr("from-the-phone"), timeout=5)
+    token = await client.wallets.tokenize(Wallet.GOOGLE_PAY, SecretStr("from-the-phone"), timeout=5)
     assert token.get_secret_value() == "rcr:1"
     assert gateway.last.path == "/balances-host/api/v1/tokenization/tokenize"
     assert gateway.last.json == {"pos_id": POS_ID, "token": "gpay:from-the-phone"}
     assert not gateway.last.has("x-api-key")
     with pytest.raises(OutcomeUnknownError):
-        await client.wallets.tokenize("gpay", SecretStr("from-the-phone"), timeout=5)
+        await client.wallets.tokenize(Wallet.GOOGLE_PAY, SecretStr("from-the-phone"), timeout=5)
+
+
+@pytest.mark.parametrize("status", [400, 500])
+async def test_nothing_of_a_wallets_token_comes_back_in_an_error(
+    client: GatewayClient, gateway: Counterpart, status: int
+) -> None:
+    token = encoded('{"signedMessage": "' + "sealed in the phone " * 200 + '"}')
+    told = f"cannot read gpay:{token.get_secret_value()}, which holds: sealed in the phone"
+    gateway.will(said({"message": told, "args": [{"field_name": "token", "violation": told}]}, status))
+    with pytest.raises(GatewayError) as caught:
+        await client.wallets.tokenize(Wallet.GOOGLE_PAY, token, timeout=5)
+    words = f"{caught.value!r} {vars(caught.value)}"
+    assert "sealed" not in words
+    assert token.get_secret_value()[:12] not in words
+    assert "what the gateway says is not shown" in words or status == 500
 
 
 async def test_an_apple_pay_session(client: GatewayClient, gateway: Counterpart) -> None:
@@ -159,3 +176,44 @@ async def test_an_apple_pay_session(client: GatewayClient, gateway: Counterpart)
         await client.wallets.apple_pay_session(url, timeout=5)
     with pytest.raises(InvalidRequestError):
         await client.wallets.apple_pay_session("startSession", timeout=5)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://apple-pay-gateway.apple.com/paymentservices/startSession",
+        "https://apple-pay-gateway.apple.com/paymentservices/paymentSession",
+        "https://cn-apple-pay-gateway.apple.com/paymentservices/startSession",
+        "https://apple-pay-gateway-cert.apple.com/paymentservices/startSession",
+        "https://apple-pay-gateway-nc-pod5.apple.com/paymentservices/startSession",
+        "https://cn-apple-pay-gateway-pr-pod1.apple.com/paymentservices/startSession",
+    ],
+)
+def test_a_session_is_asked_for_at_apples_own_servers(url: str) -> None:
+    assert validation_url(url) == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "http://apple-pay-gateway.apple.com/paymentservices/startSession",
+        "https://apple-pay-gateway.apple.com:8443/paymentservices/startSession",
+        "https://apple-pay-gateway.apple.com@evil.example/paymentservices/startSession",
+        "https://evil.example@apple-pay-gateway.apple.com/paymentservices/startSession",
+        "https://apple-pay-gateway.apple.com.evil.example/paymentservices/startSession",
+        "https://evil-apple-pay-gateway.apple.com/paymentservices/startSession",
+        "https://www.apple.com/paymentservices/startSession",
+        "https://apple-pay-gateway.apple.com/",
+        "https://apple-pay-gateway.apple.com/paymentservices/../admin",
+        "https://apple-pay-gateway.apple.com/paymentservices/startSession?to=evil.example",
+        "https://apple-pay-gateway.apple.com/paymentservices/startSession#there",
+        "https://169.254.169.254/paymentservices/startSession",
+        "https://apple-pay-gateway.apple.com\\evil.example/paymentservices/startSession",
+    ],
+)
+async def test_what_a_stranger_names_is_asked_by_nobody(client: GatewayClient, gateway: Counterpart, url: str) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        await client.wallets.apple_pay_session(url, timeout=5)
+    assert "evil" not in str(caught.value)
+    assert gateway.heard == []

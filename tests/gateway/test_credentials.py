@@ -61,6 +61,33 @@ def test_what_could_not_work_is_refused_without_being_quoted(changes: dict[str, 
         assert secret not in str(caught.value)
 
 
+def test_all_that_could_not_work_is_told_at_once() -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        Credentials(**KEYS | {"pos_id": "shop", "api_key": "", "base_url": "shop"}, previous_api_secrets=("a b",))
+    fields = [rule.field for rule in caught.value.broken]
+    assert {"pos_id", "api_key", "base_url", "previous_api_secrets"} <= set(fields)
+
+
+def test_an_account_is_read_from_the_environment() -> None:
+    given = {f"GATEWAY_{name.upper()}": value for name, value in KEYS.items()}
+    read = Credentials.from_environment(given | {"GATEWAY_BASE_URL": "https://pay.example/"})
+    assert read == Credentials(**KEYS, base_url="https://pay.example")
+    assert read.scheme_word == "CPAY"
+    other = given | {"GATEWAY_BASE_URL": "https://pay.example", "GATEWAY_SCHEME_WORD": "OTHER"}
+    elsewhere = other | {"GATEWAY_BALANCES_URL": "https://b.example", "GATEWAY_REGISTER_URL": "https://r.example"}
+    assert Credentials.from_environment(elsewhere) == Credentials(
+        **KEYS,
+        base_url="https://pay.example",
+        scheme_word="OTHER",
+        balances_url="https://b.example",
+        register_url="https://r.example",
+    )
+    with pytest.raises(InvalidRequestError) as caught:
+        Credentials.from_environment({"GATEWAY_POS_ID": KEYS["pos_id"]})
+    missing = [rule.field for rule in caught.value.broken]
+    assert missing == ["GATEWAY_API_KEY", "GATEWAY_API_SECRET", "GATEWAY_ENDPOINTS_KEY", "GATEWAY_BASE_URL"]
+
+
 @pytest.mark.parametrize(
     "url",
     ["http://127.0.0.1:8010", "http://localhost:8010", "http://[::1]:1", "http://sandbox:8010", "http://10.1.2.3"],

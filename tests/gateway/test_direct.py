@@ -89,7 +89,7 @@ async def test_a_payout(client: GatewayClient, gateway: Counterpart) -> None:
         (CARD | {"card_cvv": "12"}, "card_cvv"),
         (CARD | {"exp_month": 13}, "exp_month"),
         (CARD | {"customer_ip": None}, "customer_ip"),
-        (CARD | {"browser_fingerprint": {"browserLanguage": "uk"}}, "browserColorDepth"),
+        (CARD | {"browser_fingerprint": {"browserLanguage": "uk"}}, "browser_fingerprint.browserColorDepth"),
     ],
 )
 def test_exactly_one_means_to_pay_and_never_a_word_of_it_in_the_error(changes: dict[str, object], field: str) -> None:
@@ -136,6 +136,15 @@ async def test_a_gateway_that_quotes_the_card_is_not_quoted(client: GatewayClien
     error: GatewayError = caught.value
     assert number not in f"{error!r} {vars(error)}"
     assert "Invalid card" in error.message
+
+
+async def test_a_long_quotation_that_is_cut_off_is_not_told_either(client: GatewayClient, gateway: Counterpart) -> None:
+    sealed = "c2VhbGVkLWJ5LXRoZS13YWxsZXQ" * 40
+    gateway.will(said({"message": f"Invalid cryptogram {sealed}", "args": {"cryptogram": [{"msg": [sealed]}]}}, 400))
+    with pytest.raises(RefusedError) as caught:
+        await client.create_direct(direct(cryptogram={"data": sealed}), timeout=5)
+    assert "c2VhbGVk" not in f"{caught.value!r} {vars(caught.value)}"
+    assert "Invalid cryptogram" in caught.value.message
 
 
 def test_our_error_stands_alone() -> None:

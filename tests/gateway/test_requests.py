@@ -14,18 +14,20 @@ from app.gateway.models import (
     Attribute,
     BrowserFingerprint,
     Capture,
+    DirectPayment,
     FiscalProduct,
     HostedPayment,
     Method,
     Product,
     Recipient,
     Refund,
+    Sector,
     SplitItem,
     Taxes,
     Void,
 )
 from app.gateway.models.base import RequestModel
-from tests.gateway.examples import CARD, SHOP, direct, hosted, payout
+from tests.gateway.examples import BROWSER, CARD, SHOP, direct, hosted, payout
 from tests.gateway.strategies import amounts
 
 ASKED: dict[str, Any] = {"order_id": "order1", "order_currency": "UAH"}
@@ -45,8 +47,8 @@ PAIR = Attribute(key="order", value='Замовлення № 5 "п\'яте"')
         ({"amount": Decimal("1e15")}, "amount", "15 digits"),
         ({"amount": None}, "amount", "a decimal number"),
         ({"pos_id": "shop"}, "pos_id", "a UUID"),
-        ({"currency": "uah"}, "currency", "the form that is expected"),
-        ({"currency": "HRYVNIA"}, "currency", "the form that is expected"),
+        ({"currency": "₴"}, "currency", "an ISO 4217 code"),
+        ({"currency": "HRYVNIA"}, "currency", "an ISO 4217 code"),
         ({"order_id": "x" * 33}, "order_id", "at most 32 characters"),
         ({"order_id": ""}, "order_id", "at least 1 characters"),
         ({"order_id": " 1"}, "order_id", "space around"),
@@ -54,7 +56,7 @@ PAIR = Attribute(key="order", value='Замовлення № 5 "п\'яте"')
         ({"order_id": ".."}, "order_id", "1 to 32 characters"),
         ({"description": "x" * 2049}, "description", "at most 2048 characters"),
         ({"payload": "x" * 4001}, "payload", "at most 4000 characters"),
-        ({"customer_country": "UKR"}, "customer_country", "the form that is expected"),
+        ({"customer_country": "UKR"}, "customer_country", "an ISO 3166-1 alpha-2 code"),
         ({"customer_birthday": "17.05.1990"}, "customer_birthday", "date"),
         ({"customer_email": ""}, "customer_email", "at least 1 characters"),
         ({"customer_phone": None}, "customer_phone", "must be a text"),
@@ -63,16 +65,16 @@ PAIR = Attribute(key="order", value='Замовлення № 5 "п\'яте"')
         ({"result_url": "https://"}, "result_url", "absolute http(s) address"),
         ({"result_url": "https://shop.example/\nback"}, "result_url", "absolute http(s) address"),
         ({"result_url": "https://shop.example:99999/"}, "result_url", "absolute http(s) address"),
-        ({"merchant_mcc": "53"}, "merchant_mcc", "the form that is expected"),
+        ({"merchant_mcc": "53"}, "merchant_mcc", "four digits"),
         ({"f_receipt_delivery": "pigeon"}, "f_receipt_delivery", "email"),
-        ({"customer_lang": "uk"}, "customer_lang", "the form that is expected"),
+        ({"customer_lang": "ukr"}, "customer_lang", "two letters"),
         ({"order_timeout": 0}, "order_timeout", "must be at least 1"),
         ({"method": "credit"}, "method", "purchase"),
         ({"mode": "direct"}, "mode", "hosted"),
         ({"attributes": [PAIR] * 21}, "attributes", "at most 20"),
         ({"split": []}, "split", "at least 1"),
         ({"split": [{"amount": 1, "sub_merchant_id": SHOP}]}, "split", "sums to the amount 100.00"),
-        ({"split": [{"amount": 100, "sub_merchant_id": "shop"}]}, "sub_merchant_id", "a UUID"),
+        ({"split": [{"amount": 100, "sub_merchant_id": "shop"}]}, "split.0.sub_merchant_id", "a UUID"),
         ({"cc_number": "4242424242424242"}, "cc_number", "is no field of this request"),
         ({"customer_ip": "192.0.2.7"}, "customer_ip", "is no field of this request"),
     ],
@@ -156,7 +158,71 @@ def test_what_is_wrong_deep_inside_is_named() -> None:
     assert caught.value.field == "attributes"
     with pytest.raises(InvalidRequestError) as caught:
         hosted(products=[{"id": "1", "name": "x", "amount": "1", "qty": 0}])
-    assert caught.value.field == "qty"
+    assert caught.value.field == "products.0.qty"
+
+
+def test_all_that_is_wrong_is_told_at_once_each_with_its_rule() -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        DirectPayment.model_validate(
+            {
+                "order_id": "order1",
+                "amount": 10.5,
+                "currency": "hryvnia",
+                "customer_email": "olena@example.com",
+                "customer_phone": "+380501234567",
+                "customer_fname": "Olena",
+                "cc_number": "4242424242424242",
+                "exp_month": 13,
+                "attributes": [
+                    {"key": "k" * 46, "value": "v"},
+                    {"key": "k", "value": "v"},
+                    {"value": "4242424242424242"},
+                ],
+                "split": [{"amount": "1.001", "sub_merchant_id": SHOP}],
+                "browser_fingerprint": dict.fromkeys(list(BROWSER.to_wire())[:-1], "1"),
+            }
+        )
+    told = {rule.field: rule.limit for rule in caught.value.broken}
+    assert told == {
+        "amount": 'an exact number, not a float or a boolean: Decimal("10.50"), "10.50" or 10',
+        "currency": "an ISO 4217 code: three letters, like UAH",
+        "description": "is required",
+        "attributes.0.key": "at most 45 characters",
+        "attributes.2.key": "is required",
+        "attributes.2.value": "no card numbers in attributes",
+        "split.0.amount": "at most 2 decimals",
+        "customer_lname": "is required",
+        "customer_ip": "is required",
+        "browser_fingerprint.browserUserAgent": "is required",
+        "exp_month": "must be at most 12",
+        "exp_year": "card fields go together",
+        "card_cvv": "card fields go together",
+    }
+    assert len(caught.value.broken) == len(told)
+    assert (caught.value.field, caught.value.given, caught.value.order_id) == ("amount", "10.5", "order1")
+    words = f"{caught.value!r} {caught.value.broken!r}"
+    assert all(f"{field}: {limit}; given: " in words for field, limit in told.items())
+    assert "4242" not in words
+
+
+def test_of_a_split_that_does_not_sum_the_rest_is_told_first() -> None:
+    shares = [{"amount": 1, "sub_merchant_id": SHOP}]
+    with pytest.raises(InvalidRequestError) as caught:
+        Capture.model_validate(ASKED | {"split": shares, "comment": "x" * 2049})
+    assert [rule.field for rule in caught.value.broken] == ["comment", "charge_amount"]
+    with pytest.raises(InvalidRequestError, match="sums to the amount"):
+        Capture.model_validate(ASKED | {"split": shares, "charge_amount": 2})
+
+
+def test_a_request_that_was_made_already_is_taken_as_it_is() -> None:
+    paid = direct(**CARD)
+    assert DirectPayment.model_validate(paid) is paid
+
+
+def test_all_that_a_sector_asks_for_is_told_at_once() -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        hosted().check_sector(Sector.MICROFINANCE)
+    assert [rule.field for rule in caught.value.broken] == ["customer_fname", "customer_lname", "customer_birthday"]
 
 
 def test_a_quote_inside_an_attribute_is_escaped_by_json() -> None:

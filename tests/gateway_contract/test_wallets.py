@@ -1,21 +1,35 @@
 """Tokens of wallets (provisional: publicly documented, not in the interface)."""
 
-import pytest
-from pydantic import SecretStr
+from json import dumps
 
-from app.gateway.models import Status
+import pytest
+
+from app.gateway import RefusedError, Status
+from app.gateway.wallets import Wallet, encoded
 from tests.gateway_contract.harness import Harness
 from tests.gateway_contract.requests import a_card
+from tests.payments.cards.seals import APPLE_TOKEN, GOOGLE_TOKEN
 
 pytestmark = pytest.mark.sandbox_only("only a wallet on a phone has a token, only Apple's domain a session")
 
+APPLES = "https://apple-pay-gateway.apple.com/paymentservices/startSession"
+GIVEN = {Wallet.APPLE_PAY: dumps(APPLE_TOKEN), Wallet.GOOGLE_PAY: GOOGLE_TOKEN}
+
 
 async def test_a_wallets_token_is_exchanged_and_pays(harness: Harness) -> None:
-    token = await harness.client.wallets.tokenize("gpay", SecretStr("made-up"), timeout=harness.timeout)
-    paid = await harness.client.create_direct(a_card(harness, "wallet", cc_token=token), timeout=harness.timeout)
-    assert paid.status is Status.SUCCESS
+    for number, (wallet, given) in enumerate(GIVEN.items()):
+        token = await harness.client.wallets.tokenize(wallet, encoded(given), timeout=harness.timeout)
+        paying = a_card(harness, f"wallet{number}", cc_token=token)
+        paid = await harness.client.create_direct(paying, timeout=harness.timeout)
+        assert paid.status is Status.SUCCESS
+
+
+async def test_a_wallets_token_that_is_none_is_refused(harness: Harness) -> None:
+    with pytest.raises(RefusedError) as caught:
+        await harness.client.wallets.tokenize(Wallet.APPLE_PAY, encoded("{}"), timeout=harness.timeout)
+    assert [each.field for each in caught.value.violations] == ["token"]
 
 
 async def test_a_session_for_the_payment_sheet(harness: Harness) -> None:
-    session = await harness.client.wallets.apple_pay_session("https://wallet.example/start", timeout=harness.timeout)
+    session = await harness.client.wallets.apple_pay_session(APPLES, timeout=harness.timeout)
     assert session["displayName"]

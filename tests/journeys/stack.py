@@ -137,6 +137,7 @@ async def a_stack(
         await saleor.clear_faults()
         for installed in await saleor.apps():
             await saleor.uninstall(installed.identifier)
+        await saleor.forget_traffic()
         try:
             await app.start()
             yield Stack(saleor=saleor, gateway=gateway, app=app, settings=settings, gateway_url=gateway_url)

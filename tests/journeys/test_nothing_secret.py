@@ -27,15 +27,19 @@ from app.bootstrap import open_services
 from app.cli import cli
 from app.db.database import is_sqlite
 from app.db.vault import read_keys
-from app.saleor.testing.views import SessionView
+from app.saleor.testing.views import NewCheckout, SessionView
 from app.saleor.testing.vocabulary import Flow
 from app.sandbox.scripting import FaultRule
 from app.sandbox.settings import PointOfSale
 from tests.journeys.stack import PATIENCE, Stack, a_stack, eventually
 from tests.journeys.stories import BACK, TOTAL, begin, both_books_agree, order_id_of, quiet, told
+from tests.journeys.wallet_shop import SEALED_BY_APPLE, apple_pays, offer_wallets
+from tests.journeys.wallet_shop import pay as pay_with_wallet
 from tests.payments.cards.seals import BROWSER, seal
 from tests.secrets.hunt import CardNumber, Secret, SecurityCode, finds
 
+WALLET = apple_pays()
+BY_APPLE = Secret("what Apple's sheet gave", SEALED_BY_APPLE)
 TYPED = CardNumber("card number typed in the storefront", "5454545454545454")
 TOKEN = Secret("card token kept by a storefront", "rcr:5f0c9a17d3e24b6c")
 PAID_WITH = CardNumber("card number typed on the payment page", "4242424242424242")
@@ -59,6 +63,7 @@ class Run:
     stack: Stack
     folder: Path
     left: dict[str, bytes] = field(default_factory=dict)
+    tokens: list[str] = field(default_factory=list)
 
     async def ask(self, method: str, path: str, **request: object) -> None:
         """Ask the app for something, as anybody could, and keep the whole answer."""
@@ -199,8 +204,72 @@ async def cards_are_typed_in_the_storefront(run: Run) -> None:
     await run.ask("GET", f"/pay/return/{order_id_of(paid)}")
 
 
+async def wallets_pay(run: Run) -> None:
+    """What a wallet gave is exchanged and pays; and is quoted by the gateway, lost on the way, refused."""
+    shop = run.stack
+    await offer_wallets(shop)
+    checkout_id, paid = await pay_with_wallet(shop, WALLET)
+    assert paid.event is not None
+    assert paid.event.type == "CHARGE_SUCCESS", paid
+    told = base64.b64encode(json.dumps(WALLET["applePay"]).encode()).decode()
+    quoting = {"message": f"Bad applepay:{told}", "args": [{"field_name": "token", "violation": BY_APPLE.value}]}
+    exchange = partial(FaultRule, http_method="POST", path="/api/v1/tokenization/tokenize", body=json.dumps(quoting))
+    for effect, status in (("status", 500), ("status", 400), ("garbage", 500), ("drop", 500)):
+        await shop.gateway.fault(exchange(moment="after", effect=effect, status=status))
+        await pay_with_wallet(shop, WALLET)
+    await pay_with_wallet(shop, {"applePay": {"paymentData": BY_APPLE.value}})
+    await shop.saleor.gateway_initialize(checkout_id, data={"applePay": {"validationUrl": BY_APPLE.value}})
+    for payment in await shop.gateway.payments():
+        if payment.cc_token and payment.cc_token.startswith("rcr:"):
+            run.tokens.append(payment.cc_token)
+    assert run.tokens
+    await run.command("payments", "raw", order_id_of(paid))
+
+
 def _typed(sealed: str) -> dict[str, object]:
     return {"card": sealed, "browserFingerprint": BROWSER, "customer": {"ip": "203.0.113.7"}}
+
+
+async def cards_are_kept(run: Run) -> None:
+    """A customer keeps a card, looks at it, pays with it, also when the gateway quotes its token; others try to."""
+    shop = run.stack
+    async with open_services(shop.settings) as services:
+        await services.accounts.change(await _account_id(shop), saved_cards=True)
+    olena = NewCheckout(user={"id": "VXNlcjox"})
+
+    async def offered() -> bool:
+        offer = await shop.saleor.gateway_initialize((await shop.saleor.new_checkout(olena)).id)
+        return bool(offer.data["saveCard"])  # the app remembers the account for a moment
+
+    await eventually(offered)
+    checkout = await shop.saleor.new_checkout(olena)
+    _, session = await begin(shop, data=BACK | {"saveCard": True}, checkout_id=checkout.id)
+    token = (await shop.gateway.pay(order_id_of(session), card=PAID_WITH.value)).cc_token
+    await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    [card] = await shop.saleor.stored_methods("VXNlcjox")
+    data = BACK | {"savedCardId": card.payment_method_id, "browserFingerprint": BROWSER}
+    quoting = {"message": f"Bad token {token}", "args": [{"field_name": "cc_token", "violation": f"{token} expired"}]}
+
+    async def pay(customer: NewCheckout) -> SessionView:
+        _, tried = await begin(shop, data=data, checkout_id=(await shop.saleor.new_checkout(customer)).id)
+        return tried
+
+    await pay(NewCheckout())
+    paid = await pay(olena)
+    assert paid.event is not None
+    assert paid.event.type == "CHARGE_SUCCESS"
+    await shop.gateway.fault(
+        FaultRule(http_method="POST", path="/api/v1/payment", effect="status", status=400, body=json.dumps(quoting))
+    )
+    refused = await pay(olena)
+    assert "cannot be used" in str(refused.data)
+    for order_id in (order_id_of(session), order_id_of(paid), order_id_of(refused)):
+        await run.command("payments", "raw", order_id)
+        await run.command("payments", "show", order_id)
+    await run.command("payments", "raw", "--now", order_id_of(paid))
+    await pay(olena)
+    await shop.saleor.delete_method("VXNlcjoy", card.id)
+    await shop.saleor.delete_method("VXNlcjox", card.id)
 
 
 async def the_gateway_goes_wrong(run: Run) -> None:
@@ -345,6 +414,8 @@ async def secrets_of(run: Run) -> list[Secret | SecurityCode]:
         ),
         WRONG,
         MADE_UP,
+        BY_APPLE,
+        *(Secret("the gateway's token for a wallet's", each) for each in set(run.tokens)),
         TOKEN,
         TYPED,
         PAID_WITH,
@@ -361,6 +432,8 @@ def read_keys_as_text(file: Path) -> str:
 async def test_nothing_secret_is_left_behind(run: Run) -> None:
     order_id = await all_goes_well(run)
     await cards_are_typed_in_the_storefront(run)
+    await cards_are_kept(run)
+    await wallets_pay(run)
     await the_gateway_goes_wrong(run)
     await the_keys_are_wrong(run)
     await shoppers_and_strangers_go_wrong(run)

@@ -103,6 +103,10 @@ def test_each_file_is_in_one_of_the_two_and_what_one_plays_with_is_not_in_the_pr
     assert product | sandbox == here
 
 
+def test_type_checkers_of_others_are_told_that_it_is_typed(wheels: dict[str, Path]) -> None:
+    assert "app/py.typed" in files_in(wheels["product"])  # PEP 561
+
+
 def test_the_extra_brings_the_sandbox_of_the_same_version(wheels: dict[str, Path]) -> None:
     product, sandbox = metadata(wheels["product"]), metadata(wheels["sandbox"])
     assert sandbox["Version"] == product["Version"]

@@ -24,6 +24,7 @@ from app.db.installations import InstallationRepository, OpenInstallation
 from app.db.personal import PersonalData
 from app.db.reconciliations import forget_account
 from app.db.reported_problems import compare_problems_next
+from app.db.saved_cards import SavedCards
 from app.db.tables import Installation, Kind, MerchantAccount, Notification, Operation, Payment, SaleorEvent
 from app.db.vault import Vault
 from app.gateway import notification
@@ -100,7 +101,14 @@ def session_event(
 
 
 def action_event(
-    transaction_id: str, action: str, amount: object, key: str | None, *, currency: str = "UAH", **changed: Any
+    transaction_id: str,
+    action: str,
+    amount: object,
+    key: str | None,
+    *,
+    currency: str = "UAH",
+    reason: str = "",
+    **changed: Any,
 ) -> RequestedAction:
     """Return the event of an action that staff ask for; ``key`` None: Saleor names no request."""
     request = {
@@ -109,6 +117,7 @@ def action_event(
         "pspReference": "",
         "idempotencyKey": key,
         "createdAt": "2026-11-21T12:00:00+00:00",
+        "message": reason,
     }
     return _EVENTS[action].model_validate(
         {
@@ -230,11 +239,9 @@ class Shop:
             Payment.next_order_poll_at,
             Payment.attempts_due_at,
         )
+        firsts: Any = [select(func.min(each)).where(col(each) > self.clock.now).scalar_subquery() for each in columns]
         async with self.services.database.transaction() as session:
-            later = [
-                (await session.exec(select(func.min(column)).where(col(column) > self.clock.now))).one()
-                for column in columns
-            ]
+            later = (await session.exec(select(*firsts))).one()
         return min((moment for moment in later if moment is not None), default=None)
 
     async def compares_problems(self) -> None:
@@ -321,6 +328,7 @@ async def open_shop(database: Database, vault: Vault, clock: Clock, gateway: Fak
             accounts=accounts,
             inbox=Inbox(database, vault),
             card_keys=CardKeyRepository(database, vault),
+            saved_cards=SavedCards(database, vault),
             emails=BlindIndex(vault),
             personal=PersonalData(vault),
             gateways=Gateways(http, accounts),

@@ -23,11 +23,13 @@ from app.db.tables import (
     Installation,
     MerchantAccount,
     Payment,
+    Payout,
     PendingToken,
     ReconciliationRun,
     ReportedProblem,
     RunState,
     SaleorEvent,
+    SavedCard,
 )
 from app.payments.cards.keys import offered_key
 from app.payments.operations.initialize import STORE_MOVED, initialize
@@ -186,6 +188,8 @@ async def test_whatever_is_kept_of_a_store_follows_it(shop: Shop) -> None:
         for store, app in ((shop.installation.id, "QXBwOjE="), (new.id, "QXBwOjI=")):
             session.add(ReportedProblem(installation_id=store, key="waiting:x", app_id=app, told_at=shop.clock.now))
         await a_difference(session, new, shop.clock.now)
+        await a_kept_card(session, new, shop.clock.now)
+        await a_payout(session, new, shop.clock.now)
     await moved(shop, new)
     of_stores = {
         table.name
@@ -194,8 +198,8 @@ async def test_whatever_is_kept_of_a_store_follows_it(shop: Shop) -> None:
         if any(key.column.table.name == "installation" for key in column.foreign_keys)
     }
     assert of_stores == {
-        "card_key", "channel_route", "discrepancy", "merchant_account", "payment", "pending_token",
-        "reconciliation_run", "reported_problem",
+        "card_key", "channel_route", "discrepancy", "merchant_account", "payment", "payout", "pending_token",
+        "reconciliation_run", "reported_problem", "saved_card",
     }  # fmt: skip
     async with shop.services.database.transaction() as session:
         assert [each.saleor_api_url for each in (await session.exec(select(Installation))).all()] == [NEW]
@@ -206,6 +210,8 @@ async def test_whatever_is_kept_of_a_store_follows_it(shop: Shop) -> None:
             shop.installation.id
         }
         assert {each.installation_id for each in await session.exec(select(Discrepancy))} == {shop.installation.id}
+        assert {each.installation_id for each in await session.exec(select(SavedCard))} == {shop.installation.id}
+        assert {each.installation_id for each in await session.exec(select(Payout))} == {shop.installation.id}
 
 
 async def a_difference(session: AsyncSession, store: OpenInstallation, now: datetime) -> None:
@@ -219,6 +225,30 @@ async def a_difference(session: AsyncSession, store: OpenInstallation, now: date
     found = {"installation_id": store.id, "account_id": account.id, "run_id": run.id, "seen_run_id": run.id}
     what = {"order_id": "theirs", "key": "k", "kind": DiscrepancyKind.UNKNOWN, "state": DiscrepancyState.TO_PEOPLE}
     session.add(Discrepancy.model_validate(found | what | {"facts": {}, "found_at": now, "changed_at": now}))
+
+
+async def a_kept_card(session: AsyncSession, store: OpenInstallation, now: datetime) -> None:
+    """A customer of that store has agreed that a card is kept."""
+    account = (await session.exec(select(MerchantAccount).where(MerchantAccount.installation_id == store.id))).one()
+    card = SavedCard(
+        id="card", installation_id=store.id, account_id=account.id, user_id="VXNlcjox", mask="424242****4242",
+        token_sealed="sealed", created_at=now, updated_at=now,
+    )  # fmt: skip
+    session.add(card)
+
+
+async def a_payout(session: AsyncSession, store: OpenInstallation, now: datetime) -> None:
+    """Staff of that store have paid out; of whose making its payment is does not matter here."""
+    payment = (await session.exec(select(Payment).where(Payment.installation_id == store.id))).first()
+    assert payment is not None
+    assert payment.id is not None
+    session.add(
+        Payout(
+            payment_id=payment.id, installation_id=store.id, account_id=payment.account_id,
+            card_mask="424242******4242",
+            asked_by="a", asked_at=now, asked_from="::1", confirmed_by="b", confirmed_at=now, confirmed_from="::1",
+        )
+    )  # fmt: skip
 
 
 async def begin_trial_at(shop: Shop, store: OpenInstallation) -> None:

@@ -22,10 +22,11 @@ def _at_once() -> Iterator[None]:
 sections = pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.name)
 
 
+_SHORT = 25  # cases; a longer section takes many seconds
 played = pytest.mark.parametrize(
     "section",
     [
-        pytest.param(each, id=each.name, marks=() if each.name in {"page", "refund"} else pytest.mark.long)
+        pytest.param(each, id=each.name, marks=() if len(list(each.cases)) < _SHORT else pytest.mark.long)
         for each in SECTIONS
     ],
 )

@@ -23,13 +23,16 @@ from app.saleor.answers import (
 from app.saleor.app import AppInfo, SaleorApp
 from app.saleor.events import (
     Event,
+    ListStoredPaymentMethods,
     PaymentGatewayInitializeSession,
+    StoredPaymentMethodDeleteRequested,
     TransactionCancelationRequested,
     TransactionChargeRequested,
     TransactionInitializeSession,
     TransactionProcessSession,
     TransactionRefundRequested,
 )
+from app.saleor.stored_methods import MethodDeletedAnswer, StoredCard, StoredMethodsAnswer
 from app.saleor.webhook_definition import WebhookContext
 from app.saleor.webhooks import BUDGET
 from tests.conftest import Clock
@@ -38,6 +41,7 @@ from tests.saleor.recordings import ROOT
 
 MANIFEST = ROOT / "manifest"
 BASE_URL = "https://payments.example.com"
+CARD = StoredCard(id="card-1", name="Visa ****4242", brand="Visa", last_digits="4242", expires=(2029, 11))
 
 
 @dataclass
@@ -73,7 +77,7 @@ def make_app(
     iframe_base_url: str | None = None,
     budget: timedelta = BUDGET,
 ) -> SaleorApp:
-    """Return the app with all six webhooks, each with the simplest answer that there is."""
+    """Return the app with all webhooks, each with the simplest answer that there is."""
     handlers = handlers or Handlers()
     app = SaleorApp(
         info=AppInfo.read(manifest, version="1.2.3").called(identifier),
@@ -138,6 +142,14 @@ def make_app(
         return handlers.take(
             event, context, ActionAnswer.success(AvailableAction.CANCEL, psp_reference="cancel-1", amount=Decimal(0))
         )
+
+    @app.webhook("LIST_STORED_PAYMENT_METHODS", query="list_stored_payment_methods.graphql")
+    async def stored(event: ListStoredPaymentMethods, context: WebhookContext) -> Answer:
+        return handlers.take(event, context, StoredMethodsAnswer(cards=(CARD,)))
+
+    @app.webhook("STORED_PAYMENT_METHOD_DELETE_REQUESTED", query="stored_payment_method_delete_requested.graphql")
+    async def deleted(event: StoredPaymentMethodDeleteRequested, context: WebhookContext) -> Answer:
+        return handlers.take(event, context, MethodDeletedAnswer.deleted())
 
     return app
 

@@ -48,6 +48,18 @@ async def test_request_names_its_key_only_in_the_events(saleor: FakeSaleor, inst
     assert event.psp_reference == "r-1"
 
 
+async def test_why_it_is_refunded_stands_in_the_request(saleor: FakeSaleor, installed: Stub) -> None:
+    installed.answer(REFUND, said({"pspReference": "r-1"}))
+    _, transaction = await an_order(saleor, installed, "CHARGE_SUCCESS")
+
+    await saleor.refund(transaction.id, Decimal(10), "broken")
+    await saleor.background_done()
+
+    [asked] = installed.asked_for(REFUND.value)
+    assert asked.json["transaction"]["events"][0]["message"] == "broken"
+    assert (await saleor.transaction(transaction.id)).event("REFUND_REQUEST").message == "broken"
+
+
 @pytest.mark.parametrize(
     ("asked_for", "expected"), [(None, "569.5"), (Decimal(1000), "569.5"), (Decimal("0.01"), "0.01")]
 )

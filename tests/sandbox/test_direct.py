@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from app.gateway.wallets import encoded
 from app.sandbox.core.cards import coded_card
+from tests.payments.cards.seals import GOOGLE_TOKEN
 from tests.sandbox.harness import CHALLENGE, FINGERPRINT, MASTERCARD, NO_CARD, NO_MONEY, SUCCESS, Harness, read
 
 
@@ -54,10 +56,14 @@ async def test_a_token_pays_like_its_card(harness: Harness) -> None:
 async def test_a_wallet_is_exchanged_for_a_token(harness: Harness) -> None:
     refused = await harness.merchant.post("/api/v1/tokenization/tokenize", {"token": "visa:1"})
     assert refused.status_code == 400
-    token = read(await harness.merchant.post("/api/v1/tokenization/tokenize", {"token": "gpay:{}"}))["cc_token"]
+    token = read(
+        await harness.merchant.post(
+            "/api/v1/tokenization/tokenize", {"token": f"gpay:{encoded(GOOGLE_TOKEN).get_secret_value()}"}
+        )
+    )["cc_token"]
     assert token.startswith("rcr:")
     assert read(await harness.merchant.pay_direct("wallet", cc_token=token, **NO_CARD))["status"] == "success"
-    session = {"validation_url": "https://wallet.example/session"}
+    session = {"validation_url": "https://apple-pay-gateway.apple.com/paymentservices/startSession"}
     assert "merchantSessionIdentifier" in read(await harness.merchant.post("/api/v1/applepay/session", session))
 
 

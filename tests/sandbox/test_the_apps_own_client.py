@@ -5,7 +5,6 @@ from decimal import Decimal
 
 import httpx2
 import pytest
-from pydantic import SecretStr
 
 from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
@@ -16,8 +15,10 @@ from app.gateway.models import (
     Void,
 )
 from app.gateway.notification import read_notification
+from app.gateway.wallets import Wallet, encoded
 from app.sandbox.scripting import FaultRule
 from tests.gateway.examples import CARD, direct, hosted
+from tests.payments.cards.seals import GOOGLE_TOKEN
 from tests.sandbox.harness import POS, Harness
 
 SECRET = POS.api_secret.get_secret_value()
@@ -66,7 +67,7 @@ async def test_what_goes_wrong_on_the_way(harness: Harness, gateway: GatewayClie
 
 
 async def test_wallets(harness: Harness, gateway: GatewayClient) -> None:
-    token = await gateway.wallets.tokenize("gpay", SecretStr("{}"), timeout=T)
+    token = await gateway.wallets.tokenize(Wallet.GOOGLE_PAY, encoded(GOOGLE_TOKEN), timeout=T)
     record = await gateway.create_direct(direct(cc_token=token), timeout=T)
     assert record.status is Status.SUCCESS
 

@@ -30,7 +30,8 @@ async def refused(stack: OrderPageStack, field: str, checkout: NewCheckout | Non
     assert "4242" not in str(session.data)
     assert "contact details" in error["message"]
     assert stack.gateway.heard == []
-    assert "4242" not in await rows(stack)
+    kept = (await rows(stack)).replace(stack.gateway.url, "")  # whose port can be 42421
+    assert "4242" not in kept
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,17 @@
 """What is published below /static, and what is not."""
 
+import re
 import struct
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import httpx2
 import pytest
 
+from app.dashboard.renderer import TEMPLATES
+from app.i18n.translation import translation
 from app.security_headers import SecureApp
-from app.static import PUBLISHED, static_files
+from app.static import PUBLISHED, static_files, version
 
 
 @pytest.fixture
@@ -55,3 +59,19 @@ async def test_the_logo_is_what_saleor_asks_for(visitor: httpx2.AsyncClient) -> 
     width, height = struct.unpack(">II", logo[16:24])
     assert width == height >= 256
     assert len(logo) < 10 * 1024 * 1024
+
+
+async def test_what_is_named_by_its_version_is_kept_for_good_and_sent_compressed(visitor: httpx2.AsyncClient) -> None:
+    answer = await visitor.get(f"/static/{version()}/pages.css")
+    assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert answer.headers["content-encoding"] == "gzip"
+    assert answer.text == (await visitor.get("/static/pages.css")).text
+
+
+def test_a_page_fetches_what_its_script_imports_beside_it_and_not_after_it() -> None:
+    for page, script in (("shell.html", "pages.js"), ("order/frame.html", "widget.js")):
+        source = (Path("app/static") / script).read_text()
+        imported = set(re.findall(r'^import .* from "\./(.*)\.js";$', source, re.MULTILINE))
+        html = TEMPLATES.render(page, translation("en"), base="", theme=None, app_name="Pay", app_version="1")
+        assert set(re.findall(r'"modulepreload" href="/static/[0-9a-f]{12}/(.*)\.js"', html)) == imported, page
+        assert len(re.findall('rel="stylesheet"', html)) == 1

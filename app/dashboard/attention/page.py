@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from app.db.attention import accounts_of, notifications_in_trouble
 from app.db.installations import OpenInstallation
 from app.db.problems import payments_with_problem
-from app.db.reconciliations import all_covered_until
 from app.db.tables import Notification, Payment
 from app.payments.alerts.items import OF_ACCOUNTS, OF_NOTIFICATIONS, OF_PAYMENTS, AlertKind, Item, open_items
 from app.payments.alerts.words import WORDS, Words, command_for
 from app.payments.core.problems import problem_messages
 from app.payments.services import Services
+from app.payments.staff.money import BothBooks, both_books
 
 A_FEW = 5
 A_PAGE = 25
@@ -85,11 +85,11 @@ async def read_sections(services: Services, installation: OpenInstallation, want
     return found
 
 
-async def compared_until(services: Services, installation: OpenInstallation) -> datetime | None:
-    """Return up to when the books of all the store's accounts were compared with the gateway's; None: not all were."""
+async def books_of(services: Services, installation: OpenInstallation) -> BothBooks:
+    """Return whether our books and the gateway's agree, of all the store's accounts."""
     async with services.database.transaction() as session:
-        accounts = [each.id for each in await accounts_of(session, installation.id) if each.enabled]
-        return await all_covered_until(session, accounts)
+        accounts = await accounts_of(session, installation.id)
+    return await both_books(services, accounts)
 
 
 async def _section(services: Services, installation_id: int, items: list[Item], wanted: Wanted) -> Section:

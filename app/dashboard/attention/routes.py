@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from app.dashboard.attention.count import OpenTasks
-from app.dashboard.attention.page import Wanted, compared_until, read_sections
+from app.dashboard.attention.page import Wanted, books_of, read_sections
 from app.dashboard.navigation import ATTENTION
 from app.dashboard.renderer import Renderer
 from app.dashboard.staff import AnyStaff, Staff, refused
@@ -133,7 +133,7 @@ class AttentionParts:
             staff,
             here=ATTENTION,
             sections=sections,
-            compared_until=None if sections else await compared_until(self._services, staff.installation),
+            books=None if sections else await books_of(self._services, staff.installation),
             everything=wanted.what is None,
             flash=flash,
             looking=[each.value for each in TO_BE_LOOKED_AT],

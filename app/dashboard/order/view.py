@@ -50,6 +50,16 @@ class WidgetView:
     to_pay: Decimal
     currency: str
     attempt: str
+    payouts: Sequence["PaidOut"] = ()
+
+
+@dataclass(frozen=True)
+class PaidOut:
+    """A payout that is about one of these payments."""
+
+    payment: Payment
+    mask: str
+    standings: tuple[Standing, ...]
 
 
 def view_of(known: OrderPayments, now: datetime) -> WidgetView:
@@ -60,6 +70,9 @@ def view_of(known: OrderPayments, now: datetime) -> WidgetView:
         to_pay=known.to_pay,
         currency=known.order.channel.currency_code if known.order else "",
         attempt=attempt_of(known),
+        payouts=[
+            PaidOut(each.aggregate.payment, each.payout.card_mask, standings(each.aggregate)) for each in known.payouts
+        ],
     )
 
 

@@ -1,20 +1,21 @@
 """What staff can do with a payment on its page: what is offered, what a form says, and how it went. No I/O."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from uuid import uuid4
 
-from app.amounts import read_amount
-from app.dashboard.payments.amounts import read_amounts
+from app.amounts import NotAnAmountError, read_amount
 from app.db.tables import Kind, Operation, State
 from app.i18n.messages import StoredMessage, gettext_noop
-from app.payments.core.balance import Balance
+from app.payments.core.balance import Balance, RecurringCharge
 from app.payments.staff.actions import StaffRequest, possible
 
 KINDS = (Kind.CAPTURE, Kind.VOID, Kind.REFUND, Kind.CANCEL)
 _KEY = re.compile(r"[0-9a-f]{32}")
+_SHARE = "from."  # before the sub-merchant's id in the name of a field
 
 
 class NotOurFormError(Exception):
@@ -30,6 +31,15 @@ class Offer:
 
     kind: Kind
     most: Decimal
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChargeOffer:
+    """A later charge of the payment's subscription, with the ``key`` of the form that gives it back."""
+
+    charge: RecurringCharge
+    at: datetime
     key: str
 
 
@@ -58,6 +68,12 @@ def offers(now: Balance) -> list[Offer]:
     return [Offer(step.kind, step.amount, uuid4().hex) for step in possible(now).values()]
 
 
+def charge_offers(now: Balance, operations: Sequence[Operation]) -> list[ChargeOffer]:
+    """Return the later charges of a subscription, newest first."""
+    at = {each.operation_id: each.booked_at or each.created_at for each in operations if each.kind is Kind.RECURRING}
+    return [ChargeOffer(each, at[each.id], uuid4().hex) for each in reversed(now.recurring)]
+
+
 def read_staff_request(kind: Kind, by: str, fields: Sequence[tuple[str, str]]) -> StaffRequest:
     """Return what a form says. Raises NotAnAmountError and NotOurFormError."""
     said = dict(fields)
@@ -67,7 +83,35 @@ def read_staff_request(kind: Kind, by: str, fields: Sequence[tuple[str, str]]) -
     amount = read_amount(typed) if typed and kind in {Kind.CAPTURE, Kind.REFUND} else None
     taken_from = read_amounts(fields) if kind is Kind.REFUND else {}
     reason = said.get("reason", "").strip()
-    return StaffRequest(kind, by=by, key=said["key"], amount=amount, taken_from=taken_from or None, reason=reason)
+    charge_id = said.get("charge") or None if kind is Kind.REFUND else None
+    return StaffRequest(
+        kind,
+        by=by,
+        key=said["key"],
+        amount=amount,
+        taken_from=taken_from or None,
+        charge_id=charge_id,
+        reason=reason,
+    )
+
+
+def read_amounts(fields: Iterable[tuple[str, str]]) -> dict[str, Decimal]:
+    """Return the amounts of a form by the sub-merchant from whom they are taken. Raises NotAnAmountError.
+
+    Empty fields are of those who give nothing.
+    """
+    typed = [(name.removeprefix(_SHARE), text.strip()) for name, text in fields if name.startswith(_SHARE)]
+    return {who: read_amount(text) for who, text in typed if text}
+
+
+def amount_typed(fields: Sequence[tuple[str, str]]) -> Decimal | None:
+    """Return how much a form for a refund says so far; None where that is nothing, or no amount."""
+    typed = dict(fields).get("amount", "").strip()
+    try:
+        parts = read_amounts(fields)
+        return sum(parts.values(), Decimal()) if parts else read_amount(typed)
+    except NotAnAmountError:
+        return None
 
 
 def flash_of(operation: Operation) -> Flash:

@@ -8,7 +8,7 @@ from app.db.aggregates import PaymentAggregate, outlines_of, row_by_order
 from app.db.search import Wanted, channels_of, payments_page
 from app.db.tables import State
 from app.i18n.messages import gettext_noop
-from app.payments.core.details import Details
+from app.payments.core.details import Details, means_of
 from app.payments.core.problems import problem_messages
 from app.payments.services import Services
 from app.payments.staff.search_query import narrowed
@@ -29,7 +29,7 @@ STATES: Mapping[State, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One payment of the list. ``means``: the card's mask, or the name of another way to pay, if known."""
+    """One payment of the list. ``means``: the card, or the name of another way to pay, if known."""
 
     aggregate: PaymentAggregate
     standings: tuple[Standing, ...]
@@ -85,4 +85,4 @@ def wanted_by(services: Services, installation_id: int, chosen: Filter) -> Wante
 
 def _row(aggregate: PaymentAggregate) -> Row:
     said = Details.kept(aggregate.create.details)
-    return Row(aggregate, standings(aggregate), said.card_mask or said.payway)
+    return Row(aggregate, standings(aggregate), means_of(said.card_mask, said.payway))

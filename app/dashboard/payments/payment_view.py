@@ -3,7 +3,7 @@
 from fastapi import HTTPException
 from fastapi.responses import HTMLResponse
 
-from app.dashboard.navigation import PAYMENTS
+from app.dashboard.navigation import PAYMENTS, PAYOUTS
 from app.dashboard.payments.actions import Flash
 from app.dashboard.payments.page import page_of
 from app.dashboard.renderer import Renderer
@@ -23,16 +23,44 @@ class Shown:
         self._services = services
         self._renderer = renderer
 
-    async def part(self, staff: Staff, order_id: str, flash: Flash | None = None) -> HTMLResponse:
-        """Return the page, with what has just become of something. Raises what ``payment`` raises."""
-        return await self.part_of(staff, await self.payment(staff, order_id), flash)
+    async def part(
+        self,
+        staff: Staff,
+        order_id: str,
+        flash: Flash | None = None,
+        asked: object = None,
+        *,
+        at: str | None = None,
+    ) -> HTMLResponse:
+        """Return the page, with what has just become of something. Raises what ``payment`` raises.
 
-    async def part_of(self, staff: Staff, aggregate: PaymentAggregate, flash: Flash | None = None) -> HTMLResponse:
+        ``asked`` is what the gateway has just answered, to be shown as it is (``asking.Answer``). ``at``: the path of
+        the page, when it is not the one that was asked for.
+        """
+        return await self.part_of(staff, await self.payment(staff, order_id), flash, asked, at=at)
+
+    async def part_of(
+        self,
+        staff: Staff,
+        aggregate: PaymentAggregate,
+        flash: Flash | None = None,
+        asked: object = None,
+        *,
+        at: str | None = None,
+    ) -> HTMLResponse:
         """Return the page of a payment as it has just become: it is not read again."""
         page = await page_of(self._services, aggregate)
         address = f"{self._renderer.base}/payments/{page.payment.order_id}"
-        about = {"payment": page.payment, "address": address, "flash": flash, **vars(page)}
-        return self._renderer.part("payments/page.html", staff, here=PAYMENTS, **about)
+        about = {
+            "payment": page.payment,
+            "address": address,
+            "flash": flash,
+            "asked": asked,
+            "stamp": page.stamp,
+            **vars(page),
+        }
+        here = PAYMENTS if page.payout is None else PAYOUTS
+        return self._renderer.part("payments/page.html", staff, here=here, at=at, **about)
 
     async def payment(self, staff: Staff, order_id: str) -> PaymentAggregate:
         """Return a payment for reading only. Answers 404 when the store has no such payment."""

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 import structlog
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
+from app.dashboard.form import fields_of
 from app.dashboard.payments.actions import Flash
 from app.dashboard.payments.payment_view import Shown
 from app.dashboard.renderer import Renderer
@@ -13,7 +14,8 @@ from app.dashboard.staff import AnyStaff, Staff, refused
 from app.db.aggregates import PaymentAggregate
 from app.db.inbox import StoredNotification
 from app.gateway.errors import GatewayError
-from app.i18n.messages import gettext_noop
+from app.gateway.models import Method
+from app.i18n.messages import Joined, LazyMessage, gettext_noop
 from app.payments.core.refusal import RefusalError
 from app.payments.services import Services
 from app.payments.staff.raw import Source, raw, raw_records
@@ -34,6 +36,10 @@ _LOOKED_UP = gettext_noop("The gateway was asked: this is how it stands now.")
 _NOTIFIES = gettext_noop(
     "The gateway was asked to send its notifications again. They come in a moment: look at the page again."
 )
+_NO_RECORD = gettext_noop("The gateway has no record of that, so it has nothing to notify of.")
+_NOT_OFFERED = gettext_noop("This is none of those that can be chosen: reload the page.")
+_NO_NAME = gettext_noop("This is no name that the gateway gives.")
+_LONGEST_NAME = 256
 _TOLD = gettext_noop("Saleor is told again in this moment: look at the page again.")
 _NOTHING_TO_TELL = gettext_noop("There is nothing that Saleor has refused or not taken.")
 _DIGESTED = gettext_noop("The notifications were worked on again.")
@@ -85,12 +91,30 @@ class AgainParts:
             raise self._not_asked(staff, payment.order_id, error)
         return await self._shown.part(staff, order_id, Flash(_LOOKED_UP))
 
-    async def _notify_again(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
+    async def _notify_again(self, request: Request, order_id: str, staff: AnyStaff) -> HTMLResponse:
         payment = (await self._shown.payment(staff, order_id)).payment
-        answers = await ask_to_notify(self._services, payment.order_id)
+        said = dict(await fields_of(request))
+        method, transaction_id = said.get("method", ""), said.get("transaction_id", "").strip()
+        wrong = {}
+        if method and method not in {each.value for each in Method}:
+            wrong["method"] = _NOT_OFFERED
+        if len(transaction_id) > _LONGEST_NAME or not transaction_id.isprintable():
+            wrong["transaction_id"] = _NO_NAME
+        if wrong:
+            raise refused(
+                422,
+                "INVALID_DATA",
+                staff.translation,
+                Joined(tuple(LazyMessage(each) for each in wrong.values()), by=" "),
+                fields=wrong,
+            )
+        only = Method(method) if method else Method.PURCHASE if transaction_id else None
+        answers = await ask_to_notify(self._services, payment.order_id, only, transaction_id=transaction_id or None)
         errors = [each.error for each in answers if each.error is not None]
         if errors:
             raise self._not_asked(staff, payment.order_id, errors[0])
+        if not any(each.records for each in answers):
+            return await self._shown.part(staff, order_id, Flash(_NO_RECORD, "info"))
         return await self._shown.part(staff, order_id, Flash(_NOTIFIES))
 
     async def _tell_again(self, order_id: str, staff: AnyStaff) -> HTMLResponse:

@@ -63,7 +63,16 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "products",
         "receipt_delivery",
     ),
-    gettext_noop("Cards"): ("order_3ds_bypass", "pci_dss_confirmed"),
+    gettext_noop("Cards"): ("order_3ds_bypass", "pci_dss_confirmed", "saved_cards", "subscriptions"),
+    gettext_noop("Payouts to cards"): ("payouts", "payout_most", "payout_most_a_day", "payout_staff"),
+    gettext_noop("Apple Pay and Google Pay"): (
+        "apple_pay",
+        "apple_pay_association",
+        "google_pay",
+        "google_pay_gateway",
+        "google_pay_gateway_merchant",
+        "google_pay_merchant",
+    ),
     gettext_noop("Comparing the books"): ("reconcile_at",),
     gettext_noop("Other addresses of the gateway"): ("balances_url", "register_url"),
 }

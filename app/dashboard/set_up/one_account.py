@@ -1,5 +1,7 @@
 """The parts about one merchant account: what it is, what it lacks, and everything that can be changed of it."""
 
+from collections.abc import Sequence
+
 import structlog
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
@@ -24,6 +26,7 @@ from app.dashboard.staff import AnyStaff, Staff, refused
 from app.db.tables import MerchantAccount
 from app.gateway.hosts import PRESETS
 from app.i18n.messages import Joined, LazyMessage, gettext_noop
+from app.payments.accounts.areas import LOST, Access, Area, AreaFinding, try_areas
 from app.payments.accounts.check import try_out
 from app.payments.accounts.keeping import Change, change_account, changes_address
 from app.payments.accounts.options import read_options
@@ -69,9 +72,18 @@ class OneAccountParts:
         raise refused(404, "UNKNOWN_ACCOUNT", staff.translation, _NO_ACCOUNT)
 
     async def shown(
-        self, staff: Staff, account: MerchantAccount, flash: Flash | None = None, *, tried: SplitRules | None = None
+        self,
+        staff: Staff,
+        account: MerchantAccount,
+        flash: Flash | None = None,
+        *,
+        tried: SplitRules | None = None,
+        areas: Sequence[AreaFinding] = (),
     ) -> HTMLResponse:
-        """Return the page of an account; ``tried`` are rules that are to be shown instead of the kept ones."""
+        """Return the page of an account; ``tried`` are rules that are to be shown instead of the kept ones.
+
+        ``areas``: how those of the gateway were found to stand, just now.
+        """
         page = await read_account_page(self._services, account, tried)
         address = f"/set-up/accounts/{account.id}"
         return await self._renderer.part(
@@ -83,6 +95,8 @@ class OneAccountParts:
             address=address,
             presets=PRESETS,
             graces=GRACES,
+            areas=areas,
+            lost=LOST,
             **vars(page),
         )
 
@@ -94,7 +108,9 @@ class OneAccountParts:
         with refusals_told(staff):
             wrong = await try_out(self._services.gateways.client(account), account.base_url)
         if wrong is None:
-            return await self.shown(staff, account, Flash(_WORKS))
+            works = AreaFinding(Area.PAYMENTS, Access.WORKS)
+            areas = (works, *await try_areas(self._services.gateways.client(account), account))
+            return await self.shown(staff, account, Flash(_WORKS), areas=areas)
         works_not = LazyMessage("This account does not work: %(why)s", why=wrong.words)
         return await self.shown(staff, account, Flash(works_not, good=False))
 

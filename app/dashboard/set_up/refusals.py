@@ -7,7 +7,7 @@ from app.dashboard.set_up.forms import rule_of
 from app.dashboard.staff import Staff, refused
 from app.db.vault import VaultError
 from app.i18n.messages import Joined, LazyMessage, Value, gettext_noop
-from app.payments.accounts.keeping import KeysNeededError, NameTakenError, NotTakenError
+from app.payments.accounts.keeping import KeysNeededError, NameTakenError, NotTakenError, WalletNotTakenError
 from app.payments.accounts.options import OptionsRefusedError
 
 _NAME_TAKEN = gettext_noop("Another account of this store has that name already. Give this one another.")
@@ -40,6 +40,9 @@ def refusals_told(staff: Staff) -> Iterator[None]:
         raise refused(422, "KEYS_NEEDED", language, _KEYS_NEEDED, fields=again) from needed
     except NotTakenError as error:
         raise not_saved(staff, error.wrong.what.name, error.wrong.words) from error
+    except WalletNotTakenError as error:
+        why = error.finding.why or error.finding.access
+        raise not_saved(staff, "WALLET_NOT_TAKEN", why, field=error.option) from error
     except VaultError as error:
         raise refused(409, "SEALED", language, _SEALED) from error
 

@@ -8,12 +8,17 @@ from sqlmodel import SQLModel
 
 from app.db.columns import take_any_text
 from app.db.tables.payments import Flow, Kind, Mode, Operation, Payment, SplitShare, State
+from app.db.tables.payouts import Payout
 from app.db.tables.problems import Problem, ProblemKind
 from app.db.tables.queues import EventState, Notification, SaleorEvent
 from app.db.tables.reconciliation import (
+    Booked,
+    ComparedDay,
     Discrepancy,
     DiscrepancyKind,
     DiscrepancyState,
+    GatewayShare,
+    GatewayTotal,
     ReconciliationRun,
     RunState,
     Source,
@@ -26,16 +31,21 @@ from app.db.tables.stores import (
     PendingToken,
     ProductsForm,
     ReportedProblem,
+    SavedCard,
 )
 
 __all__ = [
+    "Booked",
     "CardKey",
     "ChannelRoute",
+    "ComparedDay",
     "Discrepancy",
     "DiscrepancyKind",
     "DiscrepancyState",
     "EventState",
     "Flow",
+    "GatewayShare",
+    "GatewayTotal",
     "Installation",
     "Kind",
     "MerchantAccount",
@@ -43,6 +53,7 @@ __all__ = [
     "Notification",
     "Operation",
     "Payment",
+    "Payout",
     "PendingToken",
     "Problem",
     "ProblemKind",
@@ -51,6 +62,7 @@ __all__ = [
     "ReportedProblem",
     "RunState",
     "SaleorEvent",
+    "SavedCard",
     "Source",
     "SplitShare",
     "State",

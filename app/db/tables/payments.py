@@ -8,16 +8,17 @@ from typing import Any, ClassVar
 from sqlalchemy import JSON, Index, Text, UniqueConstraint
 from sqlmodel import Field, Relationship, SQLModel
 
-from app.db.columns import Amount, Moment, OrderId, Prose, one_of, partial_index
+from app.db.columns import Amount, FineAmount, Moment, OrderId, Prose, one_of, partial_index
 from app.db.tables.problems import Problem
 from app.db.tables.stores import MerchantAccount
 
 
 class Flow(StrEnum):
-    """What Saleor wants of a payment: the money now, or a reservation first."""
+    """What Saleor wants of a payment: the money now, or a reservation first. Or staff want money paid out to a card."""
 
     CHARGE = "CHARGE"
     AUTHORIZATION = "AUTHORIZATION"
+    PAYOUT = "PAYOUT"
 
 
 class Kind(StrEnum):
@@ -29,6 +30,7 @@ class Kind(StrEnum):
     REFUND = "refund"
     CANCEL = "cancel"
     DISPUTE = "dispute"  # the payer's, at the bank: nobody here asks for one
+    RECURRING = "recurring"  # a later charge of the subscription that the payment has begun: the gateway makes it
 
 
 class Mode(StrEnum):
@@ -61,7 +63,7 @@ class State(StrEnum):
 
 
 class Payment(SQLModel, table=True):
-    """One Saleor transaction, which is one order at the gateway.
+    """One Saleor transaction, which is one order at the gateway. Of a trial and of a payout Saleor has no transaction.
 
     ``order_id`` is what the gateway calls it: at most 32 letters and digits, burnt by the first attempt, never reused.
     ``email_digest`` is by which the payment is found when somebody knows the shopper's e-mail address (``emails``).
@@ -115,6 +117,11 @@ class Payment(SQLModel, table=True):
     expires_at: datetime | None = Field(default=None, sa_type=Moment)
     has_problems: bool = Field(default=False)  # it has a ``Problem`` that has not ended, looked at or not
     problem_since: datetime | None = Field(default=None, sa_type=Moment)  # of the oldest one that is open; or None
+    card_owner: str | None = Field(default=None, max_length=100)  # Saleor's id of who agreed that the card is kept
+    saved_card_id: str | None = Field(default=None, max_length=64)  # the ``SavedCard`` that it is paid with
+    saved_card_mask: str | None = Field(default=None, max_length=20)  # of that one, which may be deleted later
+    recurring_id: str | None = Field(default=None, max_length=100)  # the subscription that it has begun
+    recurring_status: str | None = Field(default=None, max_length=40)  # of that, in the gateway's word
     next_refund_split: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # whom staff chose to take it from
     created_at: datetime = Field(sa_type=Moment)
     updated_at: datetime = Field(sa_type=Moment)
@@ -124,6 +131,11 @@ class Payment(SQLModel, table=True):
     # Those that have not ended, oldest first; saved with the payment, and there only where they were loaded with it
     # (``aggregates.load_problems``).
     problems: list[Problem] = Relationship(sa_relationship_kwargs={"lazy": "raise"})
+
+    @property
+    def is_saleors(self) -> bool:
+        """Whether Saleor has a transaction of it, and is told what becomes of it."""
+        return not self.trial and self.flow is not Flow.PAYOUT
 
 
 class Operation(SQLModel, table=True):
@@ -139,6 +151,13 @@ class Operation(SQLModel, table=True):
     ``answer_awaited_until``: until then one of them is being answered, or Saleor is reading the answer. After it Saleor
     is asked whether it has; None once it has, and for what no webhook of Saleor's asked for. Of a payment itself it is
     only waited for: Saleor is reading that it has failed.
+
+    ``charge_id`` is the gateway's id of the subscription's later charge that a refund or a dispute gives back; None: it
+    gives back the payment itself.
+
+    ``booked_at`` is when its money has moved, by the gateway's clock where it says so: charged, captured, refunded or
+    charged back; None for what has moved none. With it come ``account_id``, the payment's, and the ``fee`` that the
+    gateway has named (None: it has not). What a day has brought is summed over these (``day_sums``).
     """
 
     __tablename__: ClassVar[Any] = "operation"
@@ -149,6 +168,7 @@ class Operation(SQLModel, table=True):
         # Nearly all succeed, and a creation is found by its order: neither is worth an index.
         partial_index("state <> 'success'", "ix_operation_state", "state", "payment_id"),
         partial_index("kind <> 'create'", "ix_operation_psp_reference", "psp_reference"),
+        partial_index("booked_at IS NOT NULL", "ix_operation_booked", "account_id", "booked_at"),
     )
 
     id: int | None = Field(default=None, primary_key=True)
@@ -182,6 +202,11 @@ class Operation(SQLModel, table=True):
     next_poll_at: datetime | None = Field(default=None, sa_type=Moment)  # when the worker looks it up; None: never
     polls: int = Field(default=0)
     polled_at: datetime | None = Field(default=None, sa_type=Moment)
+    charge_id: str | None = Field(default=None, max_length=100)
+    booked_at: datetime | None = Field(default=None, sa_type=Moment)
+    account_id: str | None = Field(default=None, max_length=32)
+    fee: Decimal | None = Field(default=None, sa_type=FineAmount)
+    fee_currency: str | None = Field(default=None, max_length=3)
     created_at: datetime = Field(sa_type=Moment)
     updated_at: datetime = Field(sa_type=Moment)
 

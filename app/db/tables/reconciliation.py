@@ -1,13 +1,17 @@
-"""What came of comparing our books with the gateway's: each comparison, and each difference that one has found."""
+"""What came of comparing our books with the gateway's: each comparison, each difference, and what each day has brought.
 
-from datetime import datetime
+Days are those of UTC, as the windows of a register are.
+"""
+
+from datetime import date, datetime
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any, ClassVar
 
 from sqlalchemy import JSON, Index, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from app.db.columns import Moment, one_of, partial_index
+from app.db.columns import Amount, FineAmount, Moment, one_of, partial_index
 
 UNSETTLED = "state IN ('found', 'put to people')"
 
@@ -49,6 +53,15 @@ class DiscrepancyState(StrEnum):
     REPAIRED = "repaired"  # the gateway's record was posted, and the books agree
     TO_PEOPLE = "put to people"
     ENDED = "ended"  # the books agree by now, or a person has looked
+
+
+class Booked(StrEnum):
+    """How money has moved."""
+
+    CHARGED = "charged"  # at once, or by a capture
+    REFUNDED = "refunded"
+    CHARGED_BACK = "charged back"  # by a dispute that the payer has won
+    PAID_OUT = "paid out"  # to a card
 
 
 class ReconciliationRun(SQLModel, table=True):
@@ -119,3 +132,57 @@ class Discrepancy(SQLModel, table=True):
     facts: dict[str, Any] = Field(sa_type=JSON)
     found_at: datetime = Field(sa_type=Moment)
     changed_at: datetime = Field(sa_type=Moment)
+
+
+class ComparedDay(SQLModel, table=True):
+    """A day of an account of which the gateway's books were read: from ``starts_at`` to ``ends_at``, which may be less
+    than the day, or a little more before it.
+
+    Written with its totals, in the commit that covers their window. ``unreadable`` lines are in no total.
+    """
+
+    __tablename__: ClassVar[Any] = "compared_day"
+
+    account_id: str = Field(foreign_key="merchant_account.id", primary_key=True, max_length=32)
+    day: date = Field(primary_key=True)
+    starts_at: datetime = Field(sa_type=Moment)
+    ends_at: datetime = Field(sa_type=Moment)
+    unreadable: int = Field(default=0)
+    run_id: int = Field(foreign_key="reconciliation_run.id")
+    compared_at: datetime = Field(sa_type=Moment)
+
+
+class GatewayTotal(SQLModel, table=True):
+    """What by the gateway's books was moved on a day: ``count`` times, ``amount`` in all, without the payers' fees.
+
+    ``channel`` is that of our payments, "" of a trial; "*" of orders that are nobody's here. ``fee`` is the merchant's,
+    of so many (``fees``) as the books name one of.
+    """
+
+    __tablename__: ClassVar[Any] = "gateway_total"
+
+    account_id: str = Field(foreign_key="merchant_account.id", primary_key=True, max_length=32)
+    day: date = Field(primary_key=True)
+    channel: str = Field(primary_key=True, max_length=255)
+    currency: str = Field(primary_key=True, max_length=100)
+    kind: Booked = Field(primary_key=True, sa_type=one_of(Booked))
+    amount: Decimal = Field(sa_type=Amount)
+    count: int
+    fee: Decimal = Field(sa_type=FineAmount)
+    fees: int
+
+
+class GatewayShare(SQLModel, table=True):
+    """What of a day's total belongs to one receiver, by the name that the gateway's books give it. ``fee``: its own."""
+
+    __tablename__: ClassVar[Any] = "gateway_share"
+
+    account_id: str = Field(foreign_key="merchant_account.id", primary_key=True, max_length=32)
+    day: date = Field(primary_key=True)
+    receiver: str = Field(primary_key=True, max_length=100)
+    currency: str = Field(primary_key=True, max_length=100)
+    kind: Booked = Field(primary_key=True, sa_type=one_of(Booked))
+    amount: Decimal = Field(sa_type=Amount)
+    count: int
+    fee: Decimal = Field(sa_type=FineAmount)
+    fees: int

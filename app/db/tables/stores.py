@@ -1,13 +1,14 @@
-"""Whose payments these are: Saleors that installed the app, their merchant accounts and channels, their card keys."""
+"""Whose payments these are: Saleors that installed the app, their accounts and channels, their keys and saved cards."""
 
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any, ClassVar
 
 from sqlalchemy import JSON, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from app.db.columns import Moment, one_of, partial_index
+from app.db.columns import Amount, Moment, one_of, partial_index
 
 
 class ProductsForm(StrEnum):
@@ -101,14 +102,31 @@ class MerchantAccount(SQLModel, table=True):
     receipt_delivery: str | None = Field(default=None, max_length=10)  # how the fiscal receipt reaches the shopper
     cancel_older: bool = Field(default=True)  # a new attempt to pay closes the older unpaid pages of the same checkout
     pci_dss_confirmed_at: datetime | None = Field(default=None, sa_type=Moment)  # None: no cards in the storefront
+    subscriptions: bool = Field(default=False)  # a payment may begin one, by fields that the interface does not show
+    saved_cards: bool = Field(default=False)  # customers who agree have their cards kept for the next time
+    apple_pay: bool = Field(default=False)  # offered to storefronts
+    apple_pay_association: str | None = Field(default=None, sa_type=Text)  # the file by which Apple knows the domain
+    google_pay: bool = Field(default=False)  # offered to storefronts, if the next two are there
+    google_pay_gateway: str | None = Field(default=None, max_length=100)  # what Google calls the gateway
+    google_pay_gateway_merchant: str | None = Field(default=None, max_length=100)  # what that calls the merchant
+    google_pay_merchant: str | None = Field(default=None, max_length=100)  # what Google calls the merchant
     balances_url: str | None = Field(default=None, max_length=500)  # None: where payments are
     register_url: str | None = Field(default=None, max_length=500)  # None: where payments are
     reconcile_at: int = Field(default=2)  # hour of the day, UTC, at which the books are compared with the gateway's
     split_rules: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # None: nothing is split
+    payouts: bool = Field(default=False)  # staff may pay out to cards, within both limits
+    payout_most: Decimal | None = Field(default=None, sa_type=Amount)  # None: nothing is paid out
+    payout_most_a_day: Decimal | None = Field(default=None, sa_type=Amount)  # of any 24 hours; None: nothing
+    payout_staff: list[str] = Field(default_factory=list, sa_type=JSON)  # by their e-mail addresses in Saleor
     test_project: bool = Field(default=False)  # as its owner says: the gateway does not tell
     enabled: bool = Field(default=True)
     created_at: datetime = Field(sa_type=Moment)
     updated_at: datetime = Field(sa_type=Moment)
+
+    @property
+    def pays_out(self) -> bool:
+        """Whether payouts to cards are switched on, with both limits."""
+        return self.enabled and self.payouts and None not in (self.payout_most, self.payout_most_a_day)
 
 
 class ChannelRoute(SQLModel, table=True):
@@ -136,3 +154,28 @@ class CardKey(SQLModel, table=True):
     public_jwk: dict[str, Any] = Field(sa_type=JSON)
     private_sealed: str = Field(sa_type=Text)
     created_at: datetime = Field(sa_type=Moment)
+
+
+class SavedCard(SQLModel, table=True):
+    """A card that a customer has agreed to keep with one merchant account: the gateway's token of it, sealed.
+
+    ``id`` is what storefronts call it. It cannot be guessed, and yet nobody is taken for the owner because of it: that
+    is ``user_id``, Saleor's id of the customer. A card is known again by its ``mask`` (first six digits, last four), as
+    the gateway may give another token each time. ``expires_at`` is the token's end; None when the gateway has not said.
+    ``unusable_since``: the gateway takes it no more, so it is not listed.
+    """
+
+    __tablename__: ClassVar[Any] = "saved_card"
+    __table_args__ = (UniqueConstraint("account_id", "user_id", "mask"),)
+
+    id: str = Field(primary_key=True, max_length=64)
+    installation_id: int = Field(foreign_key="installation.id", index=True)
+    account_id: str = Field(foreign_key="merchant_account.id", max_length=32)
+    user_id: str = Field(max_length=100)
+    mask: str = Field(max_length=20)
+    brand: str | None = Field(default=None, max_length=40)
+    token_sealed: str = Field(sa_type=Text)
+    expires_at: datetime | None = Field(default=None, sa_type=Moment)
+    unusable_since: datetime | None = Field(default=None, sa_type=Moment)
+    created_at: datetime = Field(sa_type=Moment)
+    updated_at: datetime = Field(sa_type=Moment)

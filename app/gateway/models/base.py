@@ -1,6 +1,7 @@
 """The two kinds of model: what we ask for (strict) and what the gateway says (tolerant)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextvars import ContextVar
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 from pydantic import (
@@ -18,7 +19,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 from pydantic_core.core_schema import ValidatorFunctionWrapHandler
 
-from app.gateway.errors import InvalidRequestError, quoted
+from app.gateway.errors import BrokenRule, InvalidRequestError, quoted
 from app.validation import words_of
 
 _WIRE = object()
@@ -103,8 +104,24 @@ class ResponseModel(_Model):
         return self.model_dump(by_alias=True, exclude_unset=True, context=_WIRE)
 
 
+# Whether a request is being made of which another is a part: that one tells what is wrong with all of it.
+_INSIDE: ContextVar[bool] = ContextVar("inside", default=False)
+
+
+class _BrokenInsideError(ValueError):
+    """What is wrong with a part of a request, on its way to the whole."""
+
+    def __init__(self, broken: Sequence[BrokenRule]) -> None:
+        super().__init__()
+        self.broken = broken
+
+
 class RequestModel(_Model):
-    """What we ask for. Construction raises ``InvalidRequestError`` for whatever breaks a limit of the interface."""
+    """What we ask for.
+
+    Construction raises one ``InvalidRequestError``, which tells every field that breaks a rule of the interface, those
+    inside of others too.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -119,17 +136,54 @@ class RequestModel(_Model):
         """The JSON members of the request; what is not given is left out."""
         return self.model_dump(by_alias=True, exclude_none=True, context=_WIRE)
 
+    @classmethod
+    def _go_together(cls, given: Set[str]) -> Iterator[BrokenRule]:  # noqa: ARG003 - for those that have such rules
+        """What is wrong with which fields are there at all, whatever stands in them."""
+        yield from ()
+
     @model_validator(mode="wrap")
     @classmethod
     def _in_our_words(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        inside = _INSIDE.get()
+        around = _INSIDE.set(True)
+        broken: list[BrokenRule] = []
         try:
-            return handler(data)
+            made = handler(data)
         except ValidationError as error:
-            found = error.errors(include_url=False)[0]
-        # Outside of the handler: the validation error holds what was given, which may be a card.
-        field = ".".join(str(part) for part in found["loc"]) or cls.__name__
-        given = "nothing" if found["type"] == "missing" else shown(field, found["input"])
-        raise InvalidRequestError(field, _limit(found), given)
+            broken.extend(_broken(cls, error))
+        except InvalidRequestError as error:  # of a rule about several fields
+            broken.extend(error.broken)
+        finally:
+            _INSIDE.reset(around)
+        told = {rule.field for rule in broken}
+        if isinstance(data, Mapping):
+            there = frozenset(name for name, value in data.items() if value is not None)
+            broken.extend(rule for rule in cls._go_together(there) if rule.field not in told)
+        # Outside of the handlers: the validation error holds what was given, which may be a card.
+        if not broken:
+            return made
+        if inside:
+            raise _BrokenInsideError(broken)
+        order_id = data.get("order_id") if isinstance(data, Mapping) and "order_id" not in told else None
+        raise InvalidRequestError.of(broken, order_id=order_id)
+
+
+def _broken(model: type[BaseModel], error: ValidationError) -> Iterator[BrokenRule]:
+    """The rules that pydantic has found to be broken, in our words."""
+    found_wrong = error.errors(include_url=False)
+    wrong = [found["loc"] for found in found_wrong]
+    for found in found_wrong:
+        if any(len(loc) > len(found["loc"]) and loc[: len(found["loc"])] == found["loc"] for loc in wrong):
+            continue  # a list that is too short without what is wrong in it
+        steps = [str(step) for step in found["loc"] if not str(step).startswith("[")]  # which kind of a union it is
+        cause = found.get("ctx", {}).get("error")
+        if isinstance(cause, _BrokenInsideError):
+            for rule in cause.broken:
+                yield BrokenRule(".".join([*steps, rule.field]), rule.limit, rule.given)
+        else:
+            field = ".".join(steps) or model.__name__
+            given = "nothing" if found["type"] == "missing" else shown(field, found["input"])
+            yield BrokenRule(field, _limit(found), given)
 
 
 # pydantic's words for a broken limit, in ours.
@@ -162,7 +216,7 @@ def shown(field: str, value: object) -> str:
             return f"{len(value)} items"
         case str() if len(value) > 64 or name.startswith(_PERSONAL_PREFIXES):
             return f"a text of {len(value)} characters"
-        case bool() | int() | str():
+        case bool() | int() | float() | str():
             return quoted(str(value)) or "an empty text"
         case _:
             text = str(value) if type(value).__str__ is not object.__str__ else type(value).__name__

@@ -1,10 +1,11 @@
 """Requests that act on an existing payment (gateway interface, 3 to 6)."""
 
+from collections.abc import Iterator, Set
 from typing import ClassVar
 
 from pydantic import model_validator
 
-from app.gateway.errors import InvalidRequestError
+from app.gateway.errors import BrokenRule
 from app.gateway.models.base import RequestModel
 from app.gateway.models.details import Split, check_split
 from app.gateway.models.products import Products
@@ -33,12 +34,14 @@ class Capture(Secondary):
     split: Split | None = None
     products: Products | None = None
 
+    @classmethod
+    def _go_together(cls, given: Set[str]) -> Iterator[BrokenRule]:
+        if "split" in given and "charge_amount" not in given:
+            yield BrokenRule("charge_amount", "is required with a split", "nothing")
+
     @model_validator(mode="after")
     def _shares_sum(self) -> "Capture":
-        if self.split is not None:
-            if self.charge_amount is None:
-                limit = "is required with a split"
-                raise InvalidRequestError("charge_amount", limit, "nothing", order_id=self.order_id)
+        if self.split is not None and self.charge_amount is not None:
             check_split(self.split, self.charge_amount)
         return self
 

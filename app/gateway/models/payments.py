@@ -1,17 +1,19 @@
 """Requests that create a payment (gateway interface, 1a, 1b and 2)."""
 
+from collections.abc import Iterator, Set
 from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, PlainSerializer, SerializationInfo, StringConstraints, model_validator
+from pydantic import Field, PlainSerializer, SerializationInfo, model_validator
 
-from app.gateway.errors import InvalidRequestError
+from app.gateway.errors import BrokenRule, InvalidRequestError
 from app.gateway.models.base import CARD_FIELDS, CardCvv, CardNumber, RequestModel, Secret, unveiled
 from app.gateway.models.details import Attributes, BrowserFingerprint, RecurringPlan, Split, check_split
 from app.gateway.models.products import Products
 from app.gateway.models.values import (
     Amount,
+    CategoryCode,
     Country,
     Currency,
     Day,
@@ -19,6 +21,7 @@ from app.gateway.models.values import (
     Method,
     Mode,
     OrderId,
+    PageLanguage,
     Payload,
     ReceiptDelivery,
     Text,
@@ -27,6 +30,7 @@ from app.gateway.models.values import (
 )
 
 TAX_ID_ABOVE = Decimal(30_000)  # UAH
+_CARD = ("cc_number", "exp_month", "exp_year", "card_cvv")
 
 
 class Sector(StrEnum):
@@ -60,9 +64,13 @@ class Creation(RequestModel):
     customer_birthday: Day | None = None
     server_url: Url | None = None
     result_url: Url | None = None
-    merchant_mcc: Annotated[str, StringConstraints(pattern=r"^\d{4}$")] | None = None
+    merchant_mcc: CategoryCode | None = None
     payload: Payload | None = None
     validation_url: Url | None = None
+
+    def kept(self) -> dict[str, Any]:
+        """The members as JSON, for a journal: all but the card, the token or the cryptogram."""
+        return self.model_dump(mode="json", exclude_none=True, exclude=set(CARD_FIELDS))
 
 
 class Payment(Creation):
@@ -87,35 +95,33 @@ class Payment(Creation):
             check_split(self.split, self.amount)
         return self
 
-    def kept(self) -> dict[str, Any]:
-        """The members as JSON, for a journal: all but the card, the token or the cryptogram."""
-        return self.model_dump(mode="json", exclude_none=True, exclude=set(CARD_FIELDS))
-
     def check_sector(self, sector: Sector) -> None:
-        """``InvalidRequestError`` if the merchant's sector asks for a field that is not given."""
+        """``InvalidRequestError`` if the merchant's sector asks for fields that are not given."""
+        if broken := tuple(self._missing_in(sector)):
+            raise InvalidRequestError.of(broken, order_id=self.order_id)
+
+    def _missing_in(self, sector: Sector) -> Iterator[BrokenRule]:
         if sector is not Sector.GENERAL:
             for name in ("customer_fname", "customer_lname"):
                 if getattr(self, name) is None:
-                    raise InvalidRequestError(
-                        name, f"is required of {sector} merchants", "nothing", order_id=self.order_id
-                    )
+                    yield BrokenRule(name, f"is required of {sector} merchants", "nothing")
         if sector is Sector.MICROFINANCE and not self.customer_tax_id:
             if self.currency == "UAH" and self.amount > TAX_ID_ABOVE:
                 limit = f"is required of {sector} merchants above {TAX_ID_ABOVE} UAH"
-                raise InvalidRequestError("customer_tax_id", limit, "nothing", order_id=self.order_id)
-            if self.customer_birthday is None:
+                yield BrokenRule("customer_tax_id", limit, "nothing")
+            elif self.customer_birthday is None:
                 limit = f"this or customer_tax_id is required of {sector} merchants"
-                raise InvalidRequestError("customer_birthday", limit, "nothing", order_id=self.order_id)
+                yield BrokenRule("customer_birthday", limit, "nothing")
 
 
 class HostedPayment(Payment):
     """A payment on the gateway's page. ``order_timeout`` is its lifetime in seconds.
 
-    ``customer_lang`` is the page's language in capitals ("UK" is Ukrainian).
+    ``customer_lang`` is the page's language ("UK" is Ukrainian; "uk" is taken for it).
     """
 
     mode: Literal[Mode.HOSTED] = Mode.HOSTED
-    customer_lang: Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}(_[A-Z]{2})?$")] | None = None
+    customer_lang: PageLanguage | None = None
     order_timeout: int | None = Field(default=None, ge=1)
 
 
@@ -142,17 +148,12 @@ class DirectPayment(Payment):
     cryptogram: Annotated[dict[str, Any], PlainSerializer(_unveil)] | None = None
     customer_referrer: Url | None = None
 
-    @model_validator(mode="after")
-    def _one_means(self) -> "DirectPayment":
-        card = {name: getattr(self, name) for name in ("cc_number", "exp_month", "exp_year", "card_cvv")}
-        given = [name for name, value in card.items() if value is not None]
-        if given and len(given) < len(card):
-            missing = next(name for name in card if name not in given)
-            raise InvalidRequestError(missing, "card fields go together", "nothing", order_id=self.order_id)
-        if given and self.cc_token is not None:
-            limit = "either card fields or a token"
-            raise InvalidRequestError("cc_token", limit, "both", order_id=self.order_id)
-        if not given and self.cc_token is None and self.cryptogram is None:
-            limit = "card fields, a token or a cryptogram is required"
-            raise InvalidRequestError("cc_number", limit, "nothing", order_id=self.order_id)
-        return self
+    @classmethod
+    def _go_together(cls, given: Set[str]) -> Iterator[BrokenRule]:
+        missing = [name for name in _CARD if name not in given]
+        if not missing and "cc_token" in given:
+            yield BrokenRule("cc_token", "either card fields or a token", "both")
+        elif len(missing) < len(_CARD):
+            yield from (BrokenRule(name, "card fields go together", "nothing") for name in missing)
+        elif given.isdisjoint(("cc_token", "cryptogram")):
+            yield BrokenRule("cc_number", "card fields, a token or a cryptogram is required", "nothing")

@@ -1,10 +1,11 @@
 """The request that pays out to a card (gateway interface, 1c)."""
 
+from collections.abc import Iterator, Set
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from app.gateway.errors import InvalidRequestError
+from app.gateway.errors import BrokenRule
 from app.gateway.models.base import CardNumber, RequestModel, Secret
 from app.gateway.models.payments import Creation
 from app.gateway.models.values import Day, Method, Mode, Text
@@ -47,8 +48,7 @@ class Payout(Creation):
     customer_city: str | None = None
     properties: Recipient | None = None
 
-    @model_validator(mode="after")
-    def _one_card(self) -> "Payout":
-        if (self.cc_number is None) == (self.cc_token is None):
-            raise InvalidRequestError("cc_number", "either this or cc_token", "both or neither", order_id=self.order_id)
-        return self
+    @classmethod
+    def _go_together(cls, given: Set[str]) -> Iterator[BrokenRule]:
+        if ("cc_number" in given) == ("cc_token" in given):
+            yield BrokenRule("cc_number", "either this or cc_token", "both or neither")

@@ -68,8 +68,10 @@ class FiscalProduct(RequestModel):
 
 def _form(product: object) -> str:
     fiscal = isinstance(product, FiscalProduct) or (isinstance(product, dict) and "taxes" in product)
-    return "fiscal" if fiscal else "plain"
+    return "[fiscal]" if fiscal else "[plain]"
 
 
-AnyProduct = Annotated[Annotated[FiscalProduct, Tag("fiscal")] | Annotated[Product, Tag("plain")], Discriminator(_form)]
+AnyProduct = Annotated[
+    Annotated[FiscalProduct, Tag("[fiscal]")] | Annotated[Product, Tag("[plain]")], Discriminator(_form)
+]
 Products = tuple[AnyProduct, ...]

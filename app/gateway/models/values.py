@@ -61,7 +61,7 @@ def to_decimal(value: object) -> Decimal:
     """
     match value:
         case bool() | float():
-            raise ValueError("an exact number (Decimal), not a float or a boolean")
+            raise ValueError('an exact number, not a float or a boolean: Decimal("10.50"), "10.50" or 10')
         case Decimal():
             number = value
         case int():
@@ -179,5 +179,30 @@ OrderId = Annotated[str, StringConstraints(min_length=1, max_length=32), AfterVa
 Description = Annotated[str, StringConstraints(min_length=1, max_length=2048)]
 Comment = Annotated[str, StringConstraints(max_length=2048)]
 Payload = Annotated[str, StringConstraints(max_length=4000)]
-Currency = Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")]  # ISO 4217
-Country = Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")]  # ISO 3166-1 alpha-2
+
+
+def _in_capitals(value: object) -> object:
+    return value.strip().upper() if isinstance(value, str) else value
+
+
+def _written(form: str, rule: str) -> AfterValidator:
+    """A validator of codes: what they look like, and how the interface says it."""
+    pattern = re.compile(form, re.ASCII)
+
+    def check(text: str) -> str:
+        if not pattern.fullmatch(text):
+            raise ValueError(rule)
+        return text
+
+    return AfterValidator(check)
+
+
+# Codes are written in capitals, whatever people type: "uah" is UAH, "uk" is Ukrainian.
+_Capitals = BeforeValidator(_in_capitals)
+_CURRENCY = _written(r"[A-Z]{3}", "an ISO 4217 code: three letters, like UAH")
+_COUNTRY = _written(r"[A-Z]{2}", "an ISO 3166-1 alpha-2 code: two letters, like UA")
+_LANGUAGE = _written(r"[A-Z]{2}(_[A-Z]{2})?", "a language: two letters, like UK, or two and two, like ZH_HA")
+Currency = Annotated[str, _Capitals, _CURRENCY]
+Country = Annotated[str, _Capitals, _COUNTRY]
+PageLanguage = Annotated[str, _Capitals, AfterValidator(lambda text: text.replace("-", "_")), _LANGUAGE]
+CategoryCode = Annotated[str, _written(r"\d{4}", "a merchant category code: four digits, like 5411")]  # ISO 18245

@@ -1,4 +1,7 @@
-"""Tries an account out, harmlessly: an order is looked up that does not exist, with the keys and with others."""
+"""Tries an account out, harmlessly: an order is looked up that does not exist, with the keys and with others.
+
+Then its other areas are: balances, and the register.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +19,7 @@ from app.gateway.errors import (
 )
 from app.gateway.hosts import on_private_network, reachable_by_webhook
 from app.i18n.messages import LazyMessage, gettext_noop
+from app.payments.accounts.areas import AreaFinding, try_areas
 from app.payments.accounts.channels import AccountView
 
 _SECONDS = 10.0
@@ -61,6 +65,8 @@ class Lack(StrEnum):
     SWITCHED_ON = gettext_noop("the account is switched off: no payment is begun with it")
     CHANNEL = gettext_noop("no channel uses the account")
     STOREFRONT = gettext_noop("no storefront is named, so none can have its shoppers sent back")
+    PAYOUT_LIMITS = gettext_noop("payouts are switched on without both limits, so nothing is paid out")
+    PAYOUT_STAFF = gettext_noop("payouts are switched on, and nobody is named who may pay out on the app's pages")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +87,24 @@ class Wrong:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check found. ``wrong``: why no payment can be made. ``lacks``: what will be missed otherwise."""
+    """What a check found. ``wrong``: why no payment can be made. ``lacks``: what will be missed otherwise.
+
+    ``areas`` are the others than payments; none where the keys are wrong.
+    """
 
     view: AccountView
     wrong: Wrong | None
     lacks: tuple[Lack, ...]
+    areas: tuple[AreaFinding, ...] = ()
 
 
 async def check(client: GatewayClient, view: AccountView, *, new: bool = False) -> Finding:
     """Try an account out and look at what surrounds it. That no channel uses a ``new`` one yet is no news."""
     found = [each for each in lacks_of(view) if not (new and each is Lack.CHANNEL)]
-    return Finding(view, await try_out(client, view.account.base_url), tuple(found))
+    wrong = await try_out(client, view.account.base_url)
+    # Wrong keys are wrong everywhere: the others would only say the same again.
+    areas = () if wrong is not None else await try_areas(client, view.account)
+    return Finding(view, wrong, tuple(found), areas)
 
 
 def lacks_of(view: AccountView) -> list[Lack]:
@@ -102,6 +115,8 @@ def lacks_of(view: AccountView) -> list[Lack]:
         Lack.SWITCHED_ON: not account.enabled,
         Lack.CHANNEL: not view.channels,
         Lack.STOREFRONT: not account.storefront_origins,
+        Lack.PAYOUT_LIMITS: account.payouts and None in (account.payout_most, account.payout_most_a_day),
+        Lack.PAYOUT_STAFF: account.payouts and not account.payout_staff,
     }
     return [each for each, is_missing in missing.items() if is_missing]
 

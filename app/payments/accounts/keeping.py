@@ -9,6 +9,7 @@ from uuid import UUID
 from app.db.accounts import GRACE, AccountError, AccountKeys, NewAccount
 from app.db.tables import MerchantAccount
 from app.gateway.credentials import Credentials
+from app.payments.accounts.areas import WALLETS, AreaFinding, try_wallet
 from app.payments.accounts.check import Wrong, try_out
 from app.payments.accounts.options import DEFAULT_CURRENCIES
 from app.payments.accounts.places import Place, credentials
@@ -33,6 +34,18 @@ class NotTakenError(AccountError):
     def __init__(self, wrong: Wrong) -> None:
         super().__init__(str(wrong))
         self.wrong = wrong
+
+
+class WalletNotTakenError(AccountError):
+    """The gateway does not let this account use a wallet that was to be switched on: nothing was kept.
+
+    ``option`` is the one that switches it on.
+    """
+
+    def __init__(self, option: str, finding: AreaFinding) -> None:
+        super().__init__(f"{finding.area}: {finding.why}")
+        self.option = option
+        self.finding = finding
 
 
 class KeysNeededError(AccountError):
@@ -97,9 +110,10 @@ async def add_account(services: Services, new: NewAccount) -> MerchantAccount:
 
 
 async def change_account(services: Services, row: MerchantAccount, change: Change, *, tried: bool) -> MerchantAccount:
-    """Change an account in one step; new keys and a new address are ``tried`` out before.
+    """Change an account in one step; new keys, a new address and wallets that are switched on are ``tried`` out before.
 
-    Raises KeysNeededError, NameTakenError, NotTakenError and OptionsRefusedError: then nothing is changed.
+    Raises KeysNeededError, NameTakenError, NotTakenError, WalletNotTakenError and OptionsRefusedError: then nothing is
+    changed.
     """
     columns, keys = dict(change.columns), dict(change.keys)
     require_keys(row, change)
@@ -113,6 +127,8 @@ async def change_account(services: Services, row: MerchantAccount, change: Chang
             await _try_out(services, checked)
         # One that was given again, and is the same, is not replaced: the present secret goes on without an end.
         keys = {name: key for name, key in change.keys.items() if key != getattr(present, name)}
+    elif tried:
+        await _try_wallets(services, row, columns)
     return await services.accounts.change_keys(row.id, **keys, grace=change.grace, columns=columns)
 
 
@@ -132,6 +148,14 @@ def require_keys(row: MerchantAccount, change: Change) -> None:
     missing = tuple(name for name in NEEDED if not change.keys.get(name))
     if missing and changes_address(row, change):
         raise KeysNeededError(missing)
+
+
+async def _try_wallets(services: Services, row: MerchantAccount, columns: Mapping[str, object]) -> None:
+    for option, area in WALLETS.items():
+        if columns.get(option) and not getattr(row, option):
+            finding = await try_wallet(services.gateways.client(row), area, row)
+            if not finding.works:
+                raise WalletNotTakenError(option, finding)
 
 
 async def _try_out(services: Services, untried: Credentials) -> None:

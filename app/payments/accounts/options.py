@@ -84,10 +84,13 @@ class Option:
         return getattr(account, self.name)
 
 
+_AN_AMOUNT = LazyMessage("Write an amount above zero, like 1234.50, or nothing: then nothing is paid out.")
 _AN_ADDRESS = LazyMessage(
     "Write a whole https address without a query, like https://api.example.com. Plain http is for this machine and "
     "private networks only."
 )
+
+_A_NAME_AT_GOOGLE = LazyMessage("Write 1 to 100 characters without spaces.")
 
 OPTIONS: Mapping[str, Option] = MappingProxyType(
     {
@@ -229,6 +232,99 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
                     "Confirms that the store is PCI DSS certified to take cards in its storefront, or takes that back."
                 ),
                 Form.SWITCH,
+            ),
+            Option(
+                "saved_cards",
+                LazyMessage("Saved cards"),
+                LazyMessage("Whether customers who agree have their card kept at the gateway for the next time."),
+                Form.SWITCH,
+            ),
+            Option(
+                "subscriptions",
+                LazyMessage("Subscriptions (provisional)"),
+                LazyMessage("Whether storefronts may begin subscriptions, which the gateway charges by itself."),
+                Form.SWITCH,
+            ),
+            Option(
+                "payouts",
+                LazyMessage("Payouts to cards"),
+                LazyMessage("Whether staff may pay money out to cards, within both limits below."),
+                Form.SWITCH,
+            ),
+            Option(
+                "payout_most",
+                LazyMessage("Most per payout"),
+                LazyMessage("The largest payout, in the account's first currency."),
+                rule=_AN_AMOUNT,
+                read=readers.amount,
+                may_be_empty=True,
+            ),
+            Option(
+                "payout_most_a_day",
+                LazyMessage("Most per day"),
+                LazyMessage("The most that is paid out in any 24 hours, in the account's first currency."),
+                rule=_AN_AMOUNT,
+                read=readers.amount,
+                may_be_empty=True,
+            ),
+            Option(
+                "payout_staff",
+                LazyMessage("Who may pay out"),
+                LazyMessage(
+                    "The e-mail addresses, in Saleor, of the staff who may pay out on the app's pages. They need the "
+                    "permission “Handle payments” in Saleor as well."
+                ),
+                Form.TEXTS,
+                rule=LazyMessage("Write e-mail addresses, like olena@example.com."),
+                read=readers.email,
+            ),
+            Option(
+                "apple_pay",
+                LazyMessage("Apple Pay"),
+                LazyMessage("Whether storefronts offer Apple Pay. The gateway must have allowed it."),
+                Form.SWITCH,
+            ),
+            Option(
+                "apple_pay_association",
+                LazyMessage("Apple’s domain file"),
+                LazyMessage(
+                    "The file that Apple wants to find at the storefront’s domain, as the gateway gave it to you."
+                ),
+                rule=LazyMessage(
+                    "Paste the whole file: at most %(most)s Latin characters.", most=readers.LONGEST_ASSOCIATION
+                ),
+                read=readers.association,
+                may_be_empty=True,
+            ),
+            Option(
+                "google_pay",
+                LazyMessage("Google Pay"),
+                LazyMessage("Whether storefronts offer Google Pay. The gateway must have allowed it."),
+                Form.SWITCH,
+            ),
+            Option(
+                "google_pay_gateway",
+                LazyMessage("Gateway at Google"),
+                LazyMessage("What Google calls the gateway: its support tells. Google Pay is not offered without it."),
+                rule=_A_NAME_AT_GOOGLE,
+                read=readers.name_at_google,
+                may_be_empty=True,
+            ),
+            Option(
+                "google_pay_gateway_merchant",
+                LazyMessage("Merchant at the gateway"),
+                LazyMessage("What the gateway calls the merchant for Google. Google Pay is not offered without it."),
+                rule=_A_NAME_AT_GOOGLE,
+                read=readers.name_at_google,
+                may_be_empty=True,
+            ),
+            Option(
+                "google_pay_merchant",
+                LazyMessage("Merchant at Google"),
+                LazyMessage("What Google calls the merchant, from its Pay console; not needed for tests."),
+                rule=_A_NAME_AT_GOOGLE,
+                read=readers.name_at_google,
+                may_be_empty=True,
             ),
             Option(
                 "reconcile_at",

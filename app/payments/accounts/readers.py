@@ -2,14 +2,17 @@
 
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from enum import StrEnum
 
+from app.amounts import CENT, LARGEST, NotAnAmountError, read_amount
 from app.gateway.errors import InvalidRequestError
 from app.gateway.hosts import safe_base_url
 from app.payments.requests.payment import check_template
 from app.payments.requests.storefront import origin_of
 
 LONGEST_NAME = 100
+LONGEST_ASSOCIATION = 16_384  # characters; Apple's are about nine thousand
 _LONGEST_TIMEOUT = 366 * 24 * 3600  # seconds; no gateway keeps a page for longer
 
 
@@ -59,6 +62,38 @@ def hour(text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,2}", text) or int(text) > 23:
         raise ValueError(f"{text!r} is not an hour of the day, from 0 to 23")
     return int(text)
+
+
+def amount(text: str) -> Decimal:
+    """Read an amount of money above zero."""
+    try:
+        read = read_amount(text).quantize(CENT)
+    except NotAnAmountError:
+        read = Decimal(0)
+    if not 0 < read <= LARGEST:
+        raise ValueError(f"{text!r} is not an amount above zero: write it like 1234.50")
+    return read
+
+
+def email(text: str) -> str:
+    """Read somebody's e-mail address, by which Saleor knows them; in small letters."""
+    if not re.fullmatch(r"[^@\s]{1,150}@[^@\s]{1,100}", text) or not text.isprintable():
+        raise ValueError(f"{text!r} is not an e-mail address")
+    return text.casefold()
+
+
+def association(text: str) -> str:
+    """Read the file by which Apple knows that a domain belongs to the merchant."""
+    if len(text) > LONGEST_ASSOCIATION or not re.fullmatch(r"[\x20-\x7e\s]+", text):
+        raise ValueError(f"the domain association file is a text of at most {LONGEST_ASSOCIATION} ASCII characters")
+    return text
+
+
+def name_at_google(text: str) -> str:
+    """Read a name or number by which Google, or the gateway for Google, knows somebody."""
+    if not re.fullmatch(r"[\x21-\x7e]{1,100}", text):
+        raise ValueError(f"{text!r} is not such a name: write 1 to 100 characters without spaces")
+    return text
 
 
 def one_of(kind: type[StrEnum]) -> Callable[[str], str]:

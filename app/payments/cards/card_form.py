@@ -15,6 +15,7 @@ from typing import Any
 
 from app.gateway.luhn import passes_luhn
 from app.gateway.statuses import TABLE
+from app.gateway.wallets import Wallet
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import translation_for
 from app.payments.core.refusal import RefusalCode, RefusalError
@@ -39,10 +40,12 @@ _DIGITS = re.compile(r"\d+")
 class PaymentInstrument:
     """The members of the gateway's request that say it (gateway interface, 1a). In memory for one call only.
 
-    Whatever shows or logs it sees nothing of it.
+    Of a ``wallet`` it is the wallet's own token, where the gateway's belongs for which it is exchanged. Whatever shows
+    or logs it sees nothing of it.
     """
 
     members: Mapping[str, Any]
+    wallet: Wallet | None = None
 
     def __repr__(self) -> str:
         return "<Means, not shown>"
@@ -53,14 +56,20 @@ def typed_card(content: Mapping[str, Any], language: str, now: datetime) -> Paym
 
     Spaces and dashes in the number are left out, as shoppers type them; a year has two or four digits.
     """
-    number = re.sub(r"[ -]", "", _text(content.get("number")))
-    if not _NUMBER.fullmatch(number) or not passes_luhn(number):
-        raise _wrong("number", "The card number is not one", _NUMBER_WORDS, language)
+    number = typed_number(content, language).members
     month, year = _expiry(content, language, now)
     cvv = _text(content.get("cvv"))
     if not _CVV.fullmatch(cvv):
         raise _wrong("cvv", "The card's security code is not three or four digits", _CVV_WORDS, language)
-    return PaymentInstrument({"cc_number": number, "exp_month": month, "exp_year": year, "card_cvv": cvv})
+    return PaymentInstrument({**number, "exp_month": month, "exp_year": year, "card_cvv": cvv})
+
+
+def typed_number(content: Mapping[str, Any], language: str) -> PaymentInstrument:
+    """Return the card in ``number`` alone, which money can be paid out to. Raises RefusalError, echoing nothing."""
+    number = re.sub(r"[ -]", "", _text(content.get("number")))
+    if not _NUMBER.fullmatch(number) or not passes_luhn(number):
+        raise _wrong("number", "The card number is not one", _NUMBER_WORDS, language)
+    return PaymentInstrument({"cc_number": number})
 
 
 def _expiry(content: Mapping[str, Any], language: str, now: datetime) -> tuple[int, int]:

@@ -14,7 +14,8 @@ from joserfc import jwe
 from joserfc.jwk import RSAKey
 
 from app import exact_json
-from app.payments.cards.card_form import PaymentInstrument, typed_card
+from app.gateway.wallets import Wallet, encoded
+from app.payments.cards.card_form import PaymentInstrument, typed_card, typed_number
 from app.payments.cards.keys import ALG, ENC, GRACE
 from app.payments.core.refusal import RefusalCode, RefusalError
 
@@ -23,7 +24,7 @@ LONGEST = 16 * 1024  # characters; a wallet's cryptogram takes a few thousand
 
 _PART = r"[A-Za-z0-9_-]+"
 _COMPACT = re.compile(r"\.".join([_PART] * 5))
-_MEANS = ("number", "token", "cryptogram")
+_MEANS = ("number", "token", "cryptogram", "applePay", "googlePay")
 _TOKEN = re.compile(r"[\x21-\x7e]{1,512}")
 
 
@@ -41,6 +42,20 @@ def open_sealed(
     ``paid_for`` is the id of the checkout or order, which the content must name: whoever gets hold of it pays for
     nothing else with it. ``language`` is that of the shopper, who reads what is wrong with a card.
     """
+    return _means(_opened(sealed, private_jwk, paid_for, now), language, now)
+
+
+def open_sealed_number(
+    sealed: str, private_jwk: Callable[[str], str | None], *, paid_for: str, now: datetime
+) -> PaymentInstrument:
+    """Return the card that money is paid out to, of which nothing is needed but its number. Raises RefusalError.
+
+    ``paid_for`` is the key of the payout, which the content must name.
+    """
+    return typed_number(_opened(sealed, private_jwk, paid_for, now), "en")
+
+
+def _opened(sealed: str, private_jwk: Callable[[str], str | None], paid_for: str, now: datetime) -> Mapping[str, Any]:
     private = private_jwk(_key_id(sealed))
     if private is None:
         raise _outdated("was encrypted for a key that is not accepted any more")
@@ -50,7 +65,7 @@ def open_sealed(
         raise _unreadable("does not say in `for` which checkout or order it pays for", f"{FIELD}.for")
     if content["for"] != paid_for:
         raise _unreadable("was encrypted for another checkout or order")
-    return _means(content, language, now)
+    return content
 
 
 def _key_id(sealed: str) -> str:
@@ -115,7 +130,7 @@ def _check_fresh(at: object, now: datetime) -> None:
 def _means(content: Mapping[str, Any], language: str, now: datetime) -> PaymentInstrument:
     given = [name for name in _MEANS if name in content]
     if len(given) != 1:
-        raise _unreadable("holds not exactly one of `number`, `token` and `cryptogram`")
+        raise _unreadable(f"holds not exactly one of {', '.join(f'`{name}`' for name in _MEANS)}")
     if given == ["number"]:
         return typed_card(content, language, now)
     value = content[given[0]]
@@ -123,9 +138,31 @@ def _means(content: Mapping[str, Any], language: str, now: datetime) -> PaymentI
         if not isinstance(value, str) or not _TOKEN.fullmatch(value):
             raise _unreadable("holds a `token` that is none", f"{FIELD}.token")
         return PaymentInstrument({"cc_token": value})
+    if given == ["applePay"]:
+        return _apple_pay(value)
+    if given == ["googlePay"]:
+        return _google_pay(value)
     if not isinstance(value, Mapping) or not value:
         raise _unreadable("holds a `cryptogram` that is no JSON object", f"{FIELD}.cryptogram")
     return PaymentInstrument({"cryptogram": dict(value)})
+
+
+def _apple_pay(token: object) -> PaymentInstrument:
+    """What Apple's sheet gave: an object that holds ``paymentData``, encrypted for the gateway."""
+    if not isinstance(token, Mapping) or not isinstance(token.get("paymentData"), Mapping) or not token["paymentData"]:
+        raise _unreadable("holds an `applePay` that is no token of Apple Pay", f"{FIELD}.applePay")
+    return PaymentInstrument({"cc_token": encoded(exact_json.dumps(token))}, Wallet.APPLE_PAY)
+
+
+def _google_pay(token: object) -> PaymentInstrument:
+    """What Google's sheet gave: a text that is JSON, encrypted for the gateway."""
+    try:
+        held = exact_json.loads(token) if isinstance(token, str) else None
+    except ValueError:
+        held = None
+    if not isinstance(token, str) or not isinstance(held, Mapping) or not held:
+        raise _unreadable("holds a `googlePay` that is no token of Google Pay", f"{FIELD}.googlePay")
+    return PaymentInstrument({"cc_token": encoded(token)}, Wallet.GOOGLE_PAY)
 
 
 def _unreadable(why: str, field: str = FIELD) -> RefusalError:

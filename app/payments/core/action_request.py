@@ -1,7 +1,7 @@
 """What somebody asks to be done with a payment: Saleor by a webhook, or staff at a door of our own."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
@@ -28,7 +28,8 @@ class ActionRequest:
     None: that of the payment. ``by`` is who of the staff asks at our own door, as Saleor or the terminal names the
     person; None: Saleor asks. A cancelation of Saleor means whatever can be cancelled; staff of ours mean ``strictly``
     a void or a cancel. ``granted`` and ``order`` are those of a granted refund, ``taken_from`` are the shares of a
-    refund, if somebody has said them. ``reason``: why, in the words of whoever asks; the gateway keeps it.
+    refund, if somebody has said them. ``charge_id`` is the later charge of a subscription that a refund gives back;
+    None: the payment itself. ``reasons``: why, by key, in the words of whoever asks; the gateway keeps it.
     """
 
     action: AvailableAction
@@ -41,7 +42,8 @@ class ActionRequest:
     granted: GrantedRefund | None = None
     order: Order | None = None
     taken_from: Mapping[str, Decimal] | None = None
-    reason: str = ""
+    charge_id: str | None = None
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def chosen(self) -> dict[str, str] | None:
@@ -59,7 +61,7 @@ class ActionRequest:
         if self.by is None:
             return ACTIONS[recorded.kind] is self.action and same
         chosen = self.chosen is None or self.chosen == said.get("chosen")
-        return recorded.kind is self.strictly and same and chosen
+        return recorded.kind is self.strictly and same and chosen and recorded.charge_id == self.charge_id
 
 
 def staff_request(operation: Operation) -> str:

@@ -4,16 +4,17 @@ Nothing here reads or writes anything but the aggregate it is given; the caller 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from app.amounts import is_amount
 from app.db.aggregates import PaymentAggregate, row_id_of
-from app.db.tables import Kind, Mode, Operation, Payment, Problem, State
+from app.db.saved_cards import NewCard
+from app.db.tables import Kind, Operation, Payment, Problem, State
 from app.i18n.messages import LazyMessage, gettext_noop
-from app.payments.core.balance import ZERO, balance
+from app.payments.core.balance import ZERO, balance, book
 from app.payments.core.details import Details, as_kept
 from app.payments.core.event_queue import enqueue
 from app.payments.core.mapper import (
@@ -24,7 +25,7 @@ from app.payments.core.mapper import (
     follow_the_shopper,
     judge,
 )
-from app.payments.core.observation import OTHERS, is_ours, owner_of, reference_of_others
+from app.payments.core.observation import OTHERS, as_recorded, is_ours, owner_of, reference_of_others
 from app.payments.core.page_cancellation import PAGE_CLOSED, is_pursued, reason_of_closing
 from app.payments.core.problems import (
     Cause,
@@ -43,7 +44,9 @@ from app.payments.core.references import (
     reference_of_problem,
     reference_of_release,
 )
+from app.payments.core.saved_cards import mind_card
 from app.payments.core.schedule import Schedule
+from app.payments.core.subscription import charge_of
 from app.saleor.answers import EventType
 
 _UNCLEAR = gettext_noop("The gateway tells of this payment what was not asked: look at its problem first")
@@ -57,12 +60,14 @@ class Posting:
     ``answering``: the operation whose outcome the current webhook's answer will carry. Its events are also in the
     outbox, because an answer can get lost; but they are reported only when Saleor must have read the answer.
     ``alone``: what is posted is a single word of the gateway, not all that it has of the order.
+    ``new_card`` makes the row of a card that is kept for the next time; None: none is kept.
     """
 
     now: datetime
     schedule: Schedule
     answering: int | None = None
     alone: bool = False
+    new_card: NewCard | None = None
 
 
 def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observation], posting: Posting) -> None:
@@ -71,15 +76,17 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
     A record belongs to the operation with its id; else to an operation of the same kind and amount whose id we do not
     know yet; else it is something that others did (laws of money, 10), and gets an operation of its own.
     """
-    for seen in sorted(
-        (_as_paid(aggregate.payment, each) for each in records), key=lambda each: each.kind is not Kind.CREATE
-    ):
+    for each in sorted(records, key=lambda each: each.kind is not Kind.CREATE):
+        seen = as_recorded(aggregate, each)
         operation = owner_of(aggregate, seen, posting.answering)
         if operation is None:
             _post_from_outside(aggregate, pos_id, seen, posting)
         else:
             before, bound = operation.state, operation.operation_id is not None
-            _post(aggregate, operation, judge(what_is_known(aggregate.payment, operation, pos_id), seen), seen, posting)
+            transition = judge(what_is_known(aggregate.payment, operation, pos_id), seen)
+            _post(aggregate, operation, transition, seen, posting)
+            if seen.kind is Kind.CREATE and transition.problem is None:
+                mind_card(aggregate, seen.card, posting.new_card, posting.now, transition.state)
             taken_for_ours = not bound and operation.operation_id is not None
             ended = operation.state.final and not before.final and is_ours(operation)
             if posting.alone and operation.kind is not Kind.CREATE and (taken_for_ours or ended):
@@ -114,6 +121,7 @@ def conclude(
     operation.shopper_message = shopper_message or operation.shopper_message
     operation.status_code = status_code or operation.status_code
     _reschedule(aggregate.payment, operation, posting)
+    book(aggregate.payment, operation)
     event = event_of(operation.kind, aggregate.payment.flow, state)
     if event is not None:
         _write(aggregate, operation, event, posting, amount=operation.amount, message=message)
@@ -157,13 +165,6 @@ def raise_problem(aggregate: PaymentAggregate, words: LazyMessage, now: datetime
     return problem
 
 
-def _as_paid(payment: Payment, seen: Observation) -> Observation:
-    """A direct payment has no page on which its shopper could pay later: the gateway works on it from the start."""
-    if payment.mode is Mode.DIRECT and seen.kind is Kind.CREATE and seen.state is State.INIT:
-        return replace(seen, state=State.PENDING)
-    return seen
-
-
 def what_is_known(payment: Payment, operation: Operation, pos_id: str) -> Expectation:
     """Return what the gateway's word about ``operation`` is compared with."""
     return Expectation(
@@ -190,6 +191,7 @@ def _post_from_outside(aggregate: PaymentAggregate, pos_id: str, seen: Observati
         asked_by_saleor=False,
         psp_reference=reference_of_others(aggregate, seen),
         operation_id=seen.gateway_id,
+        charge_id=charge_of(aggregate, seen.payment_id),
         created_at=posting.now,
         updated_at=posting.now,
     )
@@ -197,6 +199,9 @@ def _post_from_outside(aggregate: PaymentAggregate, pos_id: str, seen: Observati
     if transition.state is not None:
         aggregate.operations.append(operation)
     _post(aggregate, operation, transition, seen, posting)
+    if operation.kind is Kind.RECURRING and operation.state.final and posting.alone:
+        # The notification of an earlier charge may be lost: one look at the whole order tells.
+        operation.next_poll_at = posting.schedule.after_end(posting.now)
 
 
 def _post(
@@ -212,6 +217,7 @@ def _post(
         if operation.state is State.INTENT:
             operation.state = State.UNKNOWN  # the call is over, and nobody can say what came of it
     if transition.state is None:
+        book(payment, operation)  # its fee may come late
         if transition.problem is None:
             turn = operation.waits_for_shopper
             follow_the_shopper(payment, operation, seen)
@@ -236,6 +242,7 @@ def _post(
     if transition.amount is not None:
         operation.amount = transition.amount
     _reschedule(payment, operation, posting)
+    book(payment, operation)
     if transition.event is not None:
         _write(
             aggregate,

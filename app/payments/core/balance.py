@@ -1,20 +1,36 @@
 """What of a payment is reserved, taken, given back; and what may be asked next. Pure: computed from its operations.
 
 Operations in flight count as if they will succeed (laws of money, 3), so that nothing is promised twice. No amount is
-asked for that the gateway cannot take (14).
+asked for that the gateway cannot take (14). When money has moved, and what it has cost, is noted for the sums of each
+day (``db.day_sums``): by the gateway's clock where it has said one with the success, whatever becomes of the record.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from app.amounts import CENT, LARGEST, is_in_cents
-from app.db.tables import Flow, Kind, Operation, State
+from app.amounts import CENT, LARGEST, is_in_cents, is_in_millionths
+from app.db.tables import Flow, Kind, Operation, Payment, State
 from app.i18n.messages import LazyMessage, Money
+from app.payments.core.details import Details
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.saleor.answers import AvailableAction
 
 ZERO = Decimal("0.00")
+_LONGEST_CURRENCY = 3
+
+
+@dataclass(frozen=True, slots=True)
+class RecurringCharge:
+    """A later charge of the subscription that the payment has begun; ``id`` is the gateway's.
+
+    ``refundable`` is what can be given back of it, and of nothing else (gateway facts, 6).
+    """
+
+    id: str
+    charged: Decimal
+    refunded: Decimal
+    refundable: Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +40,8 @@ class Balance:
     ``capturable`` is the whole reservation or nothing: the gateway takes a reservation once, and a smaller capture
     releases the rest (gateway facts, 6). ``unpaid`` means that the shopper has not paid yet and can still be stopped.
     ``capturing``, ``refunding`` and ``voiding`` are on their way, sent or not. ``disputed`` is what payers want back
-    from their bank, or have got: who refunds it too pays twice. ``standing`` is how far the payment itself has come.
+    from their bank, or have got: who refunds it too pays twice. ``recurring`` are the later charges of the subscription
+    that it has begun, which are in none of the other sums. ``standing`` is how far the payment itself has come.
     """
 
     currency: str
@@ -40,6 +57,17 @@ class Balance:
     refundable: Decimal
     unpaid: bool
     in_flight: bool
+    recurring: tuple[RecurringCharge, ...] = ()
+
+    @property
+    def taken(self) -> Decimal:
+        """All that was charged, by the payment and by its subscription."""
+        return self.charged + sum((each.charged for each in self.recurring), ZERO)
+
+    @property
+    def returned(self) -> Decimal:
+        """All that was refunded, of the payment and of its subscription's charges."""
+        return self.refunded + sum((each.refunded for each in self.recurring), ZERO)
 
     @property
     def actions(self) -> tuple[AvailableAction, ...]:
@@ -63,10 +91,7 @@ def balance(flow: Flow, operations: Sequence[Operation]) -> Balance:
     create = [each for each in operations if each.kind is Kind.CREATE][-1]
     paid = create.amount if create.state is State.SUCCESS else ZERO
     captured = _sum(operations, Kind.CAPTURE, State.SUCCESS)
-    refunded = _sum(operations, Kind.REFUND, State.SUCCESS)
     charged = paid if flow is Flow.CHARGE else captured
-    refunding = _sum_on_its_way(operations, Kind.REFUND)
-    disputed = sum((each.amount for each in operations if each.kind is Kind.DISPUTE and _counts(each)), ZERO)
     used = any(each.kind in {Kind.CAPTURE, Kind.VOID} and _counts(each) for each in operations)
     cancelling = any(each.kind is Kind.CANCEL and not each.state.final for each in operations)
     return Balance(
@@ -74,21 +99,36 @@ def balance(flow: Flow, operations: Sequence[Operation]) -> Balance:
         standing=create.state,
         authorized=paid if flow is Flow.AUTHORIZATION else ZERO,
         charged=charged,
-        refunded=refunded,
+        refunded=_sum(operations, Kind.REFUND, State.SUCCESS),
         capturing=_sum_on_its_way(operations, Kind.CAPTURE),
-        refunding=refunding,
+        refunding=_sum_on_its_way(operations, Kind.REFUND),
         voiding=any(each.kind is Kind.VOID and not each.state.final for each in operations),
         capturable=paid if flow is Flow.AUTHORIZATION and not used else ZERO,
-        disputed=disputed,
-        refundable=max(ZERO, charged - refunded - refunding - disputed),
+        disputed=_sum_of(operations, Kind.DISPUTE, _counts),
+        refundable=_left_of(charged, None, operations),
         unpaid=create.state is State.INIT and not cancelling,
         in_flight=any(in_flight(each) for each in operations),
+        recurring=tuple(_recurring(operations)),
     )
+
+
+def _recurring(operations: Sequence[Operation]) -> Iterator[RecurringCharge]:
+    for each in operations:
+        if each.kind is Kind.RECURRING and each.state is State.SUCCESS and each.operation_id is not None:
+            refunded = _sum(operations, Kind.REFUND, State.SUCCESS, of=each.operation_id)
+            left = _left_of(each.amount, each.operation_id, operations)
+            yield RecurringCharge(each.operation_id, each.amount, refunded, left)
+
+
+def _left_of(charged: Decimal, charge_id: str | None, operations: Sequence[Operation]) -> Decimal:
+    """Return what is left of one charge: whatever is on its way or disputed is gone."""
+    gone = [_sum_of(operations, kind, _counts, of=charge_id) for kind in (Kind.REFUND, Kind.DISPUTE)]
+    return max(ZERO, charged - sum(gone, ZERO))
 
 
 def in_flight(operation: Operation) -> bool:
     """Return True for a secondary operation that was sent, or is about to be, and whose outcome is open."""
-    asked = operation.kind not in {Kind.CREATE, Kind.DISPUTE}
+    asked = operation.kind not in {Kind.CREATE, Kind.DISPUTE, Kind.RECURRING}
     return asked and not operation.state.final and operation.state is not State.WAITING
 
 
@@ -96,12 +136,20 @@ def _counts(operation: Operation) -> bool:
     return operation.state is not State.FAILURE
 
 
-def _sum(operations: Sequence[Operation], kind: Kind, state: State) -> Decimal:
-    return sum((each.amount for each in operations if each.kind is kind and each.state is state), ZERO)
+def _sum(operations: Sequence[Operation], kind: Kind, state: State, *, of: str | None = None) -> Decimal:
+    return _sum_of(operations, kind, lambda each: each.state is state, of=of)
 
 
 def _sum_on_its_way(operations: Sequence[Operation], kind: Kind) -> Decimal:
-    return sum((each.amount for each in operations if each.kind is kind and not each.state.final), ZERO)
+    return _sum_of(operations, kind, lambda each: not each.state.final)
+
+
+def _sum_of(
+    operations: Sequence[Operation], kind: Kind, counts: Callable[[Operation], bool], *, of: str | None = None
+) -> Decimal:
+    """Sum up what was done to one charge: ``of`` None is the payment itself."""
+    done = (each for each in operations if each.kind is kind and each.charge_id == of)
+    return sum((each.amount for each in done if counts(each)), ZERO)
 
 
 def check_amount(amount: Decimal) -> Decimal:
@@ -126,3 +174,28 @@ def check_amount(amount: Decimal) -> Decimal:
             "amount",
         )
     return amount.quantize(CENT)
+
+
+def moves_money(flow: Flow, kind: Kind) -> bool:
+    """Return whether the success of such an operation takes money from somebody, or gives some back."""
+    return kind in {Kind.CAPTURE, Kind.REFUND, Kind.DISPUTE, Kind.RECURRING} or (
+        kind is Kind.CREATE and flow in {Flow.CHARGE, Flow.PAYOUT}
+    )
+
+
+def book(payment: Payment, operation: Operation) -> None:
+    """Note of an operation when its money has moved and what fee the gateway has named; nothing of one that has not.
+
+    A fee that is finer or larger than a column holds, or in no currency, is not known here; ``details`` have it.
+    """
+    if operation.state is not State.SUCCESS or not moves_money(payment.flow, operation.kind):
+        operation.booked_at = operation.account_id = operation.fee = operation.fee_currency = None
+        return
+    said = Details.kept(operation.details)
+    operation.account_id = payment.account_id
+    operation.booked_at = operation.booked_at or said.processed_at or operation.updated_at
+    currency = operation.currency if said.fee is None else said.fee.currency or operation.currency
+    if said.fee is not None and is_in_millionths(said.fee.amount) and len(currency) <= _LONGEST_CURRENCY:
+        operation.fee, operation.fee_currency = said.fee.amount, currency
+    else:
+        operation.fee = operation.fee_currency = None

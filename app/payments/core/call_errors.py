@@ -24,6 +24,7 @@ from app.payments.core.apply import Posting, conclude, raise_problem
 from app.payments.core.page_cancellation import is_pursued, try_again_later
 from app.payments.core.problems import ADDRESS, ADDRESS_DOUBTED, KEYS, KEYS_REFUSED, NOT_THE_GATEWAY
 from app.payments.core.refusal import BUSY, STORE_UNAVAILABLE, shopper_words
+from app.payments.core.saved_cards import is_refused, refuse_card
 
 log = structlog.get_logger(__name__)
 
@@ -83,6 +84,8 @@ def post_error(aggregate: PaymentAggregate, operation: Operation, error: Gateway
         shopper_message=shopper_words(told, aggregate.payment.language) if told else "",
         status_code=told or error.code,
     )
+    if operation.kind is Kind.CREATE and isinstance(error, RefusedError) and is_refused(error):
+        refuse_card(aggregate, posting.now)
 
 
 def others_have_acted(outcome: Checkout | PaymentRecord | OperationRecord | GatewayError) -> bool:

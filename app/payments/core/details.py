@@ -175,7 +175,7 @@ def paid_with(record: PaymentRecord) -> PaymentMethod | None:
     """Return a card by its mask, anything else by the gateway's name of it; None when the gateway says neither."""
     mask = card_mask(record.cc_mask)
     if mask is not None:
-        brand = _brand(mask)
+        brand = card_brand(mask)
         return CardDetails.of_what_is_known(
             name=f"{brand or 'Card'} ****{mask[-4:]}", brand=brand, first_digits=mask[:4], last_digits=mask[-4:]
         )
@@ -200,7 +200,16 @@ def from_kept(row: Mapping[str, Any] | None) -> PaymentMethod | None:
     return OtherMethod(**details) if row.get("type") == "OTHER" else CardDetails.of_what_is_known(**details)
 
 
-def _brand(mask: str) -> str | None:
+def means_of(mask: str | None, payway: str | None) -> str | None:
+    """Return how somebody has paid, as people read it: ``Visa •••• 4242``, ``Apple pay``; None: nobody has said it."""
+    if mask is not None:
+        return f"{card_brand(mask) or ''} •••• {mask[-4:]}".strip()
+    name = " ".join((payway or "").replace("_", " ").split())
+    return None if name in {"", _CARD} else name[:1].upper() + name[1:]
+
+
+def card_brand(mask: str) -> str | None:
+    """Return whose card it is by the first digits of its mask; None when they do not say."""
     if mask.startswith("4"):
         return "Visa"
     first_two = mask[:2]

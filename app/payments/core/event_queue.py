@@ -34,9 +34,9 @@ def enqueue(
     """Add an event unless the same one is there already: Saleor knows an event by its type and its reference.
 
     ``of``: the operation of which it tells. While a webhook that asks for that is being answered, it waits.
-    Saleor has no transaction of a trial, so there is nothing to tell.
+    Saleor has no transaction of a trial or a payout, so there is nothing to tell.
     """
-    if aggregate.payment.trial or any(
+    if not aggregate.payment.is_saleors or any(
         each.type == event.value and each.psp_reference == reference for each in aggregate.events
     ):
         return

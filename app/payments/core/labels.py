@@ -10,8 +10,10 @@ NAMES = {
     Kind.REFUND: LazyMessage("refund"),
     Kind.CANCEL: LazyMessage("cancellation"),
     Kind.DISPUTE: LazyMessage("dispute"),
+    Kind.RECURRING: LazyMessage("charge of the subscription"),
 }
 RESERVATION = LazyMessage("reservation")
+PAYOUT = LazyMessage("payout")
 STATES = {
     State.WAITING: LazyMessage("waits for its turn"),
     State.INTENT: LazyMessage("is being asked"),

@@ -12,6 +12,8 @@ from app.db.tables import Flow, Kind, Operation, Payment, State
 from app.i18n.messages import LazyMessage, Money
 from app.payments.core.details import Details
 from app.payments.core.labels import ENDS
+from app.payments.core.saved_cards import CardToken
+from app.payments.core.subscription import Subscription
 from app.saleor.answers import EventType, PaymentMethod
 
 
@@ -23,7 +25,8 @@ class Observation:
     what the shopper really paid, where a payment method lets the shopper change the amount (gateway interface,
     ``processed_amount``); None otherwise. ``message`` is for staff, ``shopper_message`` for the shopper.
     ``action_url`` is where a shopper who pays directly must go now. ``method`` is how it was paid; ``details`` are
-    all that is said besides.
+    all that is said besides. ``card`` is the token of the card. ``payment_id`` is the payment that it belongs to, and
+    ``subscription`` what that payment has begun, or is a charge of.
     """
 
     kind: Kind
@@ -43,6 +46,9 @@ class Observation:
     paid_currency: str | None = None
     method: PaymentMethod | None = None
     details: Details = field(default_factory=Details)
+    card: CardToken | None = None
+    payment_id: str | None = None
+    subscription: Subscription | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,8 @@ _EVENTS: dict[tuple[Kind, Flow | None, State], EventType] = {
     (Kind.CANCEL, None, State.FAILURE): EventType.CANCEL_FAILURE,
     (Kind.REFUND, None, State.SUCCESS): EventType.REFUND_SUCCESS,
     (Kind.REFUND, None, State.FAILURE): EventType.REFUND_FAILURE,
+    (Kind.RECURRING, None, State.SUCCESS): EventType.CHARGE_SUCCESS,
+    (Kind.RECURRING, None, State.FAILURE): EventType.CHARGE_FAILURE,
     (Kind.DISPUTE, None, State.SUCCESS): EventType.CHARGE_BACK,  # one that the store has won takes nothing
 }
 

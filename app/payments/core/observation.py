@@ -5,17 +5,21 @@ the same word is compared with later. A record is of an operation of ours, or of
 money, 10).
 """
 
+from dataclasses import replace
+
 from app.db.aggregates import PaymentAggregate
 from app.db.columns import fitting
-from app.db.tables import Flow, Kind, Operation, State
+from app.db.tables import Flow, Kind, Mode, Operation, State
 from app.gateway.models import OperationRecord, PaymentRecord, Records, Status
 from app.gateway.statuses import Kind as CodeKind
 from app.gateway.statuses import explain
 from app.payments.core.details import Details, paid_with, web_address
 from app.payments.core.mapper import Observation
+from app.payments.core.saved_cards import token_in
+from app.payments.core.subscription import Subscription, charge_of, follow_subscription, is_later_charge
 
 _LONGEST_NAME, _LONGEST_CODE = 100, 40  # what ``Operation`` has room for
-_FLOWS = {"purchase": Flow.CHARGE, "auth": Flow.AUTHORIZATION}
+_FLOWS = {"purchase": Flow.CHARGE, "auth": Flow.AUTHORIZATION, "credit": Flow.PAYOUT}
 _SECONDARY = {"capture": Kind.CAPTURE, "void": Kind.VOID, "refund": Kind.REFUND, "dispute": Kind.DISPUTE}
 _STATES = {
     Status.INIT: State.INIT,
@@ -42,7 +46,7 @@ class Shown(tuple[Observation, ...]):
 
 
 def seen_in(record: PaymentRecord | OperationRecord, language: str) -> Observation | None:
-    """Return what a record says; None for a kind of operation that no payment of ours has (a payout, say).
+    """Return what a record says; None for a kind of operation that no payment of ours has (a card check, say).
 
     How the record of a dispute looks the interface does not show: it may name an operation, or only the payment.
     """
@@ -57,10 +61,11 @@ def seen_in(record: PaymentRecord | OperationRecord, language: str) -> Observati
         kind = _SECONDARY.get(str(record.method))
     if kind is None:
         return None
-    paid, paid_currency, method, acts, action_url = None, None, None, False, None
+    paid, paid_currency, method, card, acts, action_url = None, None, None, None, False, None
+    subscription = Subscription.of(record.recurring) if isinstance(record, PaymentRecord) else None
     if isinstance(record, PaymentRecord) and kind is Kind.CREATE:
         paid, paid_currency = record.processed_amount, record.processed_currency
-        method = paid_with(record)
+        method, card = paid_with(record), token_in(record)
         acts = bool(record.user_action_required)
         action_url = web_address(record.user_action_url) if acts else None
     return Observation(
@@ -81,6 +86,9 @@ def seen_in(record: PaymentRecord | OperationRecord, language: str) -> Observati
         paid_currency=None if paid_currency is None else fitting(paid_currency, _LONGEST_NAME),
         method=method,
         details=Details.of(record),
+        card=card,
+        payment_id=fitting(record.payment_id, _LONGEST_NAME) if record.payment_id else None,
+        subscription=subscription,
     )
 
 
@@ -92,6 +100,22 @@ def gateway_id_of(record: PaymentRecord | OperationRecord) -> str:
 
 def _for_staff(reason: str, code: str | None) -> str:
     return f"{reason} [{code}]" if code else reason
+
+
+def as_recorded(aggregate: PaymentAggregate, seen: Observation) -> Observation:
+    """Return what is seen as it is recorded of this payment, whose subscription follows it.
+
+    A direct payment has no page on which its shopper could pay later: the gateway works on it from the start. A later
+    charge of a subscription has the order's name too, and is told from the payment that has begun it.
+    """
+    follow_subscription(aggregate.payment, seen.subscription)
+    if seen.kind is not Kind.CREATE:
+        return seen
+    if is_later_charge(aggregate.create, seen.gateway_id, seen.subscription):
+        return replace(seen, kind=Kind.RECURRING, flow=None, payment_id=None)
+    if aggregate.payment.mode is Mode.DIRECT and seen.state is State.INIT:
+        return replace(seen, state=State.PENDING)
+    return seen
 
 
 OTHERS = "gateway:"
@@ -107,6 +131,7 @@ def owner_of(aggregate: PaymentAggregate, seen: Observation, answering: int | No
     """Return the operation that ``seen`` is about; None: others did it. ``answering``: see ``Posting``."""
     if seen.kind is Kind.CREATE:
         return aggregate.create
+    charge_id = charge_of(aggregate, seen.payment_id)
     same_kind = [each for each in aggregate.operations if each.kind is seen.kind]
     for operation in same_kind:
         if operation.operation_id == seen.gateway_id:
@@ -119,6 +144,7 @@ def owner_of(aggregate: PaymentAggregate, seen: Observation, answering: int | No
         each
         for each in same_kind
         if each.operation_id is None
+        and each.charge_id == charge_id
         and (each.state in {State.INTENT, State.UNKNOWN} or each.inferred)
         and (seen.kind is Kind.VOID or each.amount == seen.amount)
     ]

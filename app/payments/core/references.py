@@ -75,6 +75,11 @@ def reference_of_note(order_id: str, state: State) -> str:
     return f"{order_id}-{state.value}"
 
 
+def reference_of_subscription_end(order_id: str) -> str:
+    """Return the reference for telling staff once that a payment's subscription was cancelled."""
+    return f"{order_id}-subscription-cancelled"
+
+
 def reference_of_problem(order_id: str, words: str) -> str:
     """Return a reference for telling staff of a problem: the same problem of a payment is told once."""
     return f"{order_id}-problem-{hashlib.sha256(fitting(words).encode()).hexdigest()[:8]}"

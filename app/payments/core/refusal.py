@@ -19,6 +19,9 @@ class RefusalCode(StrEnum):
     CARD_UNREADABLE = "CARD_UNREADABLE"
     SEAL_OUTDATED = "SEAL_OUTDATED"
     INVALID_CARD = "INVALID_CARD"
+    SAVED_CARD_UNUSABLE = "SAVED_CARD_UNUSABLE"
+    WALLET_NOT_ENABLED = "WALLET_NOT_ENABLED"
+    WALLET_UNAVAILABLE = "WALLET_UNAVAILABLE"
     INVALID_RETURN_URL = "INVALID_RETURN_URL"
     MISSING_EMAIL = "MISSING_EMAIL"
     MISSING_PHONE = "MISSING_PHONE"
@@ -67,6 +70,7 @@ _SHOPPER_WORDS = {
     STORE_UNAVAILABLE: gettext_noop(
         "The store cannot take this payment at the moment, and nothing was charged. Please contact the store."
     ),
+    "SAVED_CARD_UNUSABLE": gettext_noop("This saved card cannot be used. Please pay with another card."),
     "ALREADY_PAID": gettext_noop("This is paid already. Please do not pay again."),
     "PAYMENT_IN_PROGRESS": gettext_noop(
         "Your payment is being made at the bank. Please wait a moment, and do not pay again."

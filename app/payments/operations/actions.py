@@ -30,7 +30,7 @@ from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.operations.answer_window import answered, ask_again, asked_by, refund_of
 from app.payments.operations.execute import send
 from app.payments.operations.look_up import opened
-from app.payments.operations.rejections import why_not, why_not_strictly
+from app.payments.operations.rejections import why_charge_not_refunded, why_not, why_not_strictly
 from app.payments.services import Services
 from app.payments.split.fiscal_products import said_again
 from app.payments.split.planning import shares_said, split_of_step
@@ -68,14 +68,24 @@ class Step:
     amount: Decimal
 
 
-def step_for(action: AvailableAction, amount: Decimal, now: Balance, *, strictly: Kind | None = None) -> Step:
+def step_for(
+    action: AvailableAction,
+    amount: Decimal,
+    now: Balance,
+    *,
+    strictly: Kind | None = None,
+    charge_id: str | None = None,
+) -> Step:
     """Return what to do at the gateway, ``strictly`` of that kind. Raises RefusalError, in words for staff. Pure.
 
+    ``charge_id``: a refund is of that later charge of the subscription (see ``Operation``).
     Rules: gateway interface, States and transitions; a reservation is taken once and voided only as a whole (gateway
     facts, 6).
     """
     if action is AvailableAction.CANCEL:
         return _cancellation(now, strictly)
+    if charge_id is not None:
+        return _refund_of_charge(charge_id, amount, now)
     possible = now.capturable if action is AvailableAction.CHARGE else now.refundable
     if amount <= 0:  # Saleor asks so when it believes that nothing is left (Saleor contract, A.2)
         words = _NOTHING_FOR_SALEOR[action] if possible else None
@@ -84,6 +94,19 @@ def step_for(action: AvailableAction, amount: Decimal, now: Balance, *, strictly
     if amount > possible:
         raise RefusalError(RefusalCode.NOT_POSSIBLE, why_not(action, amount, now), "amount")
     return Step(_KINDS[action], amount)
+
+
+def _refund_of_charge(charge_id: str, amount: Decimal, now: Balance) -> Step:
+    """A later charge is given back by itself (gateway facts, 6)."""
+    charge = next((each for each in now.recurring if each.id == charge_id), None)
+    if charge is None:
+        words = LazyMessage("The subscription of this payment has no such charge.")
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, words, "charge")
+    if charge.refundable:
+        check_amount(amount)
+    if amount > charge.refundable or not charge.refundable:
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, why_charge_not_refunded(amount, charge, now), "amount")
+    return Step(Kind.REFUND, amount)
 
 
 def _cancellation(now: Balance, strictly: Kind | None) -> Step:
@@ -136,7 +159,7 @@ def _recorded(
     services: Services, aggregate: PaymentAggregate, asked: ActionRequest, added: list[Operation]
 ) -> Operation:
     """Return the recorded operation that answers to what is asked; one that is new is in ``added``, too."""
-    posting = Posting(now=services.now(), schedule=services.schedule)
+    posting = services.posting()
     operation, fresh = _find_or_add(services, aggregate, asked, posting)
     if fresh:
         aggregate.assign(operation, shares_said(operation))
@@ -214,9 +237,10 @@ def _added(aggregate: PaymentAggregate, asked: ActionRequest, key: str, posting:
     state, message = (State.WAITING if waits else State.INTENT), None
     more: dict[str, Any] = {}
     try:
-        step = step_for(asked.action, asked.amount, standing, strictly=asked.strictly)
-        more = split_of_step(aggregate, step.kind, step.amount, asked, aggregate.payment.account)
-        more = more or said_again(aggregate, step.kind, step.amount, asked.granted)
+        step = step_for(asked.action, asked.amount, standing, strictly=asked.strictly, charge_id=asked.charge_id)
+        if asked.charge_id is None:  # a later charge has neither shares nor products of its own
+            more = split_of_step(aggregate, step.kind, step.amount, asked, aggregate.payment.account)
+            more = more or said_again(aggregate, step.kind, step.amount, asked.granted)
     except RefusalError as refusal:
         if refusal.code is not RefusalCode.NOT_POSSIBLE or asked.by is not None:
             raise
@@ -224,8 +248,8 @@ def _added(aggregate: PaymentAggregate, asked: ActionRequest, key: str, posting:
         step, state, message = Step(_KINDS[asked.action], amount), State.FAILURE, refusal.message
     if asked.by is not None and step.kind is Kind.CANCEL:
         more["why"] = BY_STAFF
-    elif asked.reason.strip() and step.kind is not Kind.CANCEL:
-        more["comment"] = _comment(asked.reason)
+    elif step.kind is not Kind.CANCEL and (reason := asked.reasons.get(key, "").strip()):
+        more["comment"] = _comment(reason)
     operation = Operation(
         payment_id=aggregate.create.payment_id,
         kind=step.kind,
@@ -242,6 +266,7 @@ def _added(aggregate: PaymentAggregate, asked: ActionRequest, key: str, posting:
         asked_by_saleor=asked.by is None,
         asked_by=asked.by,
         granted_refund_id=None if asked.granted is None else asked.granted.id,
+        charge_id=asked.charge_id,
         message=message,
         next_poll_at=posting.schedule.after_intent(now) if state is State.INTENT else None,
         created_at=now,
@@ -254,7 +279,7 @@ def _added(aggregate: PaymentAggregate, asked: ActionRequest, key: str, posting:
 
 def _comment(reason: str) -> str:
     """Return what the gateway is told of a reason (gateway interface, 3 to 6); never a number that can be a card's."""
-    return _CARD_IN_REASON if holds_card_number(reason) else fitting(reason.strip(), _LONGEST_COMMENT)
+    return _CARD_IN_REASON if holds_card_number(reason) else fitting(reason, _LONGEST_COMMENT)
 
 
 def _tell_saleor(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:
@@ -296,14 +321,14 @@ def _page(services: Services, installation: OpenInstallation, aggregate: Payment
 def _asked(event: RequestedAction, digest: str) -> ActionRequest:
     if not event.request_keys:
         raise RefusalError(RefusalCode.INVALID_DATA, "Saleor does not say which request this is: nothing was done.")
-    granted = event.granted_refund if isinstance(event, TransactionRefundRequested) else None
+    refund = event if isinstance(event, TransactionRefundRequested) else None
     return ActionRequest(
         action=event.kind,
         amount=event.action.amount,
         currency=event.action.currency,
         keys=event.request_keys,
         digest=digest,
-        granted=granted,
+        granted=None if refund is None else refund.granted_refund,
         order=event.transaction.order,
-        reason=granted.reason if granted is not None else "",
+        reasons={} if refund is None else refund.reasons,
     )

@@ -203,7 +203,7 @@ async def compare_attempts(services: Services, payment_id: int) -> None:
     which = ById(payment_id)
     known = await services.payments.find(which)
     assert known is not None  # noqa: S101 - payments are never deleted
-    posting = Posting(now=services.now(), schedule=services.schedule)
+    posting = services.posting()
 
     def step(own: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> Sequence[PaymentAggregate]:
         own.payment.attempts_due_at = None

@@ -21,7 +21,7 @@ from app.db.tables import Kind, MerchantAccount, Operation, State
 from app.gateway.errors import GatewayError, NotSentError
 from app.gateway.models import OperationRecord, PaymentRecord
 from app.gateway.models.operations import Capture, Refund, SplitRefund, Void
-from app.payments.core.apply import Posting
+from app.gateway.models.subscriptions import SubscriptionRefund
 from app.payments.core.call_errors import others_have_acted
 from app.payments.core.observation import Shown
 from app.payments.core.schedule import Schedule
@@ -67,7 +67,7 @@ async def execute(
         services, journaled, await retry_unsent(call, deadline, services.schedule, is_intended), deadline
     )
     failed = isinstance(answer.outcome, GatewayError)
-    posting = Posting(now=services.now(), schedule=services.schedule, answering=operation_id if answering else None)
+    posting = services.posting(answering=operation_id if answering else None)
 
     def step(payment: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> Sequence[PaymentAggregate]:
         transition(payment, payment.by_id(operation_id), answer, posting, attempts)
@@ -164,6 +164,12 @@ async def _call(
         case Kind.VOID:
             void = Void(order_id=order_id, order_currency=currency, server_url=server_url, comment=comment)
             return await client.void(void, timeout=timeout)
+        case Kind.REFUND if operation.charge_id is not None:
+            of_charge = SubscriptionRefund(
+                order_currency=currency, refund_amount=operation.amount, comment=comment, server_url=server_url
+            )
+            recurring_id = aggregate.payment.recurring_id or ""
+            return await client.subscriptions.refund(recurring_id, operation.charge_id, of_charge, timeout=timeout)
         case Kind.REFUND if split is not None:
             shared = SplitRefund(
                 order_id=order_id,
@@ -187,5 +193,5 @@ async def _call(
             return await client.refund(refund, timeout=timeout)
         case Kind.CANCEL:
             return await client.cancel(order_id, timeout=timeout)
-        case Kind.CREATE | Kind.DISPUTE:
-            raise ValueError("a payment is created by `initialize`, once, and nobody here asks for a dispute")
+        case Kind.CREATE | Kind.DISPUTE | Kind.RECURRING:
+            raise ValueError("a payment is created by `initialize`, once; disputes and later charges are others' work")

@@ -1,10 +1,10 @@
 """A shopper begins to pay: Saleor's session becomes a payment at the gateway, on its page unless a card is passed.
 
-Before that, the storefront is told what there is to choose (PAYMENT_GATEWAY_INITIALIZE_SESSION).
+Before that, the storefront is told what there is to choose (``gateway_initialize``).
 
-A card typed into the storefront lives in memory for this one call. The intent that is committed before it holds
-everything but the card, so a call whose outcome is not known is looked up, and never sent again (laws of money, 1 and
-2).
+A card typed into the storefront, or the token of a saved one or of a wallet, lives in memory for this one call. The
+intent that is committed before it holds everything but the card, so a call whose outcome is not known is looked up, and
+never sent again (laws of money, 1 and 2).
 
 A transaction may be one that another store has begun to pay: the same Saleor before its address changed, or one that is
 a copy. Its page may be open and can be paid, so nothing is begun anew, and nothing of it is told: whose it is, the
@@ -16,36 +16,44 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
 
 from sqlmodel import col, select
 
 from app.db.aggregates import PaymentAggregate, row_id_of
 from app.db.installations import OpenInstallation
 from app.db.repository import ByTransaction, NewPayment, PaymentNotFoundError, SameDebt
-from app.db.tables import Installation, Kind, MerchantAccount, Mode, Operation, Payment, State
+from app.db.tables import Installation, Kind, MerchantAccount, Mode, Operation, Payment, SavedCard, State
 from app.gateway.client import GatewayClient
-from app.gateway.models.payments import DirectPayment, HostedPayment
+from app.gateway.models.payments import Creation, DirectPayment, HostedPayment
 from app.gateway.models.payments import Payment as Request
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import translation_for
 from app.payments.cards.card_form import PaymentInstrument
 from app.payments.cards.encrypted_card import open_sealed
-from app.payments.cards.keys import ALG, ENC, offered_key, opening_keys
+from app.payments.cards.keys import opening_keys
+from app.payments.cards.saved import card_of
 from app.payments.core.answers import error_data, refused_session, session_answer
 from app.payments.core.references import keep_reference
 from app.payments.core.refusal import RefusalError
 from app.payments.operations.competing_attempts import join
 from app.payments.operations.execute import Call, execute
-from app.payments.requests.direct import DirectPlan, browser_of, check_cards_taken, check_names, plan_direct
-from app.payments.requests.payment import Terms, check_account, plan_hosted, terms_of
-from app.payments.requests.storefront import passes_card
+from app.payments.operations.wallet_payment import pay_with_wallet
+from app.payments.requests.direct import (
+    DirectPlan,
+    browser_of,
+    check_instrument_taken,
+    check_names,
+    check_one_card,
+    check_sealed_taken,
+    plan_direct,
+)
+from app.payments.requests.payment import Terms, keeper_of, plan_hosted, terms_of
+from app.payments.requests.storefront import pays_directly
 from app.payments.services import Services
 from app.payments.split.planning import shares_said
-from app.saleor.answers import GatewayConfigAnswer, SessionAnswer, TransactionFlow
+from app.saleor.answers import SessionAnswer, TransactionFlow
 from app.saleor.deadline import Deadline
 from app.saleor.events import (
-    PaymentGatewayInitializeSession,
     SessionEvent,
     TransactionInitializeSession,
     TransactionProcessSession,
@@ -77,7 +85,14 @@ async def initialize(
     try:
         asked = await _asked(services, event, installation, account)
         journaled = await record_intent(
-            services, event, installation, asked.terms, asked.request, expires_at=asked.expires_at, deadline=deadline
+            services,
+            event,
+            installation,
+            asked.terms,
+            asked.request,
+            expires_at=asked.expires_at,
+            saved_card=asked.saved_card,
+            deadline=deadline,
         )
     except RefusalError as refusal:
         # What was taken once stays taken, whatever the store has changed since.
@@ -100,6 +115,7 @@ class _Asked:
     request: HostedPayment | DirectPayment
     call: Call
     expires_at: datetime | None
+    saved_card: SavedCard | None = None
 
 
 async def _asked(
@@ -109,10 +125,11 @@ async def _asked(
     account: MerchantAccount | None,
 ) -> _Asked:
     """Return what the gateway is to be asked. Raises RefusalError, VaultError: while nothing is recorded yet."""
-    if passes_card(event.data):
+    if pays_directly(event.data):
         direct = await direct_request(services, event, installation, account)
         client = services.gateways.client(direct.terms.account)
-        return _Asked(direct.terms, direct.request, _pay_directly(client, direct.request), expires_at=None)
+        call = _pay_directly(client, direct)
+        return _Asked(direct.terms, direct.request, call, None, direct.saved_card)
     hosted = plan_hosted(event, account, services.addresses, installation.saleor_api_url)
     client = services.gateways.client(hosted.terms.account)
     # Known before the link is, and also when the link gets lost: after that nobody can pay any more.
@@ -125,9 +142,11 @@ def open_page(client: GatewayClient, request: HostedPayment, *, qr: bool) -> Cal
     return lambda seconds: client.create_hosted(request, qr=qr, timeout=seconds)
 
 
-def _pay_directly(client: GatewayClient, request: DirectPayment) -> Call:
-    """Return the call that pays with a card, which lives in memory for this one call (gateway interface, 1a)."""
-    return lambda seconds: client.create_direct(request, timeout=seconds)
+def _pay_directly(client: GatewayClient, plan: DirectPlan) -> Call:
+    """Return the call that pays with a card or a token, in memory for this one call (gateway interface, 1a)."""
+    if plan.wallet is not None:
+        return pay_with_wallet(client, plan.request, plan.wallet)
+    return lambda seconds: client.create_direct(plan.request, timeout=seconds)
 
 
 async def record_intent(
@@ -138,6 +157,7 @@ async def record_intent(
     request: Request,
     *,
     expires_at: datetime | None,
+    saved_card: SavedCard | None,
     deadline: Deadline,
 ) -> PaymentAggregate | None:
     """Commit what is about to be asked (laws of money, 1); return the payment.
@@ -164,6 +184,9 @@ async def record_intent(
         language=terms.language,
         return_url=services.personal.seal_return_url(event.transaction.id, terms.return_url),
         expires_at=expires_at,
+        card_owner=keeper_of(terms, event.source),
+        saved_card_id=None if saved_card is None else saved_card.id,
+        saved_card_mask=None if saved_card is None else saved_card.mask,
         created_at=now,
         updated_at=now,
     )
@@ -187,7 +210,7 @@ def debt_of(installation: OpenInstallation, event: SessionEvent) -> SameDebt:
     return SameDebt(installation.id, event.source.id, [event.transaction.id, *listed])
 
 
-def creation_of(services: Services, request: Request, payment: Payment, *, by: str | None = None) -> Operation:
+def creation_of(services: Services, request: Creation, payment: Payment, *, by: str | None = None) -> Operation:
     """Return the intent to create a stored payment at the gateway; ``by``: who of the staff wants it."""
     now = services.now()
     told, personal_sealed = services.personal.sealed(payment.transaction_id, request.kept())
@@ -215,13 +238,24 @@ async def direct_request(
 ) -> DirectPlan:
     """Return what the gateway is to be asked.
 
-    Everything else is checked before the card is opened. Raises RefusalError.
+    Everything else is checked before the card is opened. Raises RefusalError, and VaultError for a saved card whose
+    token does not open.
     """
     terms = terms_of(event, account, services.addresses, installation.saleor_api_url)
-    check_cards_taken(terms.account)
+    check_one_card(terms.data)
+    saved_card_id = terms.data.saved_card_id
+    if saved_card_id is None:
+        check_sealed_taken(terms.account)
     check_names(terms)
     browser = browser_of(terms, event.customer_ip_address)
-    return plan_direct(terms, browser, await _opened(services, terms, installation, event.source.id))
+    if saved_card_id is not None:
+        owner = event.source.user_id
+        card = await card_of(services, terms.account, owner, saved_card_id, terms.language)
+        token = PaymentInstrument({"cc_token": services.saved_cards.token(card)})
+        return plan_direct(terms, browser, token, card)
+    instrument = await _opened(services, terms, installation, event.source.id)
+    check_instrument_taken(terms.account, instrument)
+    return plan_direct(terms, browser, instrument)
 
 
 async def _opened(
@@ -288,29 +322,3 @@ def not_ours(event: TransactionInitializeSession | TransactionProcessSession) ->
         message=_STORE_MOVED_MESSAGE,
         data={"errors": [error_data(STORE_MOVED, words)]},
     )
-
-
-async def offer(
-    services: Services, event: PaymentGatewayInitializeSession, installation: OpenInstallation
-) -> GatewayConfigAnswer:
-    """Answer how a checkout can be paid; what is wrong stands in ``data.errors``, where the storefront reads it."""
-    source = event.source
-    account = await services.accounts.for_channel(installation.id, source.channel.slug)
-    data: dict[str, Any]
-    try:
-        account = check_account(account, source.channel.slug, source.channel.currency_code)
-    except RefusalError as refusal:
-        data = {"available": False, "errors": [error_data(refusal.code.value, refusal.message, refusal.field)]}
-    else:
-        data = {
-            "available": True,
-            "mode": "hosted",
-            "modes": ["hosted"],
-            "flows": ["CHARGE", "AUTHORIZATION"],
-            "currencies": account.currencies,
-            "expiresInSeconds": account.order_timeout,
-        }
-        if account.pci_dss_confirmed_at is not None:
-            key = await offered_key(services.card_keys.of(installation.id), services.now())
-            data |= {"modes": ["hosted", "direct"], "card": {"jwk": key.public_jwk, "alg": ALG, "enc": ENC}}
-    return GatewayConfigAnswer(data=data)

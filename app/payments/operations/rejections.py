@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from app.db.tables import Kind, State
 from app.i18n.messages import Joined, LazyMessage
-from app.payments.core.balance import Balance
+from app.payments.core.balance import Balance, RecurringCharge
 from app.saleor.answers import AvailableAction
 
 _UNPAID = {
@@ -39,6 +39,20 @@ def why_not_strictly(kind: Kind | None, now: Balance) -> LazyMessage:
     reserved = now.sum(now.capturable)
     return LazyMessage(
         "The shopper has paid meanwhile: %(reserved)s is reserved. Release it instead.", reserved=reserved
+    )
+
+
+def why_charge_not_refunded(amount: Decimal, charge: RecurringCharge, now: Balance) -> LazyMessage:
+    """Return why so much of a later charge of a subscription cannot be given back."""
+    if not charge.refundable:
+        return LazyMessage(
+            "%(charged)s was charged for the subscription, and goes or went back: nothing is left to refund.",
+            charged=now.sum(charge.charged),
+        )
+    return LazyMessage(
+        "%(sum)s cannot be refunded of this charge. Refund at most %(left)s.",
+        sum=now.sum(amount),
+        left=now.sum(charge.refundable),
     )
 
 
@@ -93,6 +107,14 @@ def _too_much(amount: Decimal, now: Balance) -> LazyMessage:
     if now.disputed:
         gone.append(LazyMessage("%(sum)s is disputed by the payer, or was charged back", sum=now.sum(now.disputed)))
     of_what = Joined(tuple(gone))
+    if any(each.refundable for each in now.recurring):
+        return LazyMessage(
+            "%(sum)s cannot be refunded: %(why)s. Of the first payment %(left)s is left; give a later charge of the "
+            "subscription back on the payment's page in the app.",
+            sum=now.sum(amount),
+            why=of_what,
+            left=now.sum(now.refundable),
+        )
     if not now.refundable:
         return LazyMessage("%(why)s: nothing is left to refund.", why=of_what)
     return LazyMessage(

@@ -15,10 +15,11 @@ from app.db.aggregates import PaymentAggregate
 from app.db.tables import DiscrepancyKind, EventState, Flow, Kind, Operation, SaleorEvent, State
 from app.payments.core.details import Details
 from app.payments.core.mapper import event_of
+from app.payments.core.subscription import charge_of
 from app.payments.reconciliation.entries import Entry
 
 _MARGIN = timedelta(hours=1)
-_SECONDARY = (Kind.CAPTURE, Kind.VOID, Kind.REFUND, Kind.DISPUTE)
+_SECONDARY = (Kind.CAPTURE, Kind.VOID, Kind.REFUND, Kind.DISPUTE, Kind.RECURRING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +81,10 @@ def differences(
     aggregate: PaymentAggregate, entries: Sequence[Entry], period: Period | None = None
 ) -> list[Difference]:
     """Return where ``entries`` and the payment do not agree. ``period`` None: what is not in them is not missing."""
-    paid = aggregate.create.operation_id
-    ours = [each for each in entries if paid is None or each.payment_id == paid]
-    found = [Difference(DiscrepancyKind.UNKNOWN, each) for each in entries if paid is not None and each not in ours]
+    paid, subscribed = aggregate.create.operation_id, aggregate.payment.recurring_id is not None
+    entries = [_as_charged(aggregate, each) for each in entries]
+    ours = [each for each in entries if paid is None or subscribed or each.payment_id == paid]
+    found = [Difference(DiscrepancyKind.UNKNOWN, each) for each in entries if each not in ours]
     found += [
         Difference(DiscrepancyKind.CURRENCY, each) for each in ours if each.currency != aggregate.payment.currency
     ]
@@ -100,6 +102,19 @@ def differences(
         if entry.state is State.SUCCESS is operation.state and operation not in differing:
             found += _besides(aggregate, entry, operation)
     return _numbered(found, entries) + _not_shown(aggregate, [operation for _, operation in matched], period)
+
+
+def _as_charged(aggregate: PaymentAggregate, entry: Entry) -> Entry:
+    """A further payment of an order whose payment has begun a subscription is a later charge of it."""
+    if entry.kind is Kind.CREATE and charge_of(aggregate, entry.payment_id) is not None:
+        return replace(entry, kind=Kind.RECURRING, flow=None)
+    return entry
+
+
+def _is_of_charge(aggregate: PaymentAggregate, entry: Entry, operation: Operation) -> bool:
+    """Return whether both are of the same charge: the payment itself, or the same later one of its subscription."""
+    charge_id = operation.operation_id if operation.kind is Kind.RECURRING else operation.charge_id
+    return charge_of(aggregate, entry.payment_id) == charge_id
 
 
 def _numbered(found: Sequence[Difference], entries: Sequence[Entry]) -> list[Difference]:
@@ -151,7 +166,9 @@ def _of_kind(
                     (
                         each
                         for each in left
-                        if fits(entry, each) and (not strict or _receivers_agree(aggregate, entry, each))
+                        if fits(entry, each)
+                        and _is_of_charge(aggregate, entry, each)
+                        and (not strict or _receivers_agree(aggregate, entry, each))
                     ),
                     None,
                 )
@@ -217,7 +234,7 @@ def _besides(aggregate: PaymentAggregate, entry: Entry, operation: Operation) ->
     found = []
     if not _receivers_agree(aggregate, entry, operation):
         found.append(Difference(DiscrepancyKind.RECEIVER, entry, operation))
-    if not aggregate.payment.trial and not _is_told(aggregate.payment.flow, operation, aggregate.events):
+    if aggregate.payment.is_saleors and not _is_told(aggregate.payment.flow, operation, aggregate.events):
         found.append(Difference(DiscrepancyKind.UNTOLD, entry, operation))
     return found
 

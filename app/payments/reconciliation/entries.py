@@ -20,6 +20,7 @@ _LONGEST_ORDER, _LONGEST_NAME = 256, 100  # what ``Discrepancy`` has room for
 _KINDS: dict[str, tuple[Kind, Flow | None]] = {
     Method.PURCHASE.value: (Kind.CREATE, Flow.CHARGE),
     Method.AUTH.value: (Kind.CREATE, Flow.AUTHORIZATION),
+    Method.CREDIT.value: (Kind.CREATE, Flow.PAYOUT),
     Method.CAPTURE.value: (Kind.CAPTURE, None),
     Method.VOID.value: (Kind.VOID, None),
     Method.REFUND.value: (Kind.REFUND, None),
@@ -33,7 +34,8 @@ METHODS = tuple(Method(each) for each in _KINDS)
 class BookLine:
     """A line of the gateway's books, as far as it is compared. None: the line does not say, or it cannot be read.
 
-    ``amount`` may be with the payer's fee (``customer_fee``); ``original_amount`` is without.
+    ``amount`` may be with the payer's fee (``customer_fee``); ``original_amount`` is without. ``merchant_fee`` and
+    ``receiver_fee`` are compared with nothing, and summed up.
     """
 
     order_id: str
@@ -47,10 +49,12 @@ class BookLine:
     currency: str | None = None
     receiver: str | None = None
     receiver_amount: Decimal | None = None
+    merchant_fee: Decimal | None = None
+    receiver_fee: Decimal | None = None
 
     @property
     def is_compared(self) -> bool:
-        """Return False for what is nobody's payment here: a payout, a check of a card."""
+        """Return False for what is nobody's payment here: a check of a card, a transfer between cards."""
         return self.method is None or self.method in _KINDS
 
     @property
@@ -136,16 +140,24 @@ def book_line(line: TransactionLine | UnreadableLine) -> BookLine | None:
         currency=None if line.currency is None else fitting(line.currency, _LONGEST_NAME),
         receiver=None if register is None else fitting(register.receiver_name or "", _LONGEST_NAME),
         receiver_amount=None if register is None else register.receiver_amount,
+        merchant_fee=line.merchant_fee,
+        receiver_fee=None if register is None else register.receiver_fee,
     )
 
 
 def entries_of(lines: Iterable[BookLine]) -> list[Entry]:
-    """Return what the lines of one order say; those that cannot be read say nothing.
+    """Return what the lines of one order say; those that cannot be read say nothing."""
+    entries = [entry for entry, _ in transactions_of(lines)]
+    return sorted(entries, key=repr) if len(entries) > 1 else entries
+
+
+def transactions_of(lines: Iterable[BookLine]) -> list[tuple[Entry, list[BookLine]]]:
+    """Return what the lines of one order say, each with its lines; those that cannot be read say nothing.
 
     The lines of one split transaction are taken for those that say the same, one after the other, until its receivers
     have all of it or one of them comes again.
     """
-    found: dict[tuple[object, ...], list[Entry]] = {}
+    found: dict[tuple[object, ...], list[tuple[Entry, list[BookLine]]]] = {}
     for line in lines:
         if not (line.is_readable and line.is_compared):
             continue
@@ -154,13 +166,14 @@ def entries_of(lines: Iterable[BookLine]) -> list[Entry]:
         )
         share = _share(line)
         if share is not None:
-            place = next((n for n, each in enumerate(same) if _lacks(each, *share)), None)
+            place = next((n for n, (each, _) in enumerate(same) if _lacks(each, *share)), None)
             if place is not None:
-                same[place] = replace(same[place], receivers=tuple(sorted((*same[place].receivers, share))))
+                entry, its_lines = same[place]
+                receivers = tuple(sorted((*entry.receivers, share)))
+                same[place] = (replace(entry, receivers=receivers), [*its_lines, line])
                 continue
-        same.append(_entry(line, () if share is None else (share,)))
-    entries = [each for same in found.values() for each in same]
-    return sorted(entries, key=repr) if len(entries) > 1 else entries
+        same.append((_entry(line, () if share is None else (share,)), [line]))
+    return [each for same in found.values() for each in same]
 
 
 def _share(line: BookLine) -> tuple[str, Decimal] | None:

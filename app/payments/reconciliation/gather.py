@@ -11,8 +11,8 @@ from app.db.tables import Source
 from app.gateway.client import GatewayClient
 from app.gateway.errors import NotTheGatewayError, RateLimitedError, RefusedError
 from app.gateway.models import Status
-from app.gateway.models.reports import Detail, RegisterRequest, RegisterTicket, UnreadableLine
-from app.payments.reconciliation.entries import METHODS, BookLine, book_line
+from app.gateway.models.reports import Detail, RegisterRequest, RegisterTicket, TransactionLine, UnreadableLine
+from app.payments.reconciliation.entries import METHODS, book_line
 from app.payments.reconciliation.progress import Progress
 from app.payments.reconciliation.spool import Spool
 
@@ -30,6 +30,8 @@ _DETAILS = (
     Detail.CURRENCY,
     Detail.RECEIVER_NAME,
     Detail.RECEIVER_AMOUNT,
+    Detail.MERCHANT_FEE,
+    Detail.RECEIVER_FEE,
 )
 
 
@@ -53,7 +55,7 @@ async def read_register(
     progress.expects(ticket.count)
     async with aclosing(client.reports.fetch(ticket, patience=patience, timeout=_SILENCE)) as lines:
         async for line in lines:
-            await _add(spool, book_line(line), progress)
+            await _add(spool, line, progress)
     await spool.close()
     return Source.REGISTER
 
@@ -66,12 +68,19 @@ async def read_orders(
     async with aclosing(client.reports.period(start, end, timeout=_SILENCE)) as lines:
         async for line in lines:
             if isinstance(line, UnreadableLine) or line.status is not Status.INIT:
-                await _add(spool, book_line(line), progress)
+                await _add(spool, line, progress)
     await spool.close()
     return Source.ORDERS
 
 
-async def _add(spool: Spool, line: BookLine | None, progress: Progress) -> None:
+async def _add(spool: Spool, said: TransactionLine | UnreadableLine, progress: Progress) -> None:
     progress.has_read()
+    line = book_line(said)
     if line is not None and line.is_compared:
         await spool.add(line)
+    elif line is None and (isinstance(said, UnreadableLine) or _has_moved_money(said)):
+        spool.nameless += 1
+
+
+def _has_moved_money(line: TransactionLine) -> bool:
+    return line.status is Status.SUCCESS and line.method in METHODS

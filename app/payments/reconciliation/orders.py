@@ -13,7 +13,7 @@ import structlog
 from app.db.aggregates import PaymentAggregate, row_id_of
 from app.db.reconciliations import Finding, payments_of_orders
 from app.db.repository import ById
-from app.db.tables import Discrepancy, DiscrepancyKind, DiscrepancyState, EventState, MerchantAccount, ProblemKind
+from app.db.tables import Discrepancy, DiscrepancyKind, DiscrepancyState, EventState, Flow, MerchantAccount, ProblemKind
 from app.gateway.errors import GatewayError, KeysNotOpenedError, RateLimitedError
 from app.gateway.models import Records, Status
 from app.payments.core.apply import raise_problem
@@ -92,7 +92,9 @@ async def differing(
         payment = payments.get(order_id)
         entries = entries_of(of_order)
         if payment is None or payment.payment.account.pos_id.lower() != account.pos_id.lower():
-            of_others += [_of_nobody(order_id, each) for each in of_nobody(entries)]
+            # What another system pays out is not asked about until staff pay out with this one.
+            asked = [each for each in entries if each.flow is not Flow.PAYOUT or account.payouts]
+            of_others += [_of_nobody(order_id, each) for each in of_nobody(asked)]
         elif payment.payment.account_id == account.id:  # else it is compared with the other account's books
             found = differences(payment, entries, period)
             if any(not each.is_readable and each.is_compared for each in of_order) and not found:

@@ -18,17 +18,18 @@ from app.payments.reconciliation.entries import BookLine
 _AT_ONCE = 2000  # lines that are in memory
 _COLUMNS = (
     "order_id, payment_id, method, status, at, amount, original_amount, customer_fee, currency, receiver, "
-    "receiver_amount"
+    "receiver_amount, merchant_fee, receiver_fee"
 )
 
 
 class Spool:
-    """Lines that were read. ``lines``: how many."""
+    """Lines that were read. ``lines``: how many. ``nameless``: how many more tell of money, and not of which order."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._waiting: list[BookLine] = []
         self.lines = 0
+        self.nameless = 0
 
     async def add(self, line: BookLine) -> None:
         """Keep a line."""
@@ -68,7 +69,7 @@ class Spool:
 
     def _insert(self, rows: Iterable[tuple[Any, ...]]) -> None:
         with self._connection:
-            self._connection.executemany(f"INSERT INTO line VALUES ({', '.join('?' * 11)})", rows)  # noqa: S608 - only marks
+            self._connection.executemany(f"INSERT INTO line VALUES ({', '.join('?' * 13)})", rows)  # noqa: S608 - only marks
 
     async def _read(self, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         return await asyncio.to_thread(lambda: self._connection.execute(query, values).fetchall())
@@ -101,11 +102,14 @@ def _row(line: BookLine) -> tuple[Any, ...]:
         line.currency,
         line.receiver,
         _text(line.receiver_amount),
+        _text(line.merchant_fee),
+        _text(line.receiver_fee),
     )
 
 
 def _line(row: tuple[Any, ...]) -> BookLine:
-    order_id, payment_id, method, status, at, amount, original_amount, fee, currency, receiver, received = row
+    order_id, payment_id, method, status, at, amount, original_amount, fee, currency, receiver, received, *fees = row
+    merchant_fee, receiver_fee = fees
     return BookLine(
         order_id=order_id,
         payment_id=payment_id,
@@ -118,6 +122,8 @@ def _line(row: tuple[Any, ...]) -> BookLine:
         currency=currency,
         receiver=receiver,
         receiver_amount=_number(received),
+        merchant_fee=_number(merchant_fee),
+        receiver_fee=_number(receiver_fee),
     )
 
 

@@ -5,20 +5,33 @@ How far it has come is written with what was found, so that whoever takes it ove
 
 from collections.abc import Sequence
 
-from app.db.reconciliations import Finding, change, paid_between, payments_of_orders, plan, record, unsettled
+from app.db.day_sums import keep_days, owners_of
+from app.db.reconciliations import (
+    Finding,
+    change,
+    one_at_a_time,
+    paid_between,
+    payments_of_orders,
+    plan,
+    record,
+    unsettled,
+)
 from app.db.tables import DiscrepancyState, MerchantAccount, ReconciliationRun, RunState, Source
 from app.gateway.errors import NotFoundError
-from app.gateway.models.reports import RegisterTicket, periods
+from app.gateway.models.reports import RegisterTicket
 from app.payments.operations.look_up import opened
 from app.payments.reconciliation.compare import Period, differences
 from app.payments.reconciliation.gather import read_orders, read_register, start_register
 from app.payments.reconciliation.orders import Differing, LookUps, differing, finding, recheck, settle
 from app.payments.reconciliation.progress import Progress
 from app.payments.reconciliation.spool import Spool, open_spool
+from app.payments.reconciliation.totals import Totals, windows
 from app.payments.services import Services
 
 AT_ONCE = 100
 """Orders that are compared together: few, because others of this process wait for the database meanwhile."""
+
+_SUMMED_AT_ONCE = 500
 
 
 class Comparison:
@@ -39,10 +52,8 @@ class Comparison:
         run, services = self._run, self._services
         await self._recheck()
         if run.starts_at is not None and run.ends_at is not None:
-            begin_at = run.covered_until or run.starts_at
-            if begin_at < run.ends_at:
-                for start, end in periods(begin_at, run.ends_at):
-                    await self._window(Period(start, end))
+            for period in windows(run.starts_at, run.ends_at, run.covered_until):
+                await self._window(period)
         async with services.database.transaction() as session:
             await change(
                 session,
@@ -78,14 +89,49 @@ class Comparison:
                 await self._keep([*settled, *of_others], list(lines))
                 self._progress.has_compared(len(lines))
             await self._look_for_what_is_missing(spool, period)
-        await self._change(
-            covered_until=period.end,
-            after_order=None,
-            report_id=None,
-            report_count=None,
-            attempts=0,
-            lines=self._run.lines + spool.lines,
-        )
+            totals = await self._sum_up(spool, period)
+        now = self._services.now()
+        columns: dict[str, object] = {
+            "covered_until": period.end,
+            "after_order": None,
+            "report_id": None,
+            "report_count": None,
+            "attempts": 0,
+            "lines": self._run.lines + spool.lines,
+        }
+        async with self._services.database.transaction() as session:
+            await one_at_a_time(session, self._account.id)
+            await keep_days(session, self._account.id, totals.books(self._account.id, self._run.id or 0, now))
+            await change(session, self._run.id or 0, **columns)
+        self._remember(columns)
+
+    async def _sum_up(self, spool: Spool, period: Period) -> Totals:
+        """Sum up what the gateway's books say of each day. What is nobody's here counts at one account of a store."""
+        account, after = self._account, None
+        totals = Totals(period, account.payouts)
+        totals.cannot_read(count=spool.nameless)
+        takes_strays = await self._is_first_of_its_point_of_sale()
+        while lines := await spool.of_orders(after, _SUMMED_AT_ONCE):
+            async with self._services.database.transaction() as session:
+                owners = await owners_of(session, list(lines))
+            for order_id, of_order in lines.items():
+                owner = owners.get(order_id)
+                if owner is None or owner.pos_id.lower() != account.pos_id.lower():
+                    if takes_strays:
+                        totals.add(of_order, None)
+                elif owner.account_id == account.id:
+                    totals.add(of_order, owner)
+            after = list(lines)[-1]
+        return totals
+
+    async def _is_first_of_its_point_of_sale(self) -> bool:
+        mine, pos_id = self._account, self._account.pos_id.lower()
+        same = [
+            each
+            for each in await self._services.accounts.all()
+            if each.installation_id == mine.installation_id and each.pos_id.lower() == pos_id
+        ]
+        return mine.id == min(same, key=lambda each: (each.created_at, each.id)).id
 
     async def _gather(self, spool: Spool, period: Period) -> None:
         run = self._run

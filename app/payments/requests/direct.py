@@ -1,14 +1,17 @@
-"""From Saleor's question to the gateway's request for a card that was typed into the storefront. Pure."""
+"""From Saleor's question to the gateway's request for a card of the storefront, or one that is kept. Pure."""
 
 from dataclasses import dataclass
 from ipaddress import ip_address
 
-from app.db.tables import MerchantAccount
+from app.db.tables import MerchantAccount, SavedCard
 from app.gateway.models.details import BrowserFingerprint
 from app.gateway.models.payments import DirectPayment
+from app.gateway.wallets import Wallet
 from app.payments.cards.card_form import PaymentInstrument
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.requests.payment import Terms, require
+from app.payments.requests.storefront import StorefrontData
+from app.payments.requests.wallets import check_wallet_taken, wallets_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +20,8 @@ class DirectPlan:
 
     terms: Terms
     request: DirectPayment
+    saved_card: SavedCard | None = None
+    wallet: Wallet | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +32,35 @@ class Browser:
     ip: str
 
 
-def check_cards_taken(account: MerchantAccount) -> None:
-    """Refuse cards unless the store has confirmed that it may take them (PCI DSS). Raises RefusalError."""
+def check_sealed_taken(account: MerchantAccount) -> None:
+    """Refuse what is sealed unopened where nothing of the kind is taken, neither cards nor wallets.
+
+    Raises RefusalError.
+    """
+    if not wallets_of(account):
+        _check_cards_taken(account)
+
+
+def check_instrument_taken(account: MerchantAccount, instrument: PaymentInstrument) -> None:
+    """Refuse a wallet that the account does not offer, and cards unless it may take them. Raises RefusalError."""
+    if instrument.wallet is None:
+        _check_cards_taken(account)
+    else:
+        check_wallet_taken(account, instrument.wallet)
+
+
+def _check_cards_taken(account: MerchantAccount) -> None:
+    # The store must have confirmed that it may (PCI DSS).
     if account.pci_dss_confirmed_at is None:
         words = "This store does not take cards in the storefront: the shopper pays on the payment page."
         raise RefusalError(RefusalCode.CARDS_NOT_ENABLED, words, "data.card")
+
+
+def check_one_card(data: StorefrontData) -> None:
+    """Refuse two cards for one payment. Raises RefusalError."""
+    if data.card is not None and data.saved_card_id is not None:
+        words = "`data.card` and `data.savedCardId` are two cards: the shopper pays with one of them."
+        raise RefusalError(RefusalCode.INVALID_DATA, words, "data.savedCardId")
 
 
 def browser_of(terms: Terms, caller_ip: str | None) -> Browser:
@@ -53,7 +82,9 @@ def browser_of(terms: Terms, caller_ip: str | None) -> Browser:
     return Browser(BrowserFingerprint(**members, ip_address=ip), ip)
 
 
-def plan_direct(terms: Terms, browser: Browser, instrument: PaymentInstrument) -> DirectPlan:
+def plan_direct(
+    terms: Terms, browser: Browser, instrument: PaymentInstrument, saved_card: SavedCard | None = None
+) -> DirectPlan:
     """Return the direct payment of these means (gateway interface, 1a). Raises RefusalError."""
     request = terms.request(
         DirectPayment,
@@ -62,7 +93,7 @@ def plan_direct(terms: Terms, browser: Browser, instrument: PaymentInstrument) -
         browser_fingerprint=browser.fingerprint,
         **instrument.members,
     )
-    return DirectPlan(terms, request)
+    return DirectPlan(terms, request, saved_card, instrument.wallet)
 
 
 def check_names(terms: Terms) -> None:

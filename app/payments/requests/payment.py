@@ -30,11 +30,12 @@ from app.payments.requests.storefront import (
     read_data,
     storefront_path,
 )
+from app.payments.requests.subscription import recurring_plan
 from app.payments.services import Addresses
 from app.payments.split.planning import split_of_payment
 from app.payments.split.products import products_of
 from app.saleor.events import SessionEvent, TransactionInitializeSession, TransactionProcessSession
-from app.saleor.source import Order
+from app.saleor.source import Order, Source
 
 _METHODS = {Flow.CHARGE: Method.PURCHASE, Flow.AUTHORIZATION: Method.AUTH}
 
@@ -153,6 +154,7 @@ def terms_of(
     order_id = order_id_of(event.transaction.id, saleor_api_url)
     order_number = source.number if isinstance(source, Order) else None
     billing = source.billing_address
+    split = split_of_payment(event, account, products)
     said = {
         "method": _METHODS[flow],
         "amount": event.action.amount.quantize(CENT),
@@ -176,7 +178,8 @@ def terms_of(
         "products": products,
         "attributes": attributes_of(event),
         "payload": payload_of(event),
-        "split": split_of_payment(event, account, products),
+        "split": split,
+        "init_recurring": recurring_plan(account, data.subscription, flow, is_split=split is not None),
     }
     return Terms(
         account=account,
@@ -187,6 +190,15 @@ def terms_of(
         order_number=order_number,
         said=said,
     )
+
+
+def keeper_of(terms: Terms, source: Source) -> str | None:
+    """Return Saleor's id of the customer who agreed that the card is kept; None: it is not kept.
+
+    A guest has nobody for whom it could be kept, and pays all the same.
+    """
+    agreed = terms.data.save_card and terms.account.saved_cards and terms.data.saved_card_id is None
+    return source.user_id if agreed else None
 
 
 # What the gateway may miss of a shopper: our code for it, and what it is called.

@@ -8,7 +8,7 @@ what is kept of it is sealed.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -17,6 +17,9 @@ from pydantic import (
     ConfigDict,
     Field,
     IPvAnyAddress,
+    StrictBool,
+    StrictInt,
+    StrictStr,
     StringConstraints,
     ValidationError,
     model_validator,
@@ -151,6 +154,17 @@ class Fingerprint(_Contract):
     ip_address: IPvAnyAddress | None = None
 
 
+class Plan(_Contract):
+    """How a subscription repeats that the payment begins; each charge is of the payment's amount (gateway facts, 6)."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    interval: Literal["day", "week", "month", "quarter", "year"]
+    every: StrictInt = Field(default=1, ge=1, le=30)
+    starts_on: date | None = None
+    ends_on: date | None = None
+
+
 class StorefrontData(_Contract):
     """``data`` of ``transactionInitialize``. Everything is optional; what is unknown is ignored."""
 
@@ -160,6 +174,9 @@ class StorefrontData(_Contract):
     customer: Customer = Field(default_factory=Customer)
     card: str | None = Field(default=None, repr=False)  # encrypted
     browser_fingerprint: Fingerprint | None = None
+    save_card: StrictBool = False  # consent is said, and never concluded
+    saved_card_id: StrictStr | None = None
+    subscription: Plan | None = None
 
 
 def read_data(data: Any) -> StorefrontData:
@@ -186,9 +203,9 @@ def read_data(data: Any) -> StorefrontData:
         raise RefusalError(RefusalCode.INVALID_DATA, f"{said}.", wrong[0][0]) from exc
 
 
-def passes_card(data: Any) -> bool:
-    """Return True when the shopper pays with a card of the storefront, whatever is right or wrong with it."""
-    return isinstance(data, dict) and data.get("card") is not None
+def pays_directly(data: Any) -> bool:
+    """Return True when the shopper pays with a card of the storefront or a saved one, whatever is right or wrong."""
+    return isinstance(data, dict) and (data.get("card") is not None or data.get("savedCardId") is not None)
 
 
 def _is_sealed_card(name: str, value: Any) -> bool:

@@ -23,8 +23,9 @@ class StaffRequest:
     """What a member of staff wants done. ``by`` is the person, ``key`` tells this wish from every other one.
 
     ``amount`` None: of a void or a cancel, which are of the whole; of a refund, the sum of ``taken_from``.
-    ``taken_from`` says from which sub-merchants a refund is taken; None: the rules say. ``reason``: why, for the
-    gateway and the timeline.
+    ``taken_from`` says from which sub-merchants a refund is taken; None: the rules say. ``charge_id``: a refund is of
+    that later charge of the subscription; None: of the payment itself. ``reason``: why, for the gateway and the
+    timeline.
     """
 
     kind: Kind
@@ -32,6 +33,7 @@ class StaffRequest:
     key: str
     amount: Decimal | None = None
     taken_from: Mapping[str, Decimal] | None = None
+    charge_id: str | None = None
     reason: str = ""
 
 
@@ -46,6 +48,13 @@ def at_most(kind: Kind, now: Balance) -> Step:
     """Return the most that can be done of a kind. Raises RefusalError when that is nothing. Pure."""
     step = possible(now).get(kind)
     return step_for(ACTIONS[kind], ZERO, now, strictly=kind) if step is None else step
+
+
+def charge_refund(charge_id: str, amount: Decimal | None, now: Balance) -> Step:
+    """Return the refund of a later charge; ``amount`` None: of all that is left. Raises RefusalError. Pure."""
+    left = next((each.refundable for each in now.recurring if each.id == charge_id), ZERO)
+    asked = amount if amount is not None else left
+    return step_for(AvailableAction.REFUND, asked, now, strictly=Kind.REFUND, charge_id=charge_id)
 
 
 async def ask_for(
@@ -71,15 +80,17 @@ def _asked(staff_request: StaffRequest) -> ActionRequest:
                 RefusalCode.INVALID_AMOUNT, LazyMessage("Say how much: the amount is above zero."), "amount"
             )
         check_amount(amount)
+    key = f"staff:{staff_request.key}"
     return ActionRequest(
         action=ACTIONS[staff_request.kind],
         amount=ZERO if amount is None else amount,
         currency=None,
-        keys=(f"staff:{staff_request.key}",),
+        keys=(key,),
         by=staff_request.by[:200],
         strictly=staff_request.kind,
         taken_from=taken_from,
-        reason=staff_request.reason,
+        charge_id=staff_request.charge_id,
+        reasons={key: staff_request.reason},
     )
 
 

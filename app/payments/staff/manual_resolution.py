@@ -92,7 +92,7 @@ async def settle(
     services: Services, order_id: str, operation_row_id: int | None, decision: Decision
 ) -> PaymentAggregate:
     """Settle an operation of that payment by hand and commit it. Raises RefusalError; nothing is changed then."""
-    posting = Posting(now=services.now(), schedule=services.schedule)
+    posting = services.posting()
 
     def step(locked: PaymentAggregate) -> PaymentAggregate:
         operation = operation_to_settle(locked, operation_row_id)

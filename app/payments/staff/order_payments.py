@@ -13,6 +13,7 @@ from typing import Any
 
 from app.db.aggregates import PaymentAggregate, find_attempts
 from app.db.installations import OpenInstallation
+from app.db.payouts import PayoutRecord, payouts_for
 from app.db.tables import Kind, Mode, State
 from app.payments.core.balance import ZERO, balance, check_amount
 from app.payments.core.refusal import RefusalCode, RefusalError
@@ -40,7 +41,7 @@ _ADD_IT = "add it to the order, best to its billing address, and try again."
 
 @dataclass(frozen=True, slots=True)
 class OrderPayments:
-    """An order's payments, oldest first. ``gateway`` is how Saleor calls the app there.
+    """An order's payments, oldest first, and the payouts that are about these. ``gateway`` is how Saleor calls the app.
 
     ``order`` None: Saleor could not be asked (``unreachable``), or has no such order. Then only those payments are
     found that were begun on the order itself, and not on the checkout that it was made of.
@@ -50,6 +51,7 @@ class OrderPayments:
     aggregates: Sequence[PaymentAggregate]
     gateway: str = ""
     unreachable: bool = False
+    payouts: Sequence[PayoutRecord] = ()
 
     @property
     def to_pay(self) -> Decimal:
@@ -105,7 +107,8 @@ async def payments_of_order(
     known = None if order is None else [each.id for each in order.transactions]
     async with services.database.transaction() as session:
         aggregates = await find_attempts(session, installation.id, source_id=order_id, transaction_ids=known)
-    return OrderPayments(order, aggregates, gateway, unreachable)
+        payouts = await payouts_for(session, [each.payment.id for each in aggregates])
+    return OrderPayments(order, aggregates, gateway, unreachable, payouts)
 
 
 def attempt_of(known: OrderPayments) -> str:

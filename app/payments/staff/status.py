@@ -19,7 +19,7 @@ class Standing(StrEnum):
     """Where a payment stands, or what is being done to it, in English for people."""
 
     PAID = gettext_noop("paid")
-    RESERVED = gettext_noop("reserved")
+    RESERVED = gettext_noop("authorized")
     CHARGED = gettext_noop("charged")
     RELEASED = gettext_noop("released")
     PARTLY_REFUNDED = gettext_noop("partly refunded")
@@ -35,6 +35,7 @@ class Standing(StrEnum):
     CANCELLING = gettext_noop("cancellation under way")
     DISPUTED = gettext_noop("dispute under way")
     CHARGED_BACK = gettext_noop("charged back")
+    PAID_OUT = gettext_noop("paid out")
 
 
 _UNDER_WAY = {
@@ -43,6 +44,7 @@ _UNDER_WAY = {
     Kind.REFUND: Standing.REFUNDING,
     Kind.CANCEL: Standing.CANCELLING,
     Kind.DISPUTE: Standing.DISPUTED,
+    Kind.RECURRING: Standing.CHARGING,
 }
 
 
@@ -79,6 +81,8 @@ def _standing(aggregate: PaymentAggregate, now: Balance) -> Standing:
 
 
 def _of_money(aggregate: PaymentAggregate, now: Balance) -> Standing:
+    if aggregate.payment.flow is Flow.PAYOUT:
+        return Standing.PAID_OUT
     if now.refunded:
         return Standing.REFUNDED if now.refunded >= now.charged else Standing.PARTLY_REFUNDED
     if now.charged:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from app.db.aggregates import PaymentAggregate
 from app.db.inbox import StoredNotification as Notified
-from app.db.tables import EventState, Flow, Kind, Operation, SaleorEvent, State
+from app.db.tables import EventState, Flow, Kind, Operation, Payment, SaleorEvent, State
 from app.gateway.errors import UnreadableNotificationError
 from app.gateway.notification import read_data
 from app.i18n.messages import (
@@ -25,7 +25,7 @@ from app.i18n.messages import (
     gettext_noop,
 )
 from app.payments.core.details import Details
-from app.payments.core.labels import ENDS, NAMES, RESERVATION, STATES
+from app.payments.core.labels import ENDS, NAMES, PAYOUT, RESERVATION, STATES
 from app.payments.core.mapper import Observation
 from app.payments.core.observation import seen_in
 from app.payments.split.standing import is_split
@@ -64,6 +64,7 @@ class Entry:
     facts: Facts = field(default_factory=dict)
 
 
+_DONE_BY_OTHERS = {Kind.DISPUTE, Kind.RECURRING}
 _ASKED = {
     Kind.CREATE: gettext_noop("for a payment page"),
     Kind.CAPTURE: gettext_noop("to charge %(sum)s of the reservation"),
@@ -71,6 +72,7 @@ _ASKED = {
     Kind.REFUND: gettext_noop("to refund %(sum)s"),
     Kind.CANCEL: gettext_noop("to close the payment page"),
 }
+_CREATIONS = {Flow.AUTHORIZATION: RESERVATION, Flow.PAYOUT: PAYOUT}
 _TONES = {State.SUCCESS: Tone.GOOD, State.FAILURE: Tone.BAD}
 
 
@@ -90,6 +92,10 @@ def timeline(
 
 def _begun(aggregate: PaymentAggregate) -> Entry:
     payment = aggregate.payment
+    if payment.flow is Flow.PAYOUT:
+        words = LazyMessage("wants %(sum)s paid out to a card", sum=Money(payment.amount, payment.currency))
+        told: Facts = {"flow": payment.flow.value, "amount": payment.amount}
+        return Entry(payment.created_at, Who.STAFF, "payout_asked", words, facts=told)
     how = LazyMessage("taken at once") if payment.flow is Flow.CHARGE else LazyMessage("reserved first")
     sum_, number = Money(payment.amount, payment.currency), payment.order_number
     words = LazyMessage("asks for a payment: %(sum)s, %(how)s", sum=sum_, how=how)
@@ -106,7 +112,7 @@ def _begun(aggregate: PaymentAggregate) -> Entry:
 
 def name_of(kind: Kind, flow: Flow) -> LazyMessage:
     """Return what people call an operation of a payment that was made for ``flow``."""
-    return RESERVATION if kind is Kind.CREATE and flow is Flow.AUTHORIZATION else NAMES[kind]
+    return _CREATIONS.get(flow, NAMES[kind]) if kind is Kind.CREATE else NAMES[kind]
 
 
 def _with_shares(
@@ -128,13 +134,32 @@ def _with_shares(
     return words
 
 
+def _what_was_asked(payment: Payment, operation: Operation) -> LazyMessage:
+    if operation.kind is Kind.CREATE and payment.flow is Flow.PAYOUT:
+        return LazyMessage("to pay %(sum)s out to a card", sum=Money(operation.amount, operation.currency))
+    if operation.kind is Kind.CREATE and payment.saved_card_mask is not None:
+        return LazyMessage("for a payment with a saved card (%(card)s)", card=f"****{payment.saved_card_mask[-4:]}")
+    return LazyMessage(_ASKED[operation.kind], sum=Money(operation.amount, operation.currency))
+
+
+def _what_was_seen(operation: Operation, name: LazyMessage) -> LazyMessage:
+    sum_ = Money(operation.amount, operation.currency)
+    match operation.kind:
+        case Kind.DISPUTE:
+            return LazyMessage("shows that the payer disputes %(sum)s", sum=sum_)
+        case Kind.RECURRING:
+            return LazyMessage("charges %(sum)s for the subscription", sum=sum_)
+        case _:
+            return LazyMessage("shows a %(what)s of %(sum)s that others asked for", what=name, sum=sum_)
+
+
 def _of_operation(
     aggregate: PaymentAggregate,
     operation: Operation,
     notified: Sequence[tuple[datetime, Observation]],
     names: Mapping[str, str],
 ) -> Iterator[Entry]:
-    name, sum_ = name_of(operation.kind, aggregate.payment.flow), Money(operation.amount, operation.currency)
+    name = name_of(operation.kind, aggregate.payment.flow)
     facts: Facts = {
         "kind": operation.kind.value,
         "amount": operation.amount,
@@ -146,13 +171,11 @@ def _of_operation(
         return Entry(at, who, what, words, tone, {**facts, **more})
 
     begun = operation.created_at
-    if operation.idempotency_key.startswith("gateway:") or operation.kind is Kind.DISPUTE:
-        words = LazyMessage("shows a %(what)s of %(sum)s that others asked for", what=name, sum=sum_)
-        if operation.kind is Kind.DISPUTE:
-            words = LazyMessage("shows that the payer disputes %(sum)s", sum=sum_)
+    if operation.idempotency_key.startswith("gateway:") or operation.kind in _DONE_BY_OTHERS:
+        words = _what_was_seen(operation, name)
         yield entry(begun, Who.GATEWAY, "seen", _with_shares(words, aggregate, operation, names))
     else:
-        asked = LazyMessage(_ASKED[operation.kind], sum=sum_)
+        asked = _what_was_asked(aggregate.payment, operation)
         if operation.asked_by_saleor and operation.kind is not Kind.CREATE:
             yield entry(begun, Who.SALEOR, "requested", _for(operation, LazyMessage("asks %(what)s", what=asked)))
         if operation.asked_by is not None:

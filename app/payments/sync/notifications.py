@@ -11,7 +11,7 @@ from app.db.vault import VaultError
 from app.gateway.errors import ForgedNotificationError, UnreadableNotificationError
 from app.gateway.notification import SignedButUnreadableError, read_data, read_notification
 from app.i18n.messages import LazyMessage
-from app.payments.core.apply import Posting, apply, raise_problem
+from app.payments.core.apply import apply, raise_problem
 from app.payments.core.observation import Shown, seen_in
 from app.payments.core.problems import ADDRESS, SEALED, UNREADABLE, clear, has_problem
 from app.payments.services import Services
@@ -127,7 +127,7 @@ def _post(services: Services, notification: StoredNotification, payment: Payment
     if seen is None:
         return Processed(f"nothing to do for {record.method}")
     clear(payment.payment, SEALED, now)
-    posting = Posting(now=now, schedule=services.schedule, alone=True)
+    posting = services.posting(alone=True)
     apply(payment, payment.payment.account.pos_id, [seen], posting)
     if has_problem(payment.payment, ADDRESS) and payment.create.next_poll_at is None:
         # Something else answered our call, and yet the gateway has told the outcome: one look tells whether it

@@ -12,9 +12,10 @@ from app.gateway.errors import GatewayError, KeysNotOpenedError
 from app.gateway.models import Records
 from app.gateway.models.values import Method
 from app.i18n.messages import LazyMessage
-from app.payments.core.apply import Posting, apply
+from app.payments.core.apply import apply
 from app.payments.core.balance import in_flight
 from app.payments.core.event_queue import has_succeeded, is_overtaken, says_what_is_possible, supersede
+from app.payments.core.observation import Shown
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.operations.look_up import opened, shown_at_gateway
 from app.payments.services import Services
@@ -23,6 +24,7 @@ from app.payments.sync.resolve import look
 from app.saleor.deadline import Deadline
 
 _BEING_ASKED = LazyMessage("The gateway is being asked at this moment: try again in a minute.")
+_CREATIONS = {Flow.CHARGE: Method.PURCHASE, Flow.AUTHORIZATION: Method.AUTH, Flow.PAYOUT: Method.CREDIT}
 _METHODS = {Kind.CAPTURE: Method.CAPTURE, Kind.VOID: Method.VOID, Kind.REFUND: Method.REFUND}
 
 
@@ -51,23 +53,59 @@ async def ask_now(services: Services, order_id: str) -> GatewayError | None:
     return await look(services, row_id_of(waiting_for), deadline)
 
 
-async def ask_to_notify(services: Services, order_id: str) -> list[Resent]:
-    """Ask the gateway to notify us again of everything that was done with a payment (gateway interface, 9)."""
+async def post_records(services: Services, account: MerchantAccount, records: Records) -> tuple[str, ...]:
+    """Post some records of the gateway to the payments of this account that they tell of; return their orders.
+
+    They are single words of the gateway, as notifications are, not all that it has of an order. Another payment of the
+    same order is none of ours, unless ours has begun a subscription: then it is a later charge of that.
+    """
+    orders = dict.fromkeys(each.order_id for each in records)
+    posted, posting = [], services.posting(alone=True)
+    for order_id in orders:
+        found = await services.payments.find(ByOrder(order_id, installation_id=account.installation_id))
+        if found is None or found.payment.account_id != account.id:
+            continue
+        paid, subscribed = found.create.operation_id, found.payment.recurring_id is not None
+        mine = Records(
+            each for each in records if each.order_id == order_id and (subscribed or paid in {None, each.payment_id})
+        )
+        if not mine:
+            continue
+        shown = Shown.of(mine, found.payment.language)
+
+        def step(locked: PaymentAggregate, shown: Shown = shown) -> PaymentAggregate:
+            apply(locked, account.pos_id, shown, posting)
+            return locked
+
+        services.wake_for([await services.payments.update(ById(row_id_of(found.payment)), step)])
+        posted.append(order_id)
+    return tuple(posted)
+
+
+async def ask_to_notify(
+    services: Services, order_id: str, method: Method | None = None, *, transaction_id: str | None = None
+) -> list[Resent]:
+    """Ask the gateway to notify us again of everything that was done with a payment (gateway interface, 9).
+
+    ``method``: only of that. ``transaction_id``: of a subscription, only of that one of its payments.
+    """
     aggregate, account = await _read(services, order_id)
-    first = Method.PURCHASE if aggregate.payment.flow is Flow.CHARGE else Method.AUTH
+    first = _CREATIONS[aggregate.payment.flow]
     try:
         client = opened(services, account)
     except KeysNotOpenedError as error:
         return [Resent(first, 0, error)]
-    done = [first, *(_METHODS[each.kind] for each in aggregate.operations if each.kind in _METHODS)]
+    done = [first, *(_METHODS[one.kind] for one in aggregate.operations if one.kind in _METHODS)]
     answers = []
-    for method in dict.fromkeys(done):
+    for each in dict.fromkeys(done) if method is None else [method]:
         try:
-            records = await client.resend(order_id, method, timeout=services.schedule.budget.total_seconds())
+            records = await client.resend(
+                order_id, each, transaction_id=transaction_id, timeout=services.schedule.budget.total_seconds()
+            )
         except GatewayError as error:
-            answers.append(Resent(method, 0, error))
+            answers.append(Resent(each, 0, error))
         else:
-            answers.append(Resent(method, len(records)))
+            answers.append(Resent(each, len(records)))
     return answers
 
 
@@ -101,7 +139,7 @@ async def _compare(
     records = await shown_at_gateway(services, account, aggregate.payment, deadline)
     if isinstance(records, GatewayError):
         return records
-    posting = Posting(now=services.now(), schedule=services.schedule)
+    posting = services.posting()
 
     def step(locked: PaymentAggregate) -> PaymentAggregate:
         apply(locked, account.pos_id, records, posting)

@@ -77,7 +77,7 @@ async def look(
         await _take_its_turn(services, due, deadline)
         return None
     records = await shown_at_gateway(services, due.account, due.aggregate.payment, deadline)
-    posting = Posting(now=services.now(), schedule=services.schedule, answering=operation_row_id if answering else None)
+    posting = services.posting(answering=operation_row_id if answering else None)
     unpaid = await services.payments.update(
         due.payment, lambda locked: _post(locked, due, records, posting, scheduled=scheduled)
     )
@@ -102,7 +102,7 @@ async def _due(services: Services, operation_row_id: int) -> _Due | None:
 
 async def _take_its_turn(services: Services, due: _Due, deadline: Deadline) -> None:
     """Turn a waiting operation into an intent, unless another one got in before it, and send it."""
-    posting = Posting(now=services.now(), schedule=services.schedule)
+    posting = services.posting()
     aggregate = await services.payments.update(
         due.payment, lambda locked: _begin_its_turn(services, due, locked, posting)
     )

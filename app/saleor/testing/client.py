@@ -24,10 +24,12 @@ from app.saleor.testing.views import (
     GrantedLine,
     InstallationView,
     MemberView,
+    MethodDeletionView,
     NewCheckout,
     OrderView,
     ReportView,
     SessionView,
+    StoredMethodView,
     TransactionView,
     View,
 )
@@ -156,6 +158,21 @@ class FakeSaleor:
         """``checkoutComplete``: an order, or CHECKOUT_NOT_FULLY_PAID."""
         return await self._act("/storefront/complete", CompletionView, {"checkout_id": checkout_id})
 
+    async def stored_methods(
+        self, user_id: str, channel_slug: str = "uah", currency: str = "UAH"
+    ) -> list[StoredMethodView]:
+        """``me { storedPaymentMethods }``, for the customer of that global id; Saleor keeps it for five minutes."""
+        asked = {"user_id": user_id, "channel_slug": channel_slug, "currency": currency}
+        answered = await self._post("/storefront/stored-methods", asked)
+        return TypeAdapter(list[StoredMethodView]).validate_json(answered.content)
+
+    async def delete_method(
+        self, user_id: str, method_id: str, channel_slug: str = "uah", currency: str = "UAH"
+    ) -> MethodDeletionView:
+        """``storedPaymentMethodRequestDelete`` by that customer; ``method_id`` is the ``id`` that Saleor has shown."""
+        asked = {"user_id": user_id, "method_id": method_id, "channel_slug": channel_slug, "currency": currency}
+        return await self._act("/storefront/delete-method", MethodDeletionView, asked)
+
     # Staff
 
     async def sign_in(self, email: str, permissions: Sequence[str] | None = None) -> MemberView:
@@ -173,9 +190,9 @@ class FakeSaleor:
         """Ask for a charge; everything that is authorized if no amount is named."""
         return await self._request(transaction_id, Action.CHARGE, amount)
 
-    async def refund(self, transaction_id: str, amount: Decimal | None = None) -> ActionView:
-        """Ask for a refund; everything that is charged if no amount is named."""
-        return await self._request(transaction_id, Action.REFUND, amount)
+    async def refund(self, transaction_id: str, amount: Decimal | None = None, reason: str = "") -> ActionView:
+        """Ask for a refund; everything that is charged if no amount is named. ``reason``: from Saleor 3.22 on."""
+        return await self._request(transaction_id, Action.REFUND, amount, reason)
 
     async def cancel(self, transaction_id: str, amount: Decimal | None = None) -> ActionView:
         """Ask for a cancelation of what is authorized, which may be nothing (an unpaid hosted payment)."""
@@ -271,8 +288,14 @@ class FakeSaleor:
         """Sign with a new key from now on."""
         await self._post("/rotate-key", {})
 
-    async def _request(self, transaction_id: str, action: Action, amount: Decimal | None) -> ActionView:
-        asked = {"transaction_id": transaction_id, "action": action, "amount": amount}
+    async def forget_traffic(self) -> None:
+        """Show no delivery and no report that was made so far; what came of them stays."""
+        await self._post("/forget-traffic", {})
+
+    async def _request(
+        self, transaction_id: str, action: Action, amount: Decimal | None, reason: str = ""
+    ) -> ActionView:
+        asked = {"transaction_id": transaction_id, "action": action, "amount": amount, "reason": reason}
         return await self._act("/staff/action", ActionView, asked)
 
     async def _act(self, path: str, view: type[_View], asked: dict[str, Any] | BaseModel) -> _View:

@@ -23,10 +23,12 @@ from app.saleor.testing.views import (
     GrantedLine,
     InstallationView,
     MemberView,
+    MethodDeletionView,
     NewCheckout,
     OrderView,
     ReportView,
     SessionView,
+    StoredMethodView,
     TransactionView,
 )
 from app.saleor.testing.vocabulary import HANDLE_PAYMENTS, Action, Flow
@@ -59,6 +61,8 @@ def control_routes() -> APIRouter:
         "/storefront/initialize": _initialize,
         "/storefront/process": _process,
         "/storefront/complete": _complete,
+        "/storefront/stored-methods": _stored_methods,
+        "/storefront/delete-method": _delete_method,
         "/staff/sign-in": _sign_in,
         "/staff/action": _action,
         "/staff/at-once": _at_once,
@@ -68,6 +72,7 @@ def control_routes() -> APIRouter:
         "/staff/refund-granted": _refund_granted,
         "/faults": _faults,
         "/rotate-key": _rotate_key,
+        "/forget-traffic": _forget_traffic,
         "/background-done": _background_done,
     }
     looks: dict[str, _Handler] = {
@@ -152,6 +157,16 @@ async def _complete(saleor: Here, checkout_id: Annotated[str, Body(embed=True)])
     return saleor.storefront.complete(checkout_id)
 
 
+async def _stored_methods(saleor: Here, user_id: Text, channel_slug: Text, currency: Text) -> list[StoredMethodView]:
+    return await saleor.stored_methods.listed(user_id, channel_slug, currency)
+
+
+async def _delete_method(
+    saleor: Here, user_id: Text, method_id: Text, channel_slug: Text, currency: Text
+) -> MethodDeletionView:
+    return await saleor.stored_methods.delete(user_id, method_id, channel_slug, currency)
+
+
 async def _sign_in(
     saleor: Here, email: Text, permissions: Annotated[tuple[str, ...] | None, Body()] = None
 ) -> MemberView:
@@ -159,9 +174,13 @@ async def _sign_in(
 
 
 async def _action(
-    saleor: Here, transaction_id: Text, action: Annotated[Action, Body()], amount: MaybeAmount = None
+    saleor: Here,
+    transaction_id: Text,
+    action: Annotated[Action, Body()],
+    amount: MaybeAmount = None,
+    reason: Text = "",
 ) -> ActionView:
-    return saleor.staff.request_action(transaction_id, action, amount)
+    return saleor.staff.request_action(transaction_id, action, amount, reason)
 
 
 async def _at_once(saleor: Here, wanted: Annotated[list[AskedAction], Body(embed=True)]) -> list[ActionView]:
@@ -206,6 +225,10 @@ async def _faults(saleor: Here, faults: SaleorFaults) -> None:
 
 async def _rotate_key(saleor: Here) -> None:
     saleor.state.rotate_key()
+
+
+async def _forget_traffic(saleor: Here) -> None:
+    saleor.state.forget_traffic()
 
 
 async def _background_done(saleor: Here) -> None:

@@ -12,6 +12,7 @@ from app.saleor.testing.apps import Apps
 from app.saleor.testing.saleor_state import SaleorState, Sleep
 from app.saleor.testing.settings import SaleorSettings
 from app.saleor.testing.staff import Staff
+from app.saleor.testing.stored_methods import StoredMethods
 from app.saleor.testing.storefront import Storefront
 
 
@@ -33,5 +34,6 @@ class Saleor:
         app_client = AppClient(self.state, http)
         self.apps = Apps(self.state, app_client)
         self.storefront = Storefront(self.state, app_client)
+        self.stored_methods = StoredMethods(self.state, app_client)
         self.staff = Staff(self.state, app_client)
         self.api = Api(self.state, self.storefront, self.staff)

@@ -97,8 +97,7 @@ def _webhooks(raw: Mapping[str, Any], settings: SaleorSettings) -> list[Webhook]
 
 def _check_query(query: str, settings: SaleorSettings) -> None:
     try:
-        document = parse(query)
-        errors = validate(_schema(settings.schema_path), document) if settings.schema_path else []
+        errors = _errors(query, settings.schema_path)
         event_types(query)
     except GraphQLError as exc:
         errors = [exc]
@@ -109,3 +108,8 @@ def _check_query(query: str, settings: SaleorSettings) -> None:
         # The library of Saleor puts names into double quotes, ours into single ones.
         complaint = errors[0].message.replace("'", '"')
         raise ManifestRefusedError(("webhooks", "INVALID", f"Subscription query is not valid: {complaint}"))
+
+
+@lru_cache(maxsize=64)  # an app's six subscriptions are looked at again and again
+def _errors(query: str, schema: Path | None) -> list[GraphQLError]:
+    return validate(_schema(schema), parse(query)) if schema else []

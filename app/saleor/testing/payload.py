@@ -184,9 +184,8 @@ def _order(order: Order) -> Payload:
 
 
 def _common(basket: Basket) -> Payload:
-    channel = {"id": "Q2hhbm5lbDoz", "slug": basket.channel_slug, "name": basket.channel_slug.upper()}
     return {
-        "channel": {"__typename": "Channel", **channel, "currencyCode": basket.currency},
+        "channel": _channel(basket.channel_slug, basket.currency),
         "user": basket.user,
         "billingAddress": {"__typename": "Address", **basket.address},
         "shippingAddress": {"__typename": "Address", **basket.address},
@@ -196,6 +195,21 @@ def _common(basket: Basket) -> Payload:
         "discount": _money(ZERO, basket.currency),
         "giftCards": [],
     }
+
+
+def _channel(slug: str, currency: str) -> Payload:
+    return {
+        "__typename": "Channel",
+        "id": "Q2hhbm5lbDoz",
+        "slug": slug,
+        "name": slug.upper(),
+        "currencyCode": currency,
+    }
+
+
+def stored_methods(user_id: str, channel_slug: str, currency: str) -> Payload:
+    """Return what both events about a customer's payment methods say."""
+    return {"user": {"__typename": "User", "id": user_id}, "channel": _channel(channel_slug, currency)}
 
 
 def _checkout_line(line: Line, currency: str) -> Payload:

@@ -103,6 +103,11 @@ class SaleorState:
         """Get a new key; the old one vanishes at once, as in Saleor."""
         self._key = SigningKey()
 
+    def forget_traffic(self) -> None:
+        """Show no request that was made so far, in either direction; what came of them stays."""
+        self.deliveries.clear()
+        self.reports.clear()
+
     def app(self, identifier: str | None) -> App:
         """Return an installed app by its identifier; None means the only one. Raises NotFoundError."""
         if identifier is None and len(self.apps) == 1:

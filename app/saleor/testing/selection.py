@@ -4,7 +4,7 @@ A webhook's body is the content of ``event { ... }`` at top level. The document 
 selection set is laid over a rich payload (``app.saleor.testing.payload``): what an app does not select it does not get.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -77,7 +77,7 @@ def select(query: str, event: Mapping[str, Any], permissions: Collection[str] = 
 
 def event_types(query: str) -> set[str]:
     """Return the event types that a subscription names: its ``... on X`` inside ``event``, but for ``Event`` itself."""
-    document = parse(query)
+    document = _parsed(query)
     root = _field(_operation(document).selection_set, "event")
     named = {node.type_condition.name.value for node in _inline(root.selection_set, _fragments(document))}
     return named - _ABSTRACT
@@ -112,6 +112,14 @@ def _inline(selections: SelectionSetNode | None, fragments: Mapping[str, Fragmen
             yield from _inline(fragments[node.name.value].selection_set, fragments)
 
 
+def _merged(node: FieldNode, again: Sequence[FieldNode]) -> SelectionSetNode | None:
+    """Return what is selected of a field that is named several times: all of it (GraphQL, 6.3.2: field collection)."""
+    if not again or node.selection_set is None:
+        return node.selection_set
+    sets = [each.selection_set for each in (node, *again) if each.selection_set is not None]
+    return SelectionSetNode(selections=tuple(one for each in sets for one in each.selections))
+
+
 class _Selection:
     def __init__(self, fragments: Mapping[str, FragmentDefinitionNode], permissions: Collection[str]) -> None:
         self._fragments = fragments
@@ -128,11 +136,13 @@ class _Selection:
         if selections is None or not isinstance(value, Mapping):
             return value
         result: dict[str, Any] = {}
+        selected: dict[str, list[FieldNode]] = {}
         for node in self._nodes(selections.selections, value):
-            name, key = node.name.value, (node.alias or node.name).value
-            here = (*path, key)
+            selected.setdefault((node.alias or node.name).value, []).append(node)
+        for key, [node, *again] in selected.items():
+            name, here = node.name.value, (*path, key)
             try:
-                result[key] = self.of(node.selection_set, self._value(node, value, here), here)
+                result[key] = self.of(_merged(node, again), self._value(node, value, here), here)
             except FieldFailedError:
                 # Only these may be null above the fields that can fail (Saleor contract, A.5).
                 if name not in {"transaction", "order"}:

@@ -48,9 +48,12 @@ class Staff:
         self._state = state
         self._app_client = app_client
 
-    def request_action(self, transaction_id: str, action: Action, amount: Decimal | None = None) -> ActionView:
+    def request_action(
+        self, transaction_id: str, action: Action, amount: Decimal | None = None, reason: str = ""
+    ) -> ActionView:
         """``transactionRequestAction``. The amount is clipped to what there is, which may be nothing."""
-        [answer] = self.request_at_once([AskedAction(transaction_id=transaction_id, action=action, amount=amount)])
+        asked = AskedAction(transaction_id=transaction_id, action=action, amount=amount, reason=reason)
+        [answer] = self.request_at_once([asked])
         return answer
 
     def refund_granted(self, granted_refund_id: str, transaction_id: str | None = None) -> ActionView:
@@ -120,7 +123,12 @@ class Staff:
         state, key = self._state, str(uuid4())
         if asked.granted_refund_id is None:
             transaction = state.transaction(asked.transaction_id or "")
-            event = request_action(transaction, asked.action, asked.amount, state.event_clock, idempotency_key=key)
+            unsaid = self._why_not_said(asked)
+            if unsaid is not None:
+                return ActionView(errors=[unsaid])
+            event = request_action(
+                transaction, asked.action, asked.amount, state.event_clock, idempotency_key=key, reason=asked.reason
+            )
             return _Opened(transaction, asked.action, event)
         granted = state.granted_refund(asked.granted_refund_id)
         transaction = granted.transaction or state.transaction(asked.transaction_id or "")
@@ -130,6 +138,15 @@ class Staff:
             error = ErrorView(field=refused.field, code=refused.code, message=str(refused))
             return ActionView(errors=[error], granted_refund=show_granted(granted))
         return _Opened(transaction, Action.REFUND, event)
+
+    def _why_not_said(self, asked: AskedAction) -> ErrorView | None:
+        """Return why this Saleor does not take the reason that is given."""
+        if asked.reason and self._state.settings.minor < (3, 22):
+            words = "Unknown argument 'refundReason' on field 'Mutation.transactionRequestAction'."
+            return ErrorView(field=None, code="GRAPHQL_ERROR", message=words)
+        if asked.reason and asked.action is not Action.REFUND:
+            return ErrorView(field="refundReason", code="INVALID", message="Only a refund has a reason.")
+        return None
 
     def _pending_request(self, opened: "_Opened") -> "_PendingRequest | None":
         """Build the webhook; None: there is nobody to tell, and the request has failed."""

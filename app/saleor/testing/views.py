@@ -168,6 +168,26 @@ class SessionView(View):
         return self.transaction
 
 
+class StoredMethodView(View):
+    """A StoredPaymentMethod. ``id`` is Saleor's, for having it deleted; ``payment_method_id`` the app's own."""
+
+    id: str
+    payment_method_id: str
+    gateway: str
+    type: str
+    name: str | None
+    flows: list[str]
+    credit_card_info: dict[str, Any] | None
+    data: Any
+
+
+class MethodDeletionView(View):
+    """What ``storedPaymentMethodRequestDelete`` gave the storefront."""
+
+    result: str
+    errors: list[ErrorView] = []
+
+
 class CompletionView(View):
     """What ``checkoutComplete`` gave the storefront."""
 
@@ -176,12 +196,16 @@ class CompletionView(View):
 
 
 class AskedAction(View):
-    """What staff ask of a transaction; with ``granted_refund_id`` that refund, whatever else is said."""
+    """What staff ask of a transaction; with ``granted_refund_id`` that refund, whatever else is said.
+
+    ``reason`` is Saleor's ``refundReason``: of refunds, from 3.22 on.
+    """
 
     transaction_id: str | None = None
     action: Action = Action.REFUND
     amount: Decimal | None = None
     granted_refund_id: str | None = None
+    reason: str = ""
 
 
 class ActionView(View):

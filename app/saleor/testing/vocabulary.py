@@ -93,7 +93,7 @@ class GrantedRefundStatus(StrEnum):
 
 
 class WebhookEvent(StrEnum):
-    """The six synchronous events of a payment app, as the ``Saleor-Event`` header spells them."""
+    """The synchronous events of a payment app, as the ``Saleor-Event`` header spells them."""
 
     PAYMENT_GATEWAY_INITIALIZE_SESSION = "payment_gateway_initialize_session"
     TRANSACTION_INITIALIZE_SESSION = "transaction_initialize_session"
@@ -101,6 +101,8 @@ class WebhookEvent(StrEnum):
     TRANSACTION_CHARGE_REQUESTED = "transaction_charge_requested"
     TRANSACTION_REFUND_REQUESTED = "transaction_refund_requested"
     TRANSACTION_CANCELATION_REQUESTED = "transaction_cancelation_requested"
+    LIST_STORED_PAYMENT_METHODS = "list_stored_payment_methods"
+    STORED_PAYMENT_METHOD_DELETE_REQUESTED = "stored_payment_method_delete_requested"
 
     @property
     def typename(self) -> str:

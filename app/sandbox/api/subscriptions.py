@@ -9,7 +9,7 @@ from fastapi.responses import PlainTextResponse, Response
 from app.sandbox.api.access import JsonObject, PathPos, TheSandbox, authenticate, by_key_alone
 from app.sandbox.api.answers import json_answer
 from app.sandbox.api.operations import act
-from app.sandbox.core import secondary
+from app.sandbox.core import secondary, wallets
 from app.sandbox.core.bodies import SubscriptionRefundBody, WalletSessionBody, WalletTokenBody, read_body
 from app.sandbox.core.creation import wallet_token
 from app.sandbox.core.records import Payment, Subscription
@@ -59,18 +59,26 @@ async def refund(sandbox: TheSandbox, pos: PathPos, recurring_id: UUID, payment_
 async def tokenize(request: Request, sandbox: TheSandbox, body: JsonObject) -> Response:
     """A card token for a wallet's token. Only X-API-AUTH is needed."""
     pos = authenticate(sandbox, request, body.get("pos_id"), with_endpoints_key=False)
-    read_body(WalletTokenBody, body)
-    card = wallet_token(sandbox.state, pos.pos_id, sandbox.now())
+    wallets.check_allowed(sandbox.state, pos.pos_id, str(body.get("token")).partition(":")[0])
+    fields = read_body(WalletTokenBody, body)
+    card = wallet_token(sandbox.state, pos.pos_id, sandbox.now(), wallets.code_of(fields.token))
     sandbox.save()
     return json_answer({"cc_token": card.token})
 
 
 @router.post("/api/v1/applepay/session")
 async def wallet_session(request: Request, sandbox: TheSandbox, body: JsonObject) -> Response:
-    """A merchant session for a wallet's payment aggregate. Nobody is called: it is a made-up one."""
+    """A merchant session for Apple's payment sheet. Apple is not called: it is a made-up one."""
     pos = authenticate(sandbox, request, body.get("pos_id"))
+    wallets.check_allowed(sandbox.state, pos.pos_id, "applepay")
     read_body(WalletSessionBody, body)
-    return json_answer({"merchantSessionIdentifier": str(sandbox.state.new_id()), "displayName": pos.name})
+    session = {
+        "epochTimestamp": int(sandbox.now().timestamp() * 1000),
+        "merchantSessionIdentifier": str(sandbox.state.new_id()),
+        "displayName": pos.name,
+        "signature": "made-up",
+    }
+    return json_answer(session)
 
 
 def _canceled(subscription: Subscription, first: Payment) -> dict[str, Any]:

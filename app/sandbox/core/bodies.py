@@ -8,7 +8,7 @@ it may be a card number.
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from app.sandbox.core.fields import (
     Amount,
@@ -27,6 +27,7 @@ from app.sandbox.core.fields import (
 )
 from app.sandbox.core.records import RecurringPlan, Share
 from app.sandbox.core.refusals import InvalidFieldsError
+from app.sandbox.core.wallets import wallets_own
 
 _NOT_OF_THE_CUSTOMER = {"customer_lang", "customer_referrer"}
 
@@ -301,17 +302,19 @@ class SubscriptionRefundBody(Body):
 
 
 class WalletTokenBody(Body):
-    """The exchange of a wallet's token, from the provider's public pages."""
+    """The exchange of a wallet's token, from the provider's public pages: which wallet, and its JSON in Base64."""
 
     pos_id: Identifier
-    token: Annotated[str, Field(pattern=r"^(applepay|gpay):.")]
+    token: Annotated[str, Field(pattern=r"^(applepay|gpay):[A-Za-z0-9+/]+={0,2}$"), AfterValidator(wallets_own)]
 
 
 class WalletSessionBody(Body):
-    """The start of a wallet's payment aggregate, from the provider's public pages."""
+    """The start of Apple's payment sheet, from the provider's public pages. The address is one of Apple's."""
 
     pos_id: Identifier
-    validation_url: WebAddress
+    validation_url: Annotated[
+        WebAddress, Field(pattern=r"^https://(cn-)?apple-pay-gateway(-[a-z0-9]+)*\.apple\.com/paymentservices/\w+$")
+    ]
 
 
 class RegisterBody(Body):

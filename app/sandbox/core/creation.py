@@ -74,10 +74,10 @@ def card_on_file(
     return card
 
 
-def wallet_token(state: GatewayState, pos_id: UUID, now: datetime) -> CardOnFile:
-    """A token for a wallet's card. Such tokens begin with `rcr:`."""
+def wallet_token(state: GatewayState, pos_id: UUID, now: datetime, code: str = OK) -> CardOnFile:
+    """A token for a wallet's card, which ends with `code`. Such tokens begin with `rcr:`."""
     token = _WALLET_PREFIX + state.new_id().hex
-    card = CardOnFile(token=token, pos_id=pos_id, mask="424242******4242", code=OK, expires=now + _TOKEN_LIFE)
+    card = CardOnFile(token=token, pos_id=pos_id, mask="424242******4242", code=code, expires=now + _TOKEN_LIFE)
     state.cards[token] = card
     return card
 

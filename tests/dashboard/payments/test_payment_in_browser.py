@@ -40,6 +40,31 @@ async def test_a_refund_of_a_marketplace_pressed_twice_is_done_once(staff_client
     }
 
 
+async def test_the_page_changes_by_itself_until_all_is_told(staff_client: StaffClient) -> None:
+    """But not under the hands of somebody who has begun to fill in a form."""
+    shop = staff_client.shop
+    shop.gateway.will(shop.gateway.page())
+    await shop.begin(flow="AUTHORIZATION")
+    complaints = Complaints()
+    async with dashboard_of(staff_client.app, f"/payments/{shop.order_id}", complaints=complaints) as (page, frame):
+        await sign_in(page, staff_client.token())
+        await expect(frame.locator("header .badge")).to_have_text("waiting for the shopper")
+        await shop.notify(payment(shop.order_id, method="auth"))
+        await shop.work()
+        await expect(frame.locator("header .badge")).to_have_text("authorized", timeout=15_000)
+        assert await frame.locator("[data-watch]").count() == 0  # nothing is open: nobody asks any more
+        shop.gateway.will(said(operation("capture", shop.order_id, "300.00", "pending", named="part")))
+        form = await unfold(frame, "Capture")
+        await form.get_by_label("Amount, UAH").fill("300")
+        await form.get_by_role("button", name="Capture now").click()
+        await expect(frame.locator("header .badge")).to_have_text("authorized, charge under way")
+        await shop.notify(operation("capture", shop.order_id, "300.00", named="part"))
+        await shop.work()
+        await expect(frame.locator("header .badge")).to_have_text("charged", timeout=15_000)
+        await expect(frame.locator("summary", has_text="Refund")).to_be_visible()
+        assert complaints == []
+
+
 async def test_nothing_moves_before_the_button_inside(staff_client: StaffClient) -> None:
     shop = staff_client.shop
     await shop.paid("AUTHORIZATION")
@@ -48,7 +73,7 @@ async def test_nothing_moves_before_the_button_inside(staff_client: StaffClient)
         await page.evaluate("dress('dark')")
         await page.evaluate("speak('uk')")
         form = await unfold(frame, "Списати")
-        await expect(form.get_by_text("Зарезервовано 569,50")).to_be_visible()
+        await expect(form.get_by_text("Авторизовано 569,50")).to_be_visible()
         wide = await frame.locator("html").evaluate("html => html.scrollWidth - html.clientWidth")
         assert wide == 0
         assert shop.gateway.heard == []

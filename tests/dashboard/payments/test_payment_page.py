@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from app.amounts import NotAnAmountError
-from app.dashboard.payments.amounts import read_amounts
+from app.dashboard.payments.actions import read_amounts
 from app.payments.split.choice import chosen_in
 from tests.commands.books import event, notification, operation
 from tests.commands.conftest import one_database
@@ -52,11 +52,11 @@ async def test_everything_that_staff_want_to_know(staff_client: StaffClient) -> 
     for words in (
         "Payment of 100.00 UAH paid",
         "Charged 100.00 UAH Refunded 0.00 UAH Can be refunded 100.00 UAH",
-        "Fee 1.4525 UAH Card 424242******4242",
+        "Fee 1.4525 UAH Paid with Visa •••• 4242",
         "Order number 1001",
         f"Order at the gateway {1:032x} Transaction in Saleor transaction-1",
         "Merchant account Main",
-        "Somebody must look at this Compare it with the <portal>.",
+        "Needs review Compare it with the <portal>.",
         "Nothing is being waited for.",
         "gateway notifies: payment succeeded, 100.00 UAH",
         "app tells Saleor CHARGE_SUCCESS",
@@ -66,6 +66,18 @@ async def test_everything_that_staff_want_to_know(staff_client: StaffClient) -> 
     for private in ("olena", "+380"):
         assert private not in page
     assert "next-refund" not in answer.text
+
+
+@one_database
+async def test_a_card_that_the_customer_has_saved(staff_client: StaffClient) -> None:
+    mask = "545454******5454"
+    kept = await staff_client.payment(1, saved_card_id="a-card", saved_card_mask=mask, operations=[operation()])
+    page = text(await staff_client.see(f"/payments/{kept.order_id}"))
+    assert "Paid with Mastercard •••• 5454, saved by the customer" in page
+    assert "app asks the gateway for a payment with a saved card (****5454)" in page
+    page = text(await staff_client.see(f"/payments/{kept.order_id}", **{"Accept-Language": "uk"}))
+    assert "Mastercard •••• 5454, збережена покупцем" in page
+    assert "просить шлюз провести оплату збереженою карткою (****5454)" in page
 
 
 @one_database
@@ -199,3 +211,19 @@ def test_amounts_are_read_by_whom_they_are_taken_from() -> None:
     assert read_amounts(typed) == {"me": Decimal("40.50")}
     with pytest.raises(NotAnAmountError):
         read_amounts([*typed, ("from.him", "1,000")])
+
+
+async def test_a_stamp_tells_that_the_page_would_show_something_else(staff_client: StaffClient) -> None:
+    shop = staff_client.shop
+    shop.gateway.will(shop.gateway.page())
+    await shop.begin()
+    address = f"/payments/{shop.order_id}/stamp"
+    before = (await staff_client.see(address)).text
+    assert f'data-stamp="{before}"' in (await staff_client.see(f"/payments/{shop.order_id}")).text
+    assert (await staff_client.see(address)).text == before
+    await shop.notify(payment(shop.order_id))
+    await shop.work()
+    after = (await staff_client.see(address)).text
+    assert after != before
+    assert "data-watch" not in (await staff_client.see(f"/payments/{shop.order_id}")).text
+    assert (await staff_client.see("/payments/nobodys/stamp")).status_code == 404

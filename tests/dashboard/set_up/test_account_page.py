@@ -233,7 +233,14 @@ class TestKeys:
         self, staff_client: StaffClient, account: MerchantAccount, pos: PointOfSale
     ) -> None:
         path = f"/set-up/accounts/{account.id}/check"
-        assert "The gateway takes the keys of this account." in (await staff_client.do(path)).text
+        page = (await staff_client.do(path)).text
+        assert "The gateway takes the keys of this account." in page
+        assert page.count("works</span>") == 3
+        pos.areas["balances"] = JSONResponse({"message": "no", "args": {"code": "S-403"}}, 401)
+        page = (await staff_client.do(path)).text
+        assert "not permitted</span>" in page
+        assert "does not let these keys use this area [S-403]: ask its support to allow it" in page
+        assert "cannot warn you before a refund" in page
         pos.keys = NEW_KEYS
         answer = await staff_client.do(path)
         assert 'data-status="error"' in answer.text
@@ -248,6 +255,24 @@ class TestKeys:
             form = NO_KEYS | {"api_key": "new"}
             answer = await staff_client.do(f"/set-up/accounts/{account.id}/{path}", **form)
             assert (answer.status_code, answer.json()["detail"]["code"]) == (409, "SEALED")
+
+
+async def test_a_wallet_that_the_gateway_does_not_allow_stays_off_and_it_is_said_beside_its_field(
+    staff_client: StaffClient, account: MerchantAccount, pos: PointOfSale
+) -> None:
+    path = f"/set-up/accounts/{account.id}/options"
+    pos.areas["apple_pay"] = JSONResponse({"message": "Not enabled", "args": {"code": "4152"}}, 400)
+    answer = await staff_client.do(path, **SAME, apple_pay="yes", google_pay="yes")
+    detail = answer.json()["detail"]
+    assert (answer.status_code, detail["code"], list(detail["fields"])) == (422, "WALLET_NOT_TAKEN", ["apple_pay"])
+    assert "has nothing of this kind for this point of sale [4152]" in str(detail)
+    kept = await row(staff_client, account)
+    assert (kept.apple_pay, kept.google_pay) == (False, False)
+
+    del pos.areas["apple_pay"]
+    assert (await staff_client.do(path, **SAME, apple_pay="yes", google_pay="yes")).status_code == 200
+    kept = await row(staff_client, account)
+    assert (kept.apple_pay, kept.google_pay) == (True, True)
 
 
 async def test_another_gateway_is_tried_out_before_the_account_moves(

@@ -12,7 +12,7 @@ from app.shopper.look_ups import LookUps
 from app.shopper.router import create_shopper_router
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
-from tests.dashboard.framing import Complaints, dashboard_of, heard, sign_in
+from tests.dashboard.framing import Complaints, dashboard_of, place_of, sign_in
 from tests.payments.fake_gateway import NO_SUCH_ORDER, POS_ID, payment, refused
 
 pytestmark = pytest.mark.browser
@@ -78,7 +78,7 @@ async def test_from_nothing_to_the_first_payment(new_store: StaffClient) -> None
 
         # Afterwards it can be refunded, on its page.
         await frame.get_by_role("link", name="Відкрити платіж").click()
-        await expect(frame.get_by_role("heading", name="Що можна зробити")).to_be_visible()
+        await expect(frame.get_by_role("heading", name="Дії")).to_be_visible()
         assert complaints == []
     assert shop.saleor.reports == []
 
@@ -101,7 +101,7 @@ async def right_keys_are_kept(page: Page, frame: FrameLocator, staff_client: Sta
     await expect(frame.get_by_role("status")).to_be_focused()
     (account,) = await staff_client.services.accounts.all()
     staff_client.shop.account = account
-    assert (await heard(page, "updateRouting"))[-1]["newRoute"] == f"/set-up/accounts/{account.id}"
+    assert await place_of(frame) == f"/set-up/accounts/{account.id}"
     await frame.get_by_role("button", name="Copy").click()
     await expect(frame.get_by_role("button", name="Copied")).to_be_visible()
     await no_wider_than_the_phone(frame)
@@ -126,7 +126,7 @@ async def a_trial_is_begun(page: Page, frame: FrameLocator, staff_client: StaffC
     await expect(frame.get_by_role("heading", name="Trial of 1.00")).to_be_visible()
     await the_qr_code_is_drawn(frame)
     await no_wider_than_the_phone(frame)
-    return (await heard(page, "updateRouting"))[-1]["newRoute"].removeprefix("/set-up/try/")
+    return (await place_of(frame)).removeprefix("/set-up/try/")
 
 
 async def the_qr_code_is_drawn(frame: FrameLocator) -> None:
@@ -189,3 +189,16 @@ async def test_rules_are_only_checked_by_the_button_that_says_so(staff_client: S
         await expect(frame.get_by_role("cell", name="669.97").first).to_be_visible()
     (kept,) = await staff_client.services.accounts.all()
     assert kept.split_rules is None
+
+
+@one_database
+async def test_books_are_compared_when_a_button_is_pressed(staff_client: StaffClient) -> None:
+    account = staff_client.shop.account
+    async with dashboard_of(staff_client.app, f"/set-up/accounts/{account.id}", width=400) as (page, frame):
+        await sign_in(page, staff_client.token())
+        button = frame.get_by_role("button", name="Compare them now")
+        await button.click()
+        await expect(frame.get_by_role("status")).to_contain_text("The books are being compared.")
+        await expect(frame.get_by_text("They are being compared now.")).to_be_visible()
+        await expect(button).to_have_count(0)
+        await no_wider_than_the_phone(frame)

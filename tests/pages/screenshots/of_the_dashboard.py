@@ -3,8 +3,8 @@
 import random
 import tempfile
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from unittest.mock import patch
 from urllib.parse import quote
@@ -12,7 +12,10 @@ from uuid import UUID
 
 from playwright.async_api import ViewportSize
 
+from app.bootstrap import open_services
 from app.db.migrate import migrate
+from app.db.tables import RunState
+from app.payments.reconciliation.run import begin, go_on
 from app.saleor.testing import staff, storefront
 from tests.pages.screenshots.photographer import Photographer
 from tests.pages.stack import AppUnderTest, open_app_under_test
@@ -38,15 +41,24 @@ async def photograph(photographer: Photographer) -> None:
         folder = Path(place)
         address = f"sqlite:///{folder / 'payments.sqlite'}"
         await migrate(address)
-        async with open_app_under_test(folder, address, now=_clock(), port=PORT) as app_under_test:
+        clock = _Clock()
+        async with open_app_under_test(folder, address, now=clock, port=PORT) as app_under_test:
             await _payments(app_under_test, photographer)
+            await _at_the_gateway(app_under_test, photographer)
             await _what_is_to_do(app_under_test, photographer)
+            await _payouts(app_under_test, photographer, clock)
+            await _money(app_under_test, photographer, clock)
 
 
-def _clock() -> Callable[[], datetime]:
-    """Return a clock that goes as fast as any, from the same moment on each time."""
-    began = time.monotonic()
-    return lambda: BEGUN + timedelta(seconds=time.monotonic() - began)
+class _Clock:
+    """A clock that goes as fast as any, from the same moment on each time."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self.later = timedelta()
+
+    def __call__(self) -> datetime:
+        return BEGUN + self.later + timedelta(seconds=time.monotonic() - self._began)
 
 
 async def _payments(app_under_test: AppUnderTest, photographer: Photographer) -> None:
@@ -73,6 +85,31 @@ async def _payments(app_under_test: AppUnderTest, photographer: Photographer) ->
     await photographer.take(page, "dashboard-widget.png")
 
 
+async def _at_the_gateway(app_under_test: AppUnderTest, photographer: Photographer) -> None:
+    store = app_under_test.shop.saleor
+    page = await photographer.open_frame(await app_under_test.frame(store, "/balances"), WINDOW)
+    await photographer.take(page, "dashboard-balances.png")
+    page = await photographer.open_frame(await app_under_test.frame(store, "/register"), WINDOW)
+    await page.frame_locator("iframe").get_by_text("Only some lines, or other fields").click()
+    await photographer.take(page, "dashboard-register.png")
+
+
+async def _payouts(app_under_test: AppUnderTest, photographer: Photographer, clock: _Clock) -> None:
+    """The owner has switched payouts on, and named who may make them."""
+    async with open_services(app_under_test.shop.settings, clock) as services:
+        [account] = await services.accounts.all()
+        await services.accounts.change(
+            account.id,
+            payouts=True,
+            payout_most=Decimal(5000),
+            payout_most_a_day=Decimal(20000),
+            payout_staff=["olena@example.com"],
+            pci_dss_confirmed_at=clock(),
+        )
+    page = await photographer.open_frame(await app_under_test.frame(app_under_test.shop.saleor, "/payouts/new"), TALL)
+    await photographer.take(page, "dashboard-payout.png")
+
+
 async def _what_is_to_do(app_under_test: AppUnderTest, photographer: Photographer) -> None:
     page = await photographer.open_frame(await app_under_test.frame(app_under_test.new_store, "/"), WINDOW)
     await photographer.take(page, "dashboard-set-up.png")
@@ -82,3 +119,15 @@ async def _what_is_to_do(app_under_test: AppUnderTest, photographer: Photographe
 
     page = await photographer.open(f"{app_under_test.shop.app.url}/pay/{app_under_test.known['order_id'][3]}")
     await photographer.take(page, "pay-page.png")
+
+
+async def _money(app_under_test: AppUnderTest, photographer: Photographer, clock: _Clock) -> None:
+    """The night has passed, and the books were compared."""
+    clock.later = timedelta(days=1)
+    async with open_services(app_under_test.shop.settings, clock) as services:
+        for account in await services.accounts.all():
+            run = await go_on(services, await begin(services, account))
+            assert run.state is RunState.DONE, run.failure
+    path = f"/money?from={BEGUN:%Y-%m-%d}&to={clock():%Y-%m-%d}"
+    page = await photographer.open_frame(await app_under_test.frame(app_under_test.shop.saleor, path), TALL)
+    await photographer.take(page, "dashboard-money.png")

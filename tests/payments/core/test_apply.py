@@ -55,7 +55,7 @@ def _words(kind: Kind, path: Sequence[State], amount: Decimal, name: str) -> lis
 @st.composite
 def histories(draw: st.DrawFn) -> History:
     """A payment, perhaps taken in part or voided, perhaps refunded in parts of different amounts."""
-    flow = draw(st.sampled_from(list(Flow)))
+    flow = draw(st.sampled_from([Flow.CHARGE, Flow.AUTHORIZATION]))
     path = draw(st.sampled_from(PATHS))
     words = _words(Kind.CREATE, path, HUNDRED, "the-payment")
     left = HUNDRED if path in SUCCESSFUL else Decimal(0)

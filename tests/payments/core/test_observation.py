@@ -44,7 +44,7 @@ def test_a_dispute_is_one_whether_it_names_an_operation_or_only_the_payment() ->
 
 
 @pytest.mark.law(8)
-@pytest.mark.parametrize("method", ["credit", "p2p", "lookup", "recurrent", "something-new"])
+@pytest.mark.parametrize("method", ["p2p", "lookup", "recurrent", "something-new"])
 def test_what_no_payment_of_ours_has_is_not_taken_for_the_payment(method: str) -> None:
     assert seen_in(read_record(payment("order-1", method=method)), "en") is None
 

@@ -16,7 +16,7 @@ from app.gateway.statuses import explain
 from app.payments.cards.keys import offered_key, rotate
 from app.payments.core.problems import problem_words
 from app.payments.core.schedule import Schedule
-from app.payments.operations.initialize import offer
+from app.payments.operations.gateway_initialize import offer
 from app.saleor.answers import SessionAnswer
 from tests.loopback import Behaviour, HangUp, Heard, Reply, Silence, said
 from tests.payments.cards.seals import BROWSER, CARD, CVV, NUMBER, seal

@@ -4,18 +4,19 @@ from typing import Any
 
 import pytest
 
-from app.payments.operations.initialize import offer
+from app.payments.operations.gateway_initialize import offer
 from app.saleor.events import PaymentGatewayInitializeSession
 from tests.payments.shop import Shop, source
 
 
-def event(**changed: Any) -> PaymentGatewayInitializeSession:
+def event(data: Any = None, **changed: Any) -> PaymentGatewayInitializeSession:
     return PaymentGatewayInitializeSession.model_validate(
         {
             "issuedAt": "2026-11-21T12:00:00+00:00",
             "recipient": {"id": "QXBwOjE=", "identifier": "gateway.payments.app"},
             "sourceObject": source(**changed),
             "amount": None,
+            "data": data,
         }
     )
 
@@ -29,6 +30,8 @@ async def test_how_a_checkout_can_be_paid(shop: Shop) -> None:
         "flows": ["CHARGE", "AUTHORIZATION"],
         "currencies": ["UAH"],
         "expiresInSeconds": 3600,
+        "subscriptions": False,
+        "saveCard": False,
     }
     assert shop.gateway.heard == []
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.db.aggregates import PaymentAggregate
-from app.db.tables import DiscrepancyKind, EventState, Flow, Kind, State
+from app.db.tables import DiscrepancyKind, EventState, Flow, Kind, Operation, State
 from app.payments.core.details import Details, Sum
 from app.payments.reconciliation.compare import Difference, Period, differences, of_nobody
 from app.payments.reconciliation.entries import BookLine, Entry, entries_of
@@ -69,7 +69,7 @@ class TestThereIsNone:
         assert kinds(payment(), line(), line("refund", "failure")) == []
 
     def test_in_what_is_no_payment(self) -> None:
-        assert kinds(payment(), line(), line("credit", payment_id="another"), line("lookup")) == []
+        assert kinds(payment(), line(), line("p2p", payment_id="another"), line("lookup")) == []
 
 
 class TestMissed:
@@ -108,6 +108,35 @@ class TestMissed:
         both = differences(payment(), entries_of([line(), first, second]), DAY)
         assert [each.copies for each in both] == [1, 2]
         assert len({each.key("order") for each in both}) == 2
+
+
+def subscribed(*operations: Operation) -> PaymentAggregate:
+    """A payment that has begun a subscription."""
+    aggregate = payment(*operations)
+    aggregate.payment.recurring_id = "rec-1"
+    return aggregate
+
+
+class TestSubscriptions:
+    def test_a_later_charge_that_we_know(self) -> None:
+        second = done(Kind.RECURRING)
+        later = line(payment_id=second.operation_id, at=NOON + timedelta(hours=1))
+        assert kinds(subscribed(second), line(), later) == []
+        assert kinds(subscribed(second), line()) == ["not shown"]
+
+    def test_a_later_charge_whose_notification_was_lost(self) -> None:
+        assert kinds(subscribed(), line(), line(payment_id="second")) == ["missed"]
+        assert kinds(subscribed(), line(), line(status="failure", payment_id="second")) == []
+
+    def test_a_second_payment_of_an_order_that_has_begun_none_is_unknown(self) -> None:
+        assert kinds(payment(), line(), line(payment_id="second")) == ["unknown"]
+
+    def test_equal_refunds_of_two_charges_are_told_apart(self) -> None:
+        second = done(Kind.RECURRING)
+        of_second = done(Kind.REFUND, charge_id=second.operation_id)
+        books = [line(), line(payment_id=second.operation_id), line("refund", payment_id=second.operation_id)]
+        assert kinds(subscribed(second, of_second), *books) == []
+        assert kinds(subscribed(second, done(Kind.REFUND)), *books) == ["missed", "not shown"]
 
 
 class TestOtherDifferences:

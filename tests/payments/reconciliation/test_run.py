@@ -1,5 +1,6 @@
 """A comparison ends, whatever hinders it and whoever dies over it; nothing follows from half of the gateway's books."""
 
+import asyncio
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -222,6 +223,19 @@ async def test_killed_over_a_look_up_what_was_found_is_not_forgotten(
     run = await store.goes_on(run_id)
     assert (run.state, run.repaired) == (RunState.DONE, 1)
     assert await store.differences() == [("missed", "repaired")]
+
+
+async def test_two_comparisons_of_one_account_at_the_same_time(store: Store) -> None:
+    await store.control.options(register_polls=0)
+    for _ in range(3):
+        await refunded_in_silence(store)
+    by_night, by_hand = await store.begin(), await store.begin()
+    await asyncio.gather(*(reconcile(store.services, each) for each in (by_night, by_hand)))
+    runs = [await store.run(each) for each in (by_night, by_hand)]
+    assert [(each.state, each.attempts, each.orders) for each in runs] == [(RunState.DONE, 0, 3)] * 2
+    assert await store.differences() == [("missed", "repaired")] * 3
+    await store.shop.work()
+    assert store.shop.saleor.told.count("REFUND_SUCCESS") == 3
 
 
 class TestPeriods:

@@ -10,6 +10,7 @@ from app.db.repository import ByOrder
 from app.db.tables import Flow, Kind, Operation, State
 from app.payments.core.balance import balance
 from app.payments.core.refusal import RefusalError
+from app.payments.operations.actions import requested
 from app.payments.split.choice import choose
 from app.payments.staff.actions import StaffRequest, ask_for, possible
 from app.payments.staff.timeline import timeline
@@ -18,7 +19,7 @@ from tests.commands.conftest import one_database
 from tests.loopback import Heard, said
 from tests.payments.fake_gateway import BROKEN, operation, payment, refused
 from tests.payments.fake_saleor import amounts
-from tests.payments.shop import TOTAL, Shop, at_once
+from tests.payments.shop import TOTAL, Shop, action_event, at_once
 from tests.payments.split.market import SHARES, becomes_a_market, bought, recorded
 from tests.payments.split.people import POTTER, SMITH
 
@@ -88,6 +89,28 @@ class TestTheReason:
         granted = {"id": "T3JkZXJHcmFudGVkUmVmdW5kOjE=", "reason": "broken on arrival"}
         await paid.staff("REFUND", "100.00", grantedRefund=granted, booked=False)
         assert paid.gateway.heard[-1].json["comment"] == "broken on arrival"
+
+    async def test_of_a_plain_refund_is_saleors(self, paid: Shop) -> None:
+        paid.gateway.will(said(operation("refund", paid.order_id, "100.00")))
+        await paid.staff("REFUND", "100.00", reason="returned unopened", booked=False)
+        assert paid.gateway.heard[-1].json["comment"] == "returned unopened"
+        assert any("“returned unopened”" in each.words for each in timeline(await paid.aggregate(), ()))
+
+    @pytest.mark.law(4)
+    async def test_of_two_refunds_asked_at_the_same_moment_each_keeps_its_own(self, paid: Shop) -> None:
+        event = action_event(paid.transaction.id, "REFUND", "50.00", "one", reason="a scratch")
+        request = event.transaction.events[0]
+        second = request.model_copy(update={"id": "RXZlbnQ6Mg==", "idempotency_key": "two", "message": "a dent"})
+        both = event.transaction.model_copy(update={"events": (request, second)})
+        told = event.model_copy(update={"transaction": both})
+        for name in ("refund-1", "refund-2"):
+            paid.gateway.will(said(operation("refund", paid.order_id, "50.00", named=name)))
+            await requested(paid.services, told, paid.installation, digest=name)
+        refunds = [each for each in (await paid.aggregate()).operations if each.kind is Kind.REFUND]
+        assert {each.idempotency_key: each.request["comment"] for each in refunds} == {
+            "one": "a scratch",
+            "two": "a dent",
+        }
 
     async def test_without_one_nothing_is_said(self, paid: Shop) -> None:
         paid.gateway.will(said(operation("refund", paid.order_id, "100.00")))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.db.search import Wanted
-from app.db.tables import Kind, State
+from app.db.tables import Flow, Kind, State
 from app.payments.staff import csv_export
 from app.payments.staff.csv_export import COLUMNS, csv_of, harmless
 from tests.commands.books import ORDER, TRANSACTION, a_payment, after, operation
@@ -24,8 +24,14 @@ async def rows(shop: Shop, **wanted: Any) -> list[dict[str, str]]:
 
 
 async def test_a_line_says_how_a_payment_stands_and_nothing_of_the_shopper(shop: Shop) -> None:
-    paid = operation(details={"card_mask": "424242******4242"}, message="olena@example.com")
-    refund = operation(Kind.REFUND, amount=Decimal("30.5"))
+    said = {
+        "card_mask": "424242******4242",
+        "processed_at": "2026-11-21T12:00:03Z",
+        "fee": {"amount": "1.50", "currency": "UAH"},
+    }
+    paid = operation(details=said, message="olena@example.com", operation_id="36c59597")
+    abroad = {"fee": {"amount": "0.1", "currency": "EUR"}}
+    refund = operation(Kind.REFUND, amount=Decimal("30.5"), details=abroad)
     await a_payment(shop.services, shop.account, [paid, refund], order_number="1042", problem='Two\nlines, "quoted"')
     (line,) = await rows(shop)
     assert line == {
@@ -43,7 +49,36 @@ async def test_a_line_says_how_a_payment_stands_and_nothing_of_the_shopper(shop:
         "channel": "default-channel",
         "account": "Main",
         "problem": 'Two\nlines, "quoted"',
+        "released": "0.00",
+        "charged_back": "0.00",
+        "gateway_payment_id": "36c59597",
+        "processed": "2026-11-21T12:00:03Z",
+        "fee": "1.50",
+        "operations": "charged 100.00 on 2026-11-21T12:00:03Z, fee 1.50 UAH; "
+        "refunded 30.50 on 2026-11-21T12:00:01Z, fee 0.1 EUR",
     }
+
+
+async def test_what_became_of_a_reservation(shop: Shop) -> None:
+    reserved: dict[str, Any] = {"flow": Flow.AUTHORIZATION}
+    await a_payment(
+        shop.services, shop.account, [operation(), operation(Kind.CAPTURE, amount=Decimal("60.00"))], **reserved,
+        order_id="a", transaction_id="1",
+    )  # fmt: skip
+    await a_payment(
+        shop.services, shop.account, [operation(), operation(Kind.VOID)], **reserved, order_id="b", transaction_id="2"
+    )
+    await a_payment(shop.services, shop.account, [operation()], **reserved, order_id="c", transaction_id="3")
+    lost = [operation(), operation(Kind.DISPUTE), operation(Kind.REFUND, State.FAILURE)]
+    await a_payment(shop.services, shop.account, lost, order_id="d", transaction_id="4")
+    found = {each["order_id"]: each for each in await rows(shop)}
+    assert {name: each["released"] for name, each in found.items()} == {
+        "a": "40.00", "b": "100.00", "c": "0.00", "d": "0.00",
+    }  # fmt: skip
+    assert found["c"]["operations"] == "reserved 100.00 on 2026-11-21T12:00:01Z"
+    assert (found["c"]["fee"], found["c"]["processed"], found["c"]["gateway_payment_id"]) == ("", "", "")
+    assert found["d"]["charged_back"] == "100.00"
+    assert found["d"]["operations"].endswith("charged back 100.00 on 2026-11-21T12:00:01Z")
 
 
 @pytest.mark.parametrize("many", [0, 1, 4, 5, 6, 11])

@@ -82,7 +82,7 @@ def test_a_reservation_charged_in_part_and_a_refund_that_waits() -> None:
         "the app looks the charge up, if the gateway does not notify before",
         "the refund is sent when the operation before it is settled",
     ]
-    assert standing(it) == "reserved, charge under way, refund under way"
+    assert standing(it) == "authorized, charge under way, refund under way"
 
 
 def test_what_others_did_is_told_as_theirs() -> None:
@@ -190,10 +190,10 @@ def test_every_payment_has_a_timeline_in_order_without_the_shopper(
         ("failed", Flow.CHARGE, [operation(state=State.FAILURE, status_code="4009")]),
         ("cancelled", Flow.CHARGE, [operation(state=State.FAILURE, status_code="6007")]),
         ("paid", Flow.CHARGE, [operation()]),
-        ("reserved", Flow.AUTHORIZATION, [operation()]),
+        ("authorized", Flow.AUTHORIZATION, [operation()]),
         ("charged", Flow.AUTHORIZATION, [operation(), operation(Kind.CAPTURE)]),
         ("released", Flow.AUTHORIZATION, [operation(), operation(Kind.VOID)]),
-        ("reserved", Flow.AUTHORIZATION, [operation(), operation(Kind.VOID, State.FAILURE)]),
+        ("authorized", Flow.AUTHORIZATION, [operation(), operation(Kind.VOID, State.FAILURE)]),
         ("partly refunded", Flow.CHARGE, [operation(), operation(Kind.REFUND, amount=Decimal("0.01"))]),
         ("refunded", Flow.CHARGE, [operation(), operation(Kind.REFUND)]),
         ("paid, refund under way", Flow.CHARGE, [operation(), operation(Kind.REFUND, State.UNKNOWN)]),

@@ -81,6 +81,8 @@ def _merchant_account() -> None:
         sa.Column("products", sa.String(length=32), nullable=False, server_default="none"),
         sa.Column("receipt_delivery", sa.String(length=10), nullable=True),
         sa.Column("cancel_older", sa.Boolean(), nullable=False, server_default=sa.true()),
+        sa.Column("saved_cards", sa.Boolean(), nullable=False, server_default=sa.false()),
+        sa.Column("subscriptions", sa.Boolean(), nullable=False, server_default=sa.false()),
         sa.Column("pci_dss_confirmed_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("balances_url", sa.String(length=500), nullable=True),
         sa.Column("register_url", sa.String(length=500), nullable=True),
@@ -88,10 +90,42 @@ def _merchant_account() -> None:
         sa.Column("previous_api_secret_until", sa.DateTime(timezone=True), nullable=True),
         sa.Column("test_project", sa.Boolean(), nullable=False, server_default=sa.false()),
         sa.Column("reconcile_at", sa.Integer(), nullable=False, server_default="2"),
+        sa.Column("payouts", sa.Boolean(), nullable=False, server_default=sa.false()),
+        sa.Column("payout_most", sa.BigInteger(), nullable=True),
+        sa.Column("payout_most_a_day", sa.BigInteger(), nullable=True),
+        sa.Column("payout_staff", sa.JSON(), nullable=False, server_default="[]"),
+        sa.Column("apple_pay", sa.Boolean(), nullable=False, server_default=sa.false()),
+        sa.Column("apple_pay_association", sa.Text(), nullable=True),
+        sa.Column("google_pay", sa.Boolean(), nullable=False, server_default=sa.false()),
+        sa.Column("google_pay_gateway", sa.String(length=100), nullable=True),
+        sa.Column("google_pay_gateway_merchant", sa.String(length=100), nullable=True),
+        sa.Column("google_pay_merchant", sa.String(length=100), nullable=True),
         sa.ForeignKeyConstraint(["installation_id"], ["installation.id"]),
         sa.PrimaryKeyConstraint("id"),
     )
     op.create_index("ix_merchant_account_installation_id", "merchant_account", ["installation_id"])
+
+
+def _saved_card() -> None:
+    op.create_table(
+        "saved_card",
+        sa.Column("id", sa.String(length=64), nullable=False),
+        sa.Column("installation_id", sa.Integer(), nullable=False),
+        sa.Column("account_id", sa.String(length=32), nullable=False),
+        sa.Column("user_id", sa.String(length=100), nullable=False),
+        sa.Column("mask", sa.String(length=20), nullable=False),
+        sa.Column("brand", sa.String(length=40), nullable=True),
+        sa.Column("token_sealed", sa.Text(), nullable=False),
+        sa.Column("expires_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("unusable_since", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(["account_id"], ["merchant_account.id"]),
+        sa.ForeignKeyConstraint(["installation_id"], ["installation.id"]),
+        sa.PrimaryKeyConstraint("id"),
+        sa.UniqueConstraint("account_id", "user_id", "mask"),
+    )
+    op.create_index("ix_saved_card_installation_id", "saved_card", ["installation_id"])
 
 
 def _pending_token() -> None:
@@ -203,6 +237,11 @@ def _payment() -> None:
         sa.Column("to_pay", sa.BigInteger(), nullable=True),
         sa.Column("has_rivals", sa.Boolean(), nullable=False, server_default=sa.false()),
         sa.Column("attempts_due_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("card_owner", sa.String(length=100), nullable=True),
+        sa.Column("saved_card_id", sa.String(length=64), nullable=True),
+        sa.Column("saved_card_mask", sa.String(length=20), nullable=True),
+        sa.Column("recurring_id", sa.String(length=100), nullable=True),
+        sa.Column("recurring_status", sa.String(length=40), nullable=True),
         sa.ForeignKeyConstraint(["account_id"], ["merchant_account.id"]),
         sa.ForeignKeyConstraint(["installation_id"], ["installation.id"]),
         sa.PrimaryKeyConstraint("id"),
@@ -222,6 +261,31 @@ def _payment() -> None:
     _index_where(
         "problem_since IS NOT NULL", "ix_payment_with_problem", "payment", ["installation_id", "created_at", "id"]
     )
+
+
+def _payout() -> None:
+    op.create_table(
+        "payout",
+        sa.Column("payment_id", sa.Integer(), nullable=False),
+        sa.Column("installation_id", sa.Integer(), nullable=False),
+        sa.Column("account_id", sa.String(length=32), nullable=False),
+        sa.Column("for_payment_id", sa.Integer(), nullable=True),
+        sa.Column("card_mask", sa.String(length=20), nullable=False),
+        sa.Column("asked_by", sa.String(length=200), nullable=False),
+        sa.Column("asked_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("asked_from", sa.String(length=45), nullable=False),
+        sa.Column("confirmed_by", sa.String(length=200), nullable=False),
+        sa.Column("confirmed_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("confirmed_from", sa.String(length=45), nullable=False),
+        sa.ForeignKeyConstraint(["account_id"], ["merchant_account.id"]),
+        sa.ForeignKeyConstraint(["for_payment_id"], ["payment.id"]),
+        sa.ForeignKeyConstraint(["installation_id"], ["installation.id"]),
+        sa.ForeignKeyConstraint(["payment_id"], ["payment.id"]),
+        sa.PrimaryKeyConstraint("payment_id"),
+    )
+    op.create_index("ix_payout_of_account", "payout", ["account_id", "confirmed_at"])
+    op.create_index("ix_payout_of_store", "payout", ["installation_id", "confirmed_at", "payment_id"])
+    _index_where("for_payment_id IS NOT NULL", "ix_payout_for_payment", "payout", ["for_payment_id"])
 
 
 def _problem() -> None:
@@ -283,6 +347,11 @@ def _operation() -> None:
         sa.Column("granted_refund_id", sa.String(length=100), nullable=True),
         sa.Column("answer_awaited_until", sa.DateTime(timezone=True), nullable=True),
         sa.Column("asked_anew", sa.Integer(), nullable=False, server_default="0"),
+        sa.Column("charge_id", sa.String(length=100), nullable=True),
+        sa.Column("booked_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("account_id", sa.String(length=32), nullable=True),
+        sa.Column("fee", sa.BigInteger(), nullable=True),
+        sa.Column("fee_currency", sa.String(length=3), nullable=True),
         sa.ForeignKeyConstraint(["payment_id"], ["payment.id"]),
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("payment_id", "idempotency_key"),
@@ -293,6 +362,7 @@ def _operation() -> None:
     op.create_index("ix_operation_payment_id", "operation", ["payment_id"])
     _index_where("kind <> 'create'", "ix_operation_psp_reference", "operation", ["psp_reference"])
     _index_where("state <> 'success'", "ix_operation_state", "operation", ["state", "payment_id"])
+    _index_where("booked_at IS NOT NULL", "ix_operation_booked", "operation", ["account_id", "booked_at"])
 
 
 def _saleor_event() -> None:
@@ -412,18 +482,59 @@ def _discrepancy() -> None:
     op.create_index("ix_discrepancy_of_run", "discrepancy", ["run_id", "id"])
 
 
+def _compared_day() -> None:
+    op.create_table(
+        "compared_day",
+        sa.Column("account_id", sa.String(length=32), nullable=False),
+        sa.Column("day", sa.Date(), nullable=False),
+        sa.Column("starts_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("ends_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("unreadable", sa.Integer(), nullable=False),
+        sa.Column("run_id", sa.Integer(), nullable=False),
+        sa.Column("compared_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(["account_id"], ["merchant_account.id"]),
+        sa.ForeignKeyConstraint(["run_id"], ["reconciliation_run.id"]),
+        sa.PrimaryKeyConstraint("account_id", "day"),
+    )
+
+
+def _gateway_sums() -> None:
+    for table, name in (
+        ("gateway_total", sa.Column("channel", sa.String(length=255), nullable=False)),
+        ("gateway_share", sa.Column("receiver", sa.String(length=100), nullable=False)),
+    ):
+        op.create_table(
+            table,
+            sa.Column("account_id", sa.String(length=32), nullable=False),
+            sa.Column("day", sa.Date(), nullable=False),
+            name,
+            sa.Column("currency", sa.String(length=100), nullable=False),
+            sa.Column("kind", sa.String(length=32), nullable=False),
+            sa.Column("amount", sa.BigInteger(), nullable=False),
+            sa.Column("count", sa.Integer(), nullable=False),
+            sa.Column("fee", sa.BigInteger(), nullable=False),
+            sa.Column("fees", sa.Integer(), nullable=False),
+            sa.ForeignKeyConstraint(["account_id"], ["merchant_account.id"]),
+            sa.PrimaryKeyConstraint("account_id", "day", name.name, "currency", "kind"),
+        )
+
+
 def upgrade() -> None:
     _installation()
     _card_key()
     _merchant_account()
+    _saved_card()
     _pending_token()
     _reported_problem()
     _channel_route()
     _notification()
     _payment()
+    _payout()
     _problem()
     _operation()
     _saleor_event()
     _split_share()
     _reconciliation_run()
     _discrepancy()
+    _compared_day()
+    _gateway_sums()

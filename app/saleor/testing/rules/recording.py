@@ -57,6 +57,7 @@ def open_request(
     *,
     idempotency_key: str,
     granted_refund: GrantedRefund | None = None,
+    reason: str = "",
 ) -> Event:
     """Write down the ``*_REQUEST`` event that precedes a webhook. It counts only once the app has accepted it."""
     request = Event(
@@ -65,6 +66,7 @@ def open_request(
         type=kind,
         amount=amount,
         idempotency_key=idempotency_key,
+        message=reason,
         counts=False,
         granted_refund=granted_refund,
     )

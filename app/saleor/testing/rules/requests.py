@@ -11,13 +11,24 @@ NOBODY_LISTENS = "No app or plugin is configured to handle requested action."
 
 
 def request_action(
-    transaction: Transaction, action: Action, amount: Decimal | None, event_clock: EventClock, *, idempotency_key: str
+    transaction: Transaction,
+    action: Action,
+    amount: Decimal | None,
+    event_clock: EventClock,
+    *,
+    idempotency_key: str,
+    reason: str = "",
 ) -> Event:
-    """Write down ``transactionRequestAction``. The amount is clipped to what there is, which may be nothing."""
+    """Write down ``transactionRequestAction``. The amount is clipped to what there is, which may be nothing.
+
+    ``reason`` is that of a refund (from 3.22 on).
+    """
     there = transaction.amounts.charged if action is Action.REFUND else transaction.amounts.authorized
     # Zero is as good as missing: the most that is possible takes its place.
     clipped = min(amount or there, there)
-    return open_request(transaction, action.request, clipped, event_clock, idempotency_key=idempotency_key)
+    return open_request(
+        transaction, action.request, clipped, event_clock, idempotency_key=idempotency_key, reason=reason
+    )
 
 
 def request_granted_refund(

@@ -1,0 +1,1 @@
+"""What a store has at its gateway, and what the gateway's books say: balances, the register."""

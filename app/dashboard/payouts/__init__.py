@@ -1,0 +1,1 @@
+"""Payouts to cards: the list, the form, the review that is confirmed."""

@@ -1,0 +1,310 @@
+"""What each day has brought: summed over our operations, and as the gateway's books had it when they were compared.
+
+Days are those of UTC. Sums are made by the database, of whole numbers, so they are exact; nothing is summed over
+currencies.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Date, delete, exists, func, insert, text
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.orm import aliased
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import GenericFunction
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.db.columns import table_of
+from app.db.tables import (
+    Booked,
+    ComparedDay,
+    Discrepancy,
+    Flow,
+    GatewayShare,
+    GatewayTotal,
+    Kind,
+    MerchantAccount,
+    Operation,
+    Payment,
+    ReconciliationRun,
+    SplitShare,
+)
+from app.db.tables.reconciliation import UNSETTLED
+
+_BOOKED = {
+    Kind.CREATE: Booked.CHARGED,
+    Kind.CAPTURE: Booked.CHARGED,
+    Kind.REFUND: Booked.REFUNDED,
+    Kind.DISPUTE: Booked.CHARGED_BACK,
+    Kind.RECURRING: Booked.CHARGED,
+}
+_ROWS_AT_ONCE = 1000
+ZERO = Decimal("0.00")
+NOBODYS = "*"
+"""What stands in place of the channel of orders that are nobody's here; none of Saleor's is called so."""
+
+
+class _UtcDay(GenericFunction[date]):
+    """The day of UTC on which a moment was."""
+
+    type = Date()
+    inherit_cache = True
+
+
+@compiles(_UtcDay, "sqlite")
+def _on_sqlite(element: _UtcDay, compiler: SQLCompiler, **how: Any) -> str:
+    return f"date({compiler.process(element.clauses, **how)})"  # moments are kept in UTC
+
+
+@compiles(_UtcDay, "postgresql")
+def _on_postgresql(element: _UtcDay, compiler: SQLCompiler, **how: Any) -> str:
+    return f"(({compiler.process(element.clauses, **how)}) AT TIME ZONE 'UTC')::date"
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What moved in one way on a day: ``count`` times, ``amount`` in all, with fees of ``fee`` for so many (``fees``).
+
+    ``channel`` is "" of a trial or a payout, and ``NOBODYS`` of orders that are nobody's here; ``receiver`` is a
+    sub-merchant, None where it is of the day as a whole.
+    """
+
+    day: date
+    account_id: str
+    channel: str
+    currency: str
+    kind: Booked
+    amount: Decimal
+    count: int
+    fee: Decimal
+    fees: int
+    receiver: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """From the ``first`` day to the ``last``, which is included; days of UTC."""
+
+    first: date
+    last: date
+
+    @property
+    def begins(self) -> datetime:
+        """The moment at which the first one begins."""
+        return datetime.combine(self.first, time(), UTC)
+
+    @property
+    def ends(self) -> datetime:
+        """The last moment of the last one."""
+        return datetime.combine(self.last, time.max, UTC)
+
+    def __len__(self) -> int:
+        return (self.last - self.first).days + 1
+
+
+async def our_totals(session: AsyncSession, account_ids: Collection[str], days: Days) -> list[Total]:
+    """Return what moved by our books; a row for each day, account, channel, currency and way. One query.
+
+    A fee in another currency than its payment is in a total of its own, of no amount.
+    """
+    day: Any = _UtcDay(col(Operation.booked_at))
+    columns: tuple[Any, ...] = (
+        *(day, col(Operation.account_id), col(Payment.channel), col(Operation.currency)),
+        *(col(Operation.kind), col(Payment.flow), col(Operation.fee_currency)),
+    )
+    query: Any = (
+        sa.select(
+            *columns,
+            func.sum(col(Operation.amount)),
+            func.count(),
+            func.sum(col(Operation.fee)),
+            func.count(col(Operation.fee)),
+        )
+        .join(Payment, col(Payment.id) == col(Operation.payment_id))
+        .where(*_booked_in(account_ids, days))
+        .group_by(*columns)
+    )
+    found: list[Total] = []
+    for on, account_id, channel, currency, kind, flow, fee_currency, *sums in await session.exec(query):
+        amount, count, fee, fees = sums
+        how = Booked.PAID_OUT if flow is Flow.PAYOUT else _BOOKED[kind]
+        total = Total(on, account_id, channel, currency, how, amount, count, fee or ZERO, fees)
+        if fee_currency is not None and fee_currency != currency:
+            found.append(replace(total, currency=fee_currency, amount=ZERO, count=0, fees=0))
+            total = replace(total, fee=ZERO)
+        found.append(total)
+    return found
+
+
+async def our_shares(session: AsyncSession, account_ids: Collection[str], days: Days) -> list[Total]:
+    """Return what of our totals belongs to which sub-merchant; two queries. What a share has cost nobody tells us.
+
+    Of what others did with a split payment (a refund in the merchant portal) no record says whose it is: that is of the
+    receiver "".
+    """
+    day: Any = _UtcDay(col(Operation.booked_at))
+    columns: tuple[Any, ...] = (
+        *(day, col(Operation.account_id), col(SplitShare.sub_merchant_id), col(Operation.currency)),
+        col(Operation.kind),
+    )
+    query: Any = (
+        sa.select(*columns, func.sum(col(SplitShare.amount)), func.count())
+        .join(SplitShare, col(SplitShare.operation_id) == col(Operation.id))
+        .where(*_booked_in(account_ids, days))
+        .group_by(*columns)
+    )
+    found = [
+        Total(on, account_id, "", currency, _BOOKED[kind], amount, count, ZERO, 0, receiver)
+        for on, account_id, receiver, currency, kind, amount, count in await session.exec(query)
+    ]
+    columns = (day, col(Operation.account_id), col(Operation.currency), col(Operation.kind))
+    create = aliased(Operation)
+    is_split = exists().where(
+        col(create.payment_id) == col(Operation.payment_id), col(SplitShare.operation_id) == col(create.id)
+    )
+    is_divided = exists().where(col(SplitShare.operation_id) == col(Operation.id))
+    undivided: Any = (
+        sa.select(*columns, func.sum(col(Operation.amount)), func.count())
+        .where(*_booked_in(account_ids, days), col(Operation.kind) != Kind.CREATE, is_split, ~is_divided)
+        .group_by(*columns)
+    )
+    found += [
+        Total(on, account_id, "", currency, _BOOKED[kind], amount, count, ZERO, 0, "")
+        for on, account_id, currency, kind, amount, count in await session.exec(undivided)
+    ]
+    return found
+
+
+def _booked_in(account_ids: Collection[str], days: Days) -> tuple[Any, ...]:
+    booked = col(Operation.booked_at)
+    return (col(Operation.account_id).in_(account_ids), booked >= days.begins, booked <= days.ends)
+
+
+async def gateway_totals(session: AsyncSession, account_ids: Collection[str], days: Days) -> list[Total]:
+    """Return what moved by the gateway's books, as far as they were compared."""
+    rows = await session.exec(select(GatewayTotal).where(*_of_days(GatewayTotal, account_ids, days)))
+    return [
+        Total(each.day, each.account_id, each.channel, *_sums(each))  # as the class has it
+        for each in rows
+    ]
+
+
+async def gateway_shares(session: AsyncSession, account_ids: Collection[str], days: Days) -> list[Total]:
+    """Return what of the gateway's totals belongs to which receiver, by the names that its books give them."""
+    rows = await session.exec(select(GatewayShare).where(*_of_days(GatewayShare, account_ids, days)))
+    return [Total(each.day, each.account_id, "", *_sums(each), each.receiver) for each in rows]
+
+
+def _sums(row: GatewayTotal | GatewayShare) -> tuple[str, Booked, Decimal, int, Decimal, int]:
+    return (row.currency, row.kind, row.amount, row.count, row.fee, row.fees)
+
+
+async def compared_days(session: AsyncSession, account_ids: Collection[str], days: Days) -> Sequence[ComparedDay]:
+    """Return the days of which the gateway's books were read, whole or in part."""
+    return (await session.exec(select(ComparedDay).where(*_of_days(ComparedDay, account_ids, days)))).all()
+
+
+def _of_days(table: Any, account_ids: Collection[str], days: Days) -> tuple[Any, ...]:
+    return (col(table.account_id).in_(account_ids), col(table.day) >= days.first, col(table.day) <= days.last)
+
+
+DayBooks = tuple[ComparedDay, Sequence[Total]]
+"""A day of the gateway's books, and what was summed over it: as a whole, and by receiver."""
+
+
+async def keep_days(session: AsyncSession, account_id: str, days: Iterable[DayBooks]) -> None:
+    """Keep days of an account in place of what was kept of them, unless that was summed over more of the day.
+
+    Called in the transaction that covers their window: there is no half of a day, and none counts twice.
+    """
+    for day, totals in days:
+        kept = await session.get(ComparedDay, (account_id, day.day))
+        if kept is not None and kept.ends_at - kept.starts_at > day.ends_at - day.starts_at:
+            continue
+        for table in (GatewayTotal, GatewayShare):
+            gone: Any = table
+            await session.exec(delete(table).where(gone.account_id == account_id, gone.day == day.day))
+        await session.merge(day)
+        rows = [asdict(each) for each in totals]
+        for model, its_rows in (
+            (GatewayTotal, [row for row in rows if row["receiver"] is None]),
+            (GatewayShare, [row for row in rows if row["receiver"] is not None]),
+        ):
+            columns = table_of(model).c.keys()
+            for first in range(0, len(its_rows), _ROWS_AT_ONCE):
+                some = its_rows[first : first + _ROWS_AT_ONCE]
+                params = [{name: row[name] for name in columns} for row in some]
+                await session.exec(insert(table_of(model)), params=params)
+
+
+async def forget_days(session: AsyncSession, account_id: str) -> None:
+    """Delete what is kept of the days of an account."""
+    for table in (GatewayTotal, GatewayShare, ComparedDay):
+        gone: Any = table
+        await session.exec(delete(table).where(gone.account_id == account_id))
+
+
+@dataclass(frozen=True, slots=True)
+class OrderOwner:
+    """Whose a gateway order is: the account and channel of its payment, and what was to be paid."""
+
+    account_id: str
+    pos_id: str
+    channel: str
+    amount: Decimal
+
+
+async def owners_of(session: AsyncSession, order_ids: Collection[str]) -> dict[str, OrderOwner]:
+    """Return whose these gateway orders are, whichever store's; those of nobody here are not in it."""
+    query: Any = (
+        sa.select(
+            col(Payment.order_id),
+            col(Payment.account_id),
+            col(MerchantAccount.pos_id),
+            col(Payment.channel),
+            col(Payment.amount),
+        )
+        .join(MerchantAccount, col(MerchantAccount.id) == col(Payment.account_id))
+        .where(col(Payment.order_id).in_(order_ids))
+    )
+    return {order_id: OrderOwner(*of_whom) for order_id, *of_whom in await session.exec(query)}
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """How far the books of all accounts were compared, and when that was last done; None: one is at it for the first
+    time.
+    """
+
+    until: datetime
+    checked_at: datetime | None
+
+
+async def last_compared(session: AsyncSession, account_ids: Collection[str]) -> Compared | None:
+    """Return how far the nightly comparisons of all these accounts have come; None if one was never done."""
+    query: Any = (
+        select(func.max(ReconciliationRun.covered_until), func.max(ReconciliationRun.finished_at))
+        .where(
+            col(ReconciliationRun.account_id).in_(account_ids),
+            col(ReconciliationRun.covered_until).is_not(None),
+            col(ReconciliationRun.chosen).is_(False),
+        )
+        .group_by(col(ReconciliationRun.account_id))
+    )
+    found = (await session.exec(query)).all()
+    if not found or len(found) < len(account_ids):
+        return None
+    return Compared(min(until for until, _ in found), min((at for _, at in found if at is not None), default=None))
+
+
+async def differences_open(session: AsyncSession, account_ids: Collection[str]) -> int:
+    """Return how many differences there are between the gateway's books and ours that are not settled."""
+    query: Any = select(func.count()).where(
+        col(Discrepancy.account_id).in_(account_ids), text(f"discrepancy.{UNSETTLED}")
+    )
+    return int((await session.exec(query)).one())

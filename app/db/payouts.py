@@ -1,0 +1,104 @@
+"""Finds payouts, and sums up what an account has paid out lately."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import func, literal, tuple_
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.db.aggregates import WITH_ACCOUNT, PaymentAggregate, aggregates_of
+from app.db.columns import Moment
+from app.db.tables import Kind, Operation, Payment, Payout, State
+
+ZERO = Decimal("0.00")
+
+
+@dataclass(frozen=True, slots=True)
+class PayoutRecord:
+    """A payout as a whole: who wanted it, and what became of it; for reading only."""
+
+    payout: Payout
+    aggregate: PaymentAggregate
+
+
+async def payout_of(session: AsyncSession, payment_id: int) -> Payout | None:
+    """Return who wanted that payment, if it is a payout."""
+    return await session.get(Payout, payment_id)
+
+
+async def payouts_page(
+    session: AsyncSession, installation_id: int | None, *, most: int, after: Payout | None = None
+) -> list[PayoutRecord]:
+    """Return the newest payouts of a store (None: of all stores); with ``after``, those that come after that one."""
+    moment, row = col(Payout.confirmed_at), col(Payout.payment_id)
+    query = select(Payout).order_by(moment.desc(), row.desc()).limit(most)
+    if installation_id is not None:
+        query = query.where(Payout.installation_id == installation_id)
+    if after is not None:
+        query = query.where(
+            tuple_(moment, row) < tuple_(literal(after.confirmed_at, Moment), literal(after.payment_id))
+        )
+    return await _records(session, (await session.exec(query)).all())
+
+
+async def payouts_for(session: AsyncSession, payment_ids: Collection[int | None]) -> list[PayoutRecord]:
+    """Return the payouts that are about these payments, oldest first."""
+    about = col(Payout.for_payment_id).in_([each for each in payment_ids if each is not None])
+    rows = (await session.exec(select(Payout).where(about).order_by(col(Payout.payment_id)))).all()
+    return await _records(session, rows)
+
+
+async def paid_out_since(
+    session: AsyncSession, account_id: str, since: datetime, *, besides: int | None = None
+) -> Decimal:
+    """Return what an account has paid out since then, or may have: all but what has failed.
+
+    ``besides``: without the payout of that payment.
+    """
+    amount: Any = func.sum(col(Operation.amount))
+    query: Any = (
+        select(amount)
+        .join(Payout, col(Payout.payment_id) == col(Operation.payment_id))
+        .where(
+            Payout.account_id == account_id,
+            col(Payout.confirmed_at) > since,
+            Operation.kind == Kind.CREATE,
+            Operation.state != State.FAILURE,
+        )
+    )
+    if besides is not None:
+        query = query.where(Payout.payment_id != besides)
+    total: Decimal | None = (await session.exec(query)).one()
+    return total or ZERO
+
+
+async def alike_since(
+    session: AsyncSession, account_id: str, mask: str, amount: Decimal, since: datetime
+) -> list[PayoutRecord]:
+    """Return what an account has paid out to a card of that mask since then, over exactly that amount."""
+    query = (
+        select(Payout)
+        .join(Payment, col(Payment.id) == col(Payout.payment_id))
+        .where(
+            Payout.account_id == account_id,
+            col(Payout.confirmed_at) > since,
+            Payout.card_mask == mask,
+            Payment.amount == amount,
+        )
+        .order_by(col(Payout.payment_id))
+    )
+    found = await _records(session, (await session.exec(query)).all())
+    return [each for each in found if each.aggregate.create.state is not State.FAILURE]
+
+
+async def _records(session: AsyncSession, rows: Sequence[Payout]) -> list[PayoutRecord]:
+    if not rows:
+        return []
+    query = select(Payment).where(col(Payment.id).in_([each.payment_id for each in rows])).options(WITH_ACCOUNT)
+    aggregates = await aggregates_of(session, (await session.exec(query)).all())
+    by_id = {each.payment.id: each for each in aggregates}
+    return [PayoutRecord(each, by_id[each.payment_id]) for each in rows]

@@ -1,0 +1,157 @@
+"""The gateway's register of any period, as CSV for spreadsheets or as JSON lines (gateway interface, 10).
+
+For staff on a page and for operators in a terminal. It is written while it arrives, in pieces, so it takes no memory
+however long it is. Periods longer than the gateway allows are asked for window by window.
+"""
+
+import csv
+import io
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from app.exact_json import dumps
+from app.gateway.client import GatewayClient
+from app.gateway.models import Method, Status
+from app.gateway.models.reports import DEFAULT_DETAILS, Detail, RegisterLine, RegisterRequest, UnreadableLine, periods
+from app.payments.staff.csv_export import harmless
+
+_PATIENCE, _SILENCE = 600.0, 60.0  # seconds that a register is waited for; between two pieces of it
+_AT_ONCE = 32_000  # characters that are written at once
+_AMOUNTS = {each for each in Detail if each.value.endswith(("mount", "Fee", "Rate"))}
+
+USUAL_FIELDS = (*DEFAULT_DETAILS, Detail.ORIGINAL_AMOUNT)
+"""What a register has unless fields are chosen: what the gateway gives, and the amount without fees."""
+
+
+class Form(StrEnum):
+    """How lines are written."""
+
+    CSV = "csv"
+    NDJSON = "ndjson"
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterQuery:
+    """Which register is wanted: from ``start`` to ``end``, moments with a zone. No ``statuses`` or ``methods``: all."""
+
+    start: datetime
+    end: datetime
+    statuses: tuple[Status, ...] = ()
+    methods: tuple[Method, ...] = ()
+    fields: tuple[Detail, ...] = USUAL_FIELDS
+    form: Form = Form.CSV
+
+
+@dataclass(slots=True)
+class RegisterProgress:
+    """How far it is: ``lines`` of the present window, of so many that were announced; in all, ``total`` were given.
+
+    ``unreadable`` are left out. ``start`` and ``end`` are those of the window; None before the first is asked for.
+    """
+
+    start: datetime | None = None
+    end: datetime | None = None
+    lines: int = 0
+    announced: int | None = None
+    total: int = 0
+    unreadable: int = 0
+
+
+async def register_pieces(
+    client: GatewayClient, query: RegisterQuery, progress: RegisterProgress
+) -> AsyncGenerator[str, None]:
+    """Give the register as text, in pieces, the first when the gateway has begun to make it.
+
+    Raises GatewayError, also in the middle: then what was given is not all, and ``not_whole`` belongs behind it. Lines
+    that cannot be read are counted and left out.
+    """
+    written = io.StringIO()
+    rows = csv.writer(written)
+    begun = False
+    async with aclosing(_lines(client, query, progress)) as lines:
+        async for line in lines:
+            if not begun and query.form is Form.CSV:
+                rows.writerow(query.fields)
+            if line is None:  # a window has begun
+                if not begun:
+                    yield _taken(written)
+                begun = True
+                continue
+            if query.form is Form.CSV:
+                rows.writerow(_cells(line, query.fields))
+            else:
+                written.write(dumps(line.to_wire()) + "\n")
+            if written.tell() >= _AT_ONCE:
+                yield _taken(written)
+    yield _taken(written)
+
+
+def not_whole(query: RegisterQuery, why: str) -> str:
+    """Return the last line of a register that broke off, so that nobody takes it for all of it. Pure."""
+    if query.form is Form.NDJSON:
+        return dumps({"not_whole": why}) + "\n"
+    written = io.StringIO()
+    csv.writer(written).writerow([f"NOT WHOLE: {why}"])
+    return written.getvalue()
+
+
+async def _lines(
+    client: GatewayClient, query: RegisterQuery, progress: RegisterProgress
+) -> AsyncGenerator[RegisterLine | None, None]:
+    """Give the lines of all windows, and None as each begins. Raises GatewayError."""
+    for request in _requests(query):
+        ticket = await client.reports.start(request, timeout=_SILENCE)
+        progress.start, progress.end = request.start_date, request.end_date
+        progress.lines, progress.announced = 0, ticket.count
+        yield None
+        async with aclosing(client.reports.fetch(ticket, patience=_PATIENCE, timeout=_SILENCE)) as lines:
+            async for line in _counted(lines, progress):
+                yield line
+
+
+async def _counted(
+    lines: AsyncIterator[RegisterLine | UnreadableLine], progress: RegisterProgress
+) -> AsyncIterator[RegisterLine]:
+    async for line in lines:
+        progress.lines += 1
+        if isinstance(line, UnreadableLine):
+            progress.unreadable += 1
+        else:
+            progress.total += 1
+            yield line
+
+
+def _requests(query: RegisterQuery) -> Iterator[RegisterRequest]:
+    for start, end in periods(query.start, query.end):
+        yield RegisterRequest(
+            start_date=start,
+            end_date=end,
+            statuses=query.statuses or None,
+            methods=query.methods or None,
+            transaction_details=query.fields,
+        )
+
+
+def _taken(written: io.StringIO) -> str:
+    text = written.getvalue()
+    written.seek(0)
+    written.truncate()
+    return text
+
+
+def _cells(line: RegisterLine, fields: tuple[Detail, ...]) -> list[str]:
+    said = line.to_wire()
+    return [_cell(line, each, said.get(each.value)) for each in fields]
+
+
+def _cell(line: RegisterLine, field: Detail, value: object) -> str:
+    """Return what a spreadsheet shows: moments in UTC, amounts as they are, nothing that it would compute."""
+    if value is None:
+        return ""
+    if field is Detail.DATE_TIME:
+        return "" if line.date_time is None else f"{line.date_time:%Y-%m-%dT%H:%M:%SZ}"
+    text = str(value).encode(errors="replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return text if field in _AMOUNTS else harmless(text)

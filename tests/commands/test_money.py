@@ -1,0 +1,122 @@
+"""``money``: an operator, a script and an accountant see what a period has brought."""
+
+import csv
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+from app.db.tables import Kind, MerchantAccount
+from app.payments.services import Services
+from app.sandbox.sandbox import Sandbox
+from tests.commands.books import a_payment, operation
+from tests.commands.conftest import Shell, add_account, one_database
+from tests.commands.test_reconcile import NOON, account, control, known, paid, sandbox
+
+__all__ = ["account", "control", "sandbox"]
+DAY = str(NOON.date())
+YESTERDAY = str((NOON - timedelta(days=1)).date())
+
+
+async def sold(services: Services, account: MerchantAccount) -> None:
+    """Yesterday somebody paid 100.00, and got 30.00 back."""
+    at = NOON - timedelta(hours=5)
+    fee = {"fee": {"amount": "1.50", "currency": "UAH"}}
+    rows = [
+        operation(Kind.CREATE, details=fee, created_at=at, updated_at=at),
+        operation(Kind.REFUND, amount=Decimal("30.00"), created_at=at, updated_at=at),
+    ]
+    await a_payment(
+        services, account, rows, order_id="yesterday", transaction_id="1", channel="=cmd|'x'", created_at=at
+    )
+
+
+async def test_both_books_side_by_side(
+    shell: Shell, services: Services, account: MerchantAccount, sandbox: tuple[str, Sandbox]
+) -> None:
+    await services.accounts.change(account.id, created_at=NOON - timedelta(days=2))
+    await sold(services, account)
+    before = await shell("money", "--from", YESTERDAY, "--to", YESTERDAY)
+    assert "not yet compared" in before.out
+    assert "68.50" in before.out
+    assert (await shell("reconcile", "run", "--from", YESTERDAY, "--to", YESTERDAY)).status == 1  # nothing of it there
+    said = (await shell("money", "--from", YESTERDAY, "--to", YESTERDAY, "--json")).json
+    [row] = said["rows"]
+    assert row["ours"] == {
+        "charged": 100, "charges": 1, "refunded": 30, "refunds": 1, "charged_back": 0, "charge_backs": 0,
+        "paid_out": 0, "payouts": 0,
+        "fees": Decimal("1.50"), "fees_not_known": 1, "net": Decimal("68.50"),
+    }  # fmt: skip
+    assert row["gateway"]["charged"] == 0
+    assert (row["day"], row["books"], row["days_compared"]) == (YESTERDAY, "they differ", 1)
+    assert said["differences"] == 2
+    shown = (await shell("money", "--from", YESTERDAY, "--to", YESTERDAY, "--by", "account")).out
+    assert "Shop UAH" in shown
+    assert "they differ" in shown
+    assert "The books differ in 2 places" in shown
+    assert "1.50 (1/2)" in shown
+
+
+async def test_books_that_agree(
+    shell: Shell, services: Services, account: MerchantAccount, sandbox: tuple[str, Sandbox]
+) -> None:
+    paid(sandbox[1], await known(services, account))
+    assert (await shell("reconcile", "run")).status == 0
+    said = (await shell("money", "--json")).json
+    assert said["not_compared"] == [DAY]  # it is not over
+    assert said["compared_until"] is not None
+    [row] = [each for each in said["rows"] if each["day"] == DAY]
+    assert (row["ours"]["charged"], row["gateway"], row["books"]) == (Decimal("100.00"), None, "not yet compared")
+    assert row["compared_until"] is not None
+    shown = (await shell("money")).out
+    assert "compared up to" in shown
+    assert "Both books agree up to" in shown
+
+
+@one_database
+async def test_a_file_for_the_accountant_that_no_spreadsheet_computes(
+    shell: Shell, services: Services, account: MerchantAccount
+) -> None:
+    await sold(services, account)
+    said = await shell("money", "--from", YESTERDAY, "--to", DAY, "--csv")
+    header, line = csv.reader(said.out.splitlines())
+    row = dict(zip(header, line, strict=True))
+    assert (row["day"], row["account"], row["channel"]) == (YESTERDAY, "Shop", "'=cmd|'x'")
+    assert (row["charged"], row["net"], row["gateway_charged"]) == ("100.00", "68.50", "")
+    by_currency = await shell("money", "--from", YESTERDAY, "--to", DAY, "--csv", "--by", "currency")
+    assert by_currency.out.splitlines()[0].startswith("currency,charged,")
+
+
+@one_database
+async def test_one_account_and_one_store_only(shell: Shell, services: Services, account: MerchantAccount) -> None:
+    await sold(services, account)
+    another = await add_account(services, account.installation_id, name="Another")
+    words = ("money", "--from", YESTERDAY, "--to", YESTERDAY, "--json")
+    assert (await shell(*words, "--account", another.name)).json["rows"] == []
+    assert len((await shell(*words, "--account", "Shop")).json["rows"]) == 1
+    assert len((await shell(*words, "--saleor", "https://shop.example.com")).json["rows"]) == 1
+    assert "Nothing was charged" in (await shell("money", "--account", another.id)).out
+
+
+@one_database
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--from", "yesterday"), "is no day: write it like"),
+        (("--to", "2026-02-30"), "is no day"),
+        (("--from", "2026-03-02", "--to", "2026-03-01"), "ends before it begins"),
+        (("--from", "2025-01-01", "--to", "2026-03-01"), "at most 366 days"),
+        (("--from", "0001-01-01", "--to", "9999-12-31"), "at most 366 days"),
+        (("--json", "--csv"), "either --csv or --json"),
+    ],
+)
+@pytest.mark.usefixtures("installed")
+async def test_what_cannot_be_meant(shell: Shell, words: tuple[str, ...], why: str) -> None:
+    (await shell("money", *words)).failed(why, 2)
+
+
+@one_database
+@pytest.mark.usefixtures("installed")
+async def test_the_first_and_the_last_day_there_is(shell: Shell) -> None:
+    for day in ("0001-01-01", "9999-12-31"):
+        assert (await shell("money", "--from", day, "--to", day, "--json")).json["rows"] == []

@@ -1,0 +1,146 @@
+"""``payouts list``, ``show`` and ``send``."""
+
+import json
+from collections.abc import AsyncIterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.db.tables import MerchantAccount, Payment
+from app.payments.services import Services
+from tests.commands.conftest import Shell, add_account, one_database
+from tests.loopback import Behaviour, HangUp, Heard, said
+from tests.payments.fake_gateway import POS_ID, FakeGateway, open_fake_gateway, payment
+
+CUSTOMER = "VXNlcjo3"
+TOKEN = "tok_of_the_card"
+
+
+class PayingGateway(FakeGateway):
+    """Pays out whatever is asked, unless a test has said otherwise."""
+
+    def answer(self, heard: Heard) -> Behaviour:
+        if heard.method == "GET" or self.script:
+            return super().answer(heard)
+        return said(payment(heard.json["order_id"], mode="direct", method="credit", amount=heard.json["amount"]))
+
+
+@pytest.fixture
+async def gateway() -> AsyncIterator[FakeGateway]:
+    async with open_fake_gateway(PayingGateway()) as gateway:
+        yield gateway
+
+
+@pytest.fixture
+async def account(services: Services, installed: int, gateway: FakeGateway) -> MerchantAccount:
+    """An account that pays out, and a customer who keeps a card with it."""
+    options = {"payouts": True, "payout_most": Decimal("1000.00"), "payout_most_a_day": Decimal("1500.00")}
+    account = await add_account(services, installed, base_url=gateway.url, pos_id=POS_ID, options=options)
+    await a_card(services, account, "4242")
+    return account
+
+
+async def a_card(services: Services, account: MerchantAccount, digits: str) -> None:
+    owner = Payment.model_construct(installation_id=account.installation_id, account_id=account.id)
+    card = services.saved_cards.of_payment(
+        owner, CUSTOMER, token=TOKEN, mask=f"424242******{digits}", brand="Visa", expires_at=None, now=services.now()
+    )
+    async with services.database.transaction() as session:
+        session.add(card)
+
+
+@pytest.fixture
+def recipient(tmp_path: Path) -> str:
+    file = tmp_path / "recipient.json"
+    file.write_text(json.dumps({"recipient_first_name": "Solomiia", "recipient_last_name": "Pavlychko"}))
+    return str(file)
+
+
+def words(recipient: str, *more: str, amount: str = "100") -> tuple[str, ...]:
+    said = ("payouts", "send", "Shop", "--amount", amount, "--description", "A prize", "--customer", CUSTOMER)
+    return (*said, "--recipient", recipient, *more)
+
+
+async def test_a_saved_card_is_paid_once_it_is_confirmed(
+    shell: Shell, account: MerchantAccount, gateway: FakeGateway, recipient: str
+) -> None:
+    told = await shell(*words(recipient, "--yes"))
+    assert told.status == 0, told.err
+    assert told.out.startswith("Paid out: 100.00 UAH (")
+    assert gateway.heard[-1].json["cc_token"] == TOKEN
+    assert "is not known at this moment" in told.err
+    [row] = (await shell("payouts", "list", "--json")).json
+    assert (row["amount"], row["standing"], row["card"], row["recipient"]) == (
+        Decimal(100), "paid out", "424242******4242", "Solomiia Pavlychko",
+    )  # fmt: skip
+    assert row["asked_by"] == row["confirmed_by"]
+    assert "424242******4242" in (await shell("payouts", "list")).out
+    assert "A prize" in (await shell("payouts", "list", "--csv")).out
+    shown = await shell("payouts", "show", row["order_id"])
+    assert "Solomiia Pavlychko" in shown.out
+    assert (await shell("payouts", "show", row["order_id"], "--json")).json == row
+    assert TOKEN not in "".join(each.out + each.err for each in shell.everything)
+
+
+async def test_nobody_is_paid_unless_somebody_confirms(
+    shell: Shell, account: MerchantAccount, gateway: FakeGateway, recipient: str
+) -> None:
+    told = await shell(*words(recipient))
+    assert told.status == 2
+    assert "nobody can be asked here: confirm with --yes" in told.err
+    assert not gateway.calls
+    assert (await shell("payouts", "list")).out == "Nothing was paid out yet.\n"
+
+
+async def test_a_request_that_is_named_is_done_once_whatever_came_of_it(
+    shell: Shell, account: MerchantAccount, gateway: FakeGateway, recipient: str
+) -> None:
+    gateway.will(HangUp())
+    command = words(recipient, "--yes", "--request", "ticket-7781")
+    first = await shell(*command)
+    assert "How it ends is not known yet" in first.out
+    assert "How it ends is not known yet" in (await shell(*command)).out
+    assert gateway.calls == ["payment"]
+
+
+@one_database
+async def test_what_is_wrong_is_told_at_once_and_nothing_is_asked(
+    shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway, recipient: str
+) -> None:
+    folder = Path(recipient).parent
+    told = await shell(*words(recipient, "--yes", amount="1000.01"))
+    told.failed("amount: This account pays out at most 1000.00 UAH at once.", status=2)
+    nobody: dict[str, Any] = {"recipient_first_name": "Solomiia"}
+    (folder / "nobody.json").write_text(json.dumps(nobody))
+    (await shell(*words(str(folder / "nobody.json"), "--yes"))).failed("recipient_last_name: This is needed", 2)
+    (folder / "odd.json").write_text(json.dumps(nobody | {"iban": "UA1"}))
+    (await shell(*words(str(folder / "odd.json"), "--yes"))).failed("the gateway knows no iban", 2)
+    (await shell(*words(str(folder / "none.json"), "--yes"))).failed("cannot be read", 2)
+    (await shell(*words(recipient, "--yes", "--card", "1111"))).failed("keeps no such card", 2)
+    await a_card(services, account, "5555")
+    (await shell(*words(recipient, "--yes"))).failed("say which with --card", 2)
+    await services.accounts.change(account.id, payouts=False)
+    (await shell(*words(recipient, "--yes", "--card", "5555"))).failed("does not pay out", 2)
+    assert not gateway.calls
+
+
+@one_database
+async def test_the_options_are_set_in_a_terminal_and_checked(
+    shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway
+) -> None:
+    changed = await shell(
+        "accounts", "set", "Shop", "--payout-most", "250,5", "--payout-most-a-day", "", "--payout-staff",
+        "Olena@Example.com", "--json",
+    )  # fmt: skip
+    assert changed.status == 0, changed.err
+    [shown] = [each for each in (await shell("accounts", "list", "--json")).json if each["id"] == account.id]
+    assert (shown["payouts"], shown["payout_most"], shown["payout_most_a_day"], shown["payout_staff"]) == (
+        True, Decimal("250.5"), None, ["olena@example.com"],
+    )  # fmt: skip
+    found = await shell("accounts", "check", "Shop")
+    assert "payouts are switched on without both limits" in found.out + found.err
+    sheet = " ".join((await shell("accounts", "show", "Shop")).out.split())
+    assert "at most 250.50 UAH at once and nothing in 24 hours, by olena@example.com" in sheet
+    (await shell("accounts", "set", "Shop", "--payout-most", "much")).failed("--payout-most is not right", status=2)

@@ -1,0 +1,49 @@
+"""Staff look at the money in the Dashboard's frame, go from period to period, and save the file."""
+
+import csv
+
+import pytest
+from playwright.async_api import expect
+
+from tests.commands.conftest import one_database
+from tests.dashboard.dashboard_app import StaffClient
+from tests.dashboard.framing import Complaints, dashboard_of, sign_in
+from tests.dashboard.money.test_money_page import ALL_OF_IT, compared, sold
+
+pytestmark = pytest.mark.browser
+
+
+@one_database
+async def test_from_a_month_to_a_day_and_its_file(staff_client: StaffClient) -> None:
+    await sold(staff_client)
+    await compared(staff_client.services, staff_client.shop.account, *ALL_OF_IT)
+    complaints = Complaints()
+    async with dashboard_of(
+        staff_client.app, "/money?from=2026-11-01&to=2026-11-30", complaints=complaints, timezone="Pacific/Auckland"
+    ) as (page, frame):
+        await sign_in(page, staff_client.token())
+        await expect(frame.get_by_role("heading", name="November 2026")).to_be_visible()
+        await frame.get_by_role("link", name="Previous").click()
+        await expect(frame.get_by_role("heading", name="October 2026")).to_be_visible()
+        await expect(frame.get_by_text("Nothing was charged, refunded, charged back or paid out.")).to_be_visible()
+        # Days are those of UTC, wherever the browser is.
+        await frame.get_by_label("From").fill("2026-11-20")
+        await frame.get_by_label("to, this day included").fill("2026-11-20")
+        await frame.get_by_role("button", name="Show").click()
+        await expect(frame.get_by_role("heading", name="Nov 20, 2026")).to_be_visible()
+        await expect(frame.get_by_text("both agree")).to_be_visible()
+        await expect(frame.get_by_role("cell", name="1,234.50")).to_have_count(2)
+        async with page.expect_download() as download:
+            await frame.get_by_role("button", name="Download as CSV").click()
+        saved = await download.value
+        assert saved.suggested_filename == "money-2026-11-20-2026-11-20.csv"
+        [line] = csv.DictReader((await saved.path()).read_text("utf-8-sig").splitlines())
+        assert (line["charged"], line["gateway_charged"], line["books"]) == ("1234.50", "1234.50", "both agree")
+
+        await frame.get_by_label("From").fill("2026-11-21")
+        await frame.get_by_role("button", name="Show").click()
+        await expect(frame.get_by_text("The last day is before the first.")).to_be_visible()
+        await page.set_viewport_size({"width": 360, "height": 800})
+        wide = await frame.locator("html").evaluate("it => it.scrollWidth - it.clientWidth")
+        assert wide == 0
+    assert [each for each in complaints if "422" not in each] == []

@@ -1,0 +1,198 @@
+"""Staff pay out to a card: a form, a page on which everything is read once more, and one payout."""
+
+import re
+from decimal import Decimal
+from typing import Any
+
+import httpx2
+import pytest
+
+from app.db.tables import Payment
+from app.payments.cards.keys import offered_key
+from tests.commands.conftest import one_database
+from tests.dashboard.dashboard_app import StaffClient, other_store
+from tests.loopback import Behaviour, HangUp, Heard, said
+from tests.payments.cards.seals import NUMBER, seal
+from tests.payments.fake_gateway import payment
+from tests.payments.payouts import MASK, pays_out
+from tests.payments.shop import source
+
+MINE = "staff@example.com"
+TYPED = {
+    "amount": "100,00",
+    "description": "A prize",
+    "recipient_first_name": "Соломія",
+    "recipient_last_name": "Павличко",
+    "recipient_city": "Львів",
+}
+
+
+@pytest.fixture
+async def staff_client(staff_client: StaffClient) -> StaffClient:
+    """Somebody whom the owner has named, in a shop that may take typed cards."""
+    await may_pay_out(staff_client)
+    return staff_client
+
+
+async def may_pay_out(client: StaffClient) -> None:
+    shop = client.shop
+    await pays_out(shop, payout_staff=[MINE], pci_dss_confirmed_at=shop.clock.now)
+    usual = shop.gateway.answer
+
+    def answer(heard: Heard) -> Behaviour:
+        if "/balances/" in heard.path:
+            has = {"id": "1", "name": "x", "currency": "UAH", "balances": {"available": Decimal("50.00")}}
+            return said({"accounts": [has]})
+        if heard.method == "GET" or shop.gateway.script:
+            return usual(heard)
+        return said(payment(heard.json["order_id"], mode="direct", method="credit", amount=heard.json["amount"]))
+
+    shop.gateway.answer = answer  # type: ignore[method-assign] # a gateway that has little money and pays out
+
+
+async def typed(client: StaffClient, **different: str) -> dict[str, str]:
+    """Return what the form says once somebody has typed into it."""
+    shop = client.shop
+    page = (await client.see("/payouts/new")).text
+    key = re.search(r'name="key" value="([0-9a-f]{32})"', page)
+    assert key is not None
+    jwk = (await offered_key(shop.services.card_keys.of(shop.installation.id), shop.clock.now)).public_jwk
+    card = seal({"for": f"payout:{key[1]}", "number": NUMBER}, jwk)
+    return {**TYPED, "key": key[1], "account": shop.account.id, "card": card, **different}
+
+
+async def reviewed(client: StaffClient, **different: str) -> str:
+    """Return what the review would have confirmed."""
+    answer = await client.do("/payouts/review", **await typed(client, **different))
+    assert answer.status_code == 200, answer.text
+    sealed = re.search(r'name="sealed" value="([^"]+)"', answer.text)
+    assert sealed is not None
+    return sealed[1]
+
+
+def payouts_asked(client: StaffClient) -> list[Heard]:
+    return [each for each in client.shop.gateway.heard if each.method == "POST"]
+
+
+def wrong(answer: httpx2.Response) -> dict[str, str]:
+    assert answer.status_code == 422, answer.text
+    fields: dict[str, str] = answer.json()["detail"]["fields"]
+    return fields
+
+
+async def test_from_the_form_over_the_review_to_the_list(staff_client: StaffClient) -> None:
+    page = (await staff_client.see("/payouts")).text
+    assert "Nothing was paid out yet." in page
+    answer = await staff_client.do("/payouts/review", **await typed(staff_client))
+    for told in ("100.00", MASK, "Соломія Павличко", "A prize", "Львів", "this payout of"):
+        assert told in answer.text.replace("\xa0", " "), told
+    assert NUMBER not in answer.text
+    assert not payouts_asked(staff_client)
+
+    done = await staff_client.do("/payouts/confirm", sealed=await reviewed(staff_client))
+    assert done.status_code == 200, done.text
+    assert "It is paid out." in done.text
+    [heard] = payouts_asked(staff_client)
+    assert heard.json["cc_number"] == NUMBER
+    order_id = heard.json["order_id"]
+    assert done.headers["content-location"] == f"/payments/{order_id}"
+    for told in ("Payout of", "Соломія Павличко", MASK, "VXNlcjox", "127.0.0.1", "paid out"):
+        assert told in done.text, told
+    assert "Transaction in Saleor" not in done.text
+    listed = (await staff_client.see("/payouts")).text
+    assert order_id in listed
+    assert "Соломія Павличко" in listed
+    assert order_id not in (await staff_client.see("/payments")).text
+    file = await staff_client.do("/payouts.csv")
+    assert order_id in file.text
+    assert NUMBER not in file.text + listed + done.text
+
+
+@pytest.mark.law(4)
+async def test_confirmed_twice_it_is_one_payout_and_both_see_it(staff_client: StaffClient) -> None:
+    sealed = await reviewed(staff_client)
+    staff_client.shop.gateway.will(HangUp())
+    first = await staff_client.do("/payouts/confirm", sealed=sealed)
+    again = await staff_client.do("/payouts/confirm", sealed=sealed)
+    for each in (first, again):
+        assert "How it ends is not known yet" in each.text
+    assert first.headers["content-location"] == again.headers["content-location"]
+    assert len(payouts_asked(staff_client)) == 1
+
+
+@one_database
+async def test_all_that_is_wrong_is_told_at_once_each_at_its_field(staff_client: StaffClient) -> None:
+    answer = await staff_client.do(
+        "/payouts/review", **await typed(staff_client, amount="x", card="", recipient_birth_date="yesterday")
+    )
+    assert set(wrong(answer)) == {"amount", "card", "saved", "recipient_birth_date"}
+
+
+@one_database
+@pytest.mark.parametrize("change", [{"payout_staff": ["somebody@example.com"]}, {"payouts": False}])
+async def test_whom_the_owner_has_not_named_or_where_it_is_off_nobody_pays_out(
+    staff_client: StaffClient, change: dict[str, Any]
+) -> None:
+    form, sealed = await typed(staff_client), await reviewed(staff_client)
+    await staff_client.services.accounts.change(staff_client.shop.account.id, **change)
+    assert (await staff_client.do("/payouts/review", **form)).status_code == 403
+    assert (await staff_client.do("/payouts/confirm", sealed=sealed)).status_code == 422
+    assert 'action="/payouts/review"' not in (await staff_client.see("/payouts/new")).text
+    assert "/payouts/new?account" not in (await staff_client.see("/payouts")).text
+    assert not payouts_asked(staff_client)
+
+
+@one_database
+async def test_it_needs_the_permission_to_handle_payments_as_well(staff_client: StaffClient) -> None:
+    form, sealed = await typed(staff_client), await reviewed(staff_client)
+    staff_client.permissions = ("MANAGE_APPS",)
+    for answer in (
+        await staff_client.see("/payouts"),
+        await staff_client.see("/payouts/new"),
+        await staff_client.do("/payouts/review", **form),
+        await staff_client.do("/payouts/confirm", sealed=sealed),
+        await staff_client.do("/payouts.csv"),
+    ):
+        assert answer.status_code == 403
+    assert not payouts_asked(staff_client)
+
+
+@one_database
+async def test_another_store_sees_and_confirms_nothing(staff_client: StaffClient) -> None:
+    await staff_client.do("/payouts/confirm", sealed=await reviewed(staff_client))
+    order_id = payouts_asked(staff_client)[0].json["order_id"]
+    await other_store(staff_client.shop)
+    next_door = "https://next-door.example.com/graphql/"
+    token = staff_client.token(iss=next_door)
+    headers = staff_client.headers(token, next_door)
+    assert order_id not in (await staff_client.http.get("/parts/payouts", headers=headers)).text
+    assert order_id not in (await staff_client.http.post("/parts/payouts.csv", headers=headers)).text
+    sealed = await reviewed(staff_client)
+    answer = await staff_client.http.post("/parts/payouts/confirm", headers=headers, data={"sealed": sealed})
+    assert answer.status_code == 422
+    assert len(payouts_asked(staff_client)) == 1
+
+
+async def test_a_customers_saved_card_is_found_by_their_address_and_paid(staff_client: StaffClient) -> None:
+    shop = staff_client.shop
+    await shop.paid(sourceObject=source(user={"id": "VXNlcjo3"}))
+    owner = Payment.model_construct(installation_id=shop.installation.id, account_id=shop.account.id)
+    card = shop.services.saved_cards.of_payment(
+        owner, "VXNlcjo3", token="tok_1", mask=MASK, brand="Visa", expires_at=None, now=shop.clock.now
+    )
+    async with shop.services.database.transaction() as session:
+        session.add(card)
+    nobody = await staff_client.do("/payouts/new", account=shop.account.id, customer_email="nobody@example.com")
+    assert "keeps no card" in nobody.text
+    found = await staff_client.do("/payouts/new", account=shop.account.id, customer_email="Taras@example.com")
+    assert f'value="{card.id} VXNlcjo3"' in found.text
+    assert "tok_1" not in found.text
+    about = await staff_client.see(f"/payouts/new?payment={shop.order_id}")
+    assert f'value="{card.id} VXNlcjo3"' in about.text
+    assert 'value="Тарас"' in about.text
+    saved = {"card": "", "saved": f"{card.id} VXNlcjo3", "payment": shop.order_id}
+    await staff_client.do("/payouts/confirm", sealed=await reviewed(staff_client, **saved))
+    [heard] = payouts_asked(staff_client)
+    assert heard.json["cc_token"] == "tok_1"
+    page = (await staff_client.see(f"/payments/{shop.order_id}")).text
+    assert f"/payments/{heard.json['order_id']}" in page

@@ -1,0 +1,117 @@
+"""The database sums our operations up exactly, and finds them by an index."""
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import event, insert
+
+from app.amounts import LARGEST
+from app.db.columns import table_of
+from app.db.database import Database, is_sqlite
+from app.db.day_sums import Days, Total, our_totals
+from app.db.tables import Booked, Kind, MerchantAccount, Operation, State
+from tests.db.rows import a_payment
+
+DAY = date(2026, 10, 25)
+MIDNIGHT = datetime(2026, 10, 25, tzinfo=UTC)
+
+
+async def booked(database: Database, account: MerchantAccount, *rows: dict[str, Any]) -> None:
+    """Keep operations of one payment that have moved money."""
+    payment, _ = await a_payment(database, account)
+    usual: dict[str, Any] = {
+        "payment_id": payment.id,
+        "kind": Kind.REFUND,
+        "state": State.SUCCESS,
+        "amount": Decimal("1.00"),
+        "currency": "UAH",
+        "booked_at": MIDNIGHT,
+        "account_id": account.id,
+        "fee": None,
+        "fee_currency": None,
+        "created_at": MIDNIGHT,
+        "updated_at": MIDNIGHT,
+        "request": {},
+        "asked_by_saleor": True,
+        "waits_for_shopper": False,
+        "inferred": False,
+        "polls": 0,
+        "details": {},
+        "saleor_requests": [],
+        "asked_anew": 0,
+    }
+    many = [usual | row | {"idempotency_key": f"key-{number}"} for number, row in enumerate(rows)]
+    async with database.transaction() as session:
+        await session.exec(insert(table_of(Operation)), params=many)
+
+
+async def totals(database: Database, account: MerchantAccount, first: date = DAY, last: date = DAY) -> list[Total]:
+    async with database.transaction() as session:
+        found = await our_totals(session, [account.id], Days(first, last))
+    return sorted(found, key=lambda each: (each.day, each.kind, each.currency, each.amount))
+
+
+async def test_the_largest_amounts_are_summed_to_the_last_cent(database: Database, account: MerchantAccount) -> None:
+    await booked(database, account, *[{"amount": LARGEST}] * 500, {"amount": Decimal("0.01")})
+    [total] = await totals(database, account)
+    assert (total.amount, total.count) == (LARGEST * 500 + Decimal("0.01"), 501)
+
+
+async def test_a_day_is_one_of_utc(database: Database, account: MerchantAccount) -> None:
+    moments = [MIDNIGHT - timedelta(microseconds=1), MIDNIGHT, MIDNIGHT + timedelta(hours=23, minutes=59, seconds=59.9)]
+    await booked(database, account, *[{"booked_at": each} for each in [*moments, MIDNIGHT + timedelta(days=1)]])
+    [total] = await totals(database, account)
+    assert (total.day, total.count) == (DAY, 2)
+    around = await totals(database, account, DAY - timedelta(days=1), DAY + timedelta(days=1))
+    assert [each.count for each in around] == [1, 2, 1]
+
+
+async def test_fees_are_exact_and_one_in_another_currency_is_a_total_of_its_own(
+    database: Database, account: MerchantAccount
+) -> None:
+    fine = Decimal("0.000001")
+    await booked(
+        database,
+        account,
+        {"fee": fine, "fee_currency": "UAH"},
+        {"fee": Decimal("1.50"), "fee_currency": "UAH"},
+        {"fee": Decimal("0.10"), "fee_currency": "EUR"},
+        {},
+    )
+    found = await totals(database, account)
+    by_currency = {currency: [each for each in found if each.currency == currency] for currency in ("UAH", "EUR")}
+    assert sum(each.count for each in by_currency["UAH"]) == 4
+    assert sum(each.fees for each in by_currency["UAH"]) == 3
+    assert sum(each.fee for each in by_currency["UAH"]) == Decimal("1.500001")
+    [euros] = by_currency["EUR"]
+    assert (euros.amount, euros.count, euros.fee, euros.kind) == (Decimal(0), 0, Decimal("0.10"), Booked.REFUNDED)
+
+
+async def test_another_accounts_operations_are_not_read(database: Database, account: MerchantAccount) -> None:
+    await booked(database, account, {"account_id": "another"}, {"booked_at": None})
+    assert await totals(database, account) == []
+
+
+async def test_operations_are_found_by_the_index(
+    database: Database, account: MerchantAccount, database_url: str
+) -> None:
+    await booked(database, account, *[{"booked_at": MIDNIGHT + timedelta(days=n % 400)} for n in range(2000)])
+    asked: list[tuple[str, Any]] = []
+
+    def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_: object) -> None:
+        asked.append((statement, parameters))
+
+    engine = database.engine.sync_engine
+    event.listen(engine, "before_cursor_execute", note)
+    try:
+        assert sum(each.count for each in await totals(database, account)) == 5
+    finally:
+        event.remove(engine, "before_cursor_execute", note)
+    [(statement, parameters)] = [each for each in asked if "sum(" in each[0]]
+    how = "EXPLAIN QUERY PLAN" if is_sqlite(database_url) else "EXPLAIN"
+    async with database.engine.connect() as connection:
+        if not is_sqlite(database_url):
+            await connection.exec_driver_sql("ANALYZE operation")
+        plan = str((await connection.exec_driver_sql(f"{how} {statement}", parameters)).all())
+    assert "ix_operation_booked" in plan

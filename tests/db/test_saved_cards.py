@@ -1,0 +1,104 @@
+"""Saved cards in the database, by many hands at once."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime, timedelta
+
+import pytest
+from sqlmodel import col, select
+
+from app.db.database import Database, create_engine
+from app.db.saved_cards import RefusedCard, SavedCards, write_cards
+from app.db.tables import MerchantAccount, SavedCard
+from app.db.vault import Vault, VaultError
+from tests.db.rows import NOON, a_new_payment
+
+MASKS = ("424242******4242", "545454******5454")
+
+
+@pytest.fixture
+def cards(database: Database, vault: Vault) -> SavedCards:
+    return SavedCards(database, vault)
+
+
+@pytest.fixture
+async def other(database_url: str) -> AsyncIterator[Database]:
+    """Another process."""
+    other = Database(create_engine(database_url))
+    yield other
+    await other.close()
+
+
+def card(
+    cards: SavedCards,
+    account: MerchantAccount,
+    mask: str,
+    token: str,
+    *,
+    owner: str = "VXNlcjox",
+    now: datetime = NOON,
+) -> SavedCard:
+    payment = a_new_payment(account, 1)
+    return cards.of_payment(payment, owner, token=token, mask=mask, brand="Visa", expires_at=None, now=now)
+
+
+async def write(database: Database, kept: Sequence[SavedCard] = (), refused: Sequence[RefusedCard] = ()) -> None:
+    async with database.transaction() as session:
+        await write_cards(session, kept, refused)
+
+
+async def rows(database: Database) -> list[SavedCard]:
+    async with database.transaction() as session:
+        return list((await session.exec(select(SavedCard).order_by(col(SavedCard.mask)))).all())
+
+
+async def test_two_processes_that_keep_the_same_cards_wait_for_each_other_and_keep_each_once(
+    database: Database, other: Database, account: MerchantAccount, cards: SavedCards
+) -> None:
+    """However each of them has come by the cards: they are written in one order."""
+    for number in range(5):
+        first = [card(cards, account, mask, f"first-{number}") for mask in MASKS]
+        second = [card(cards, account, mask, f"second-{number}") for mask in reversed(MASKS)]
+        await asyncio.gather(write(database, first), write(other, second))
+    assert [each.mask for each in await rows(database)] == list(MASKS)
+
+
+async def test_of_one_card_kept_twice_in_one_transaction_the_newest_token_stays(
+    database: Database, account: MerchantAccount, cards: SavedCards
+) -> None:
+    await write(database, [card(cards, account, MASKS[0], "first"), card(cards, account, MASKS[0], "second")])
+    [kept] = await rows(database)
+    assert cards.token(kept) == "second"
+
+
+async def test_a_card_of_another_customer_is_another_card(
+    database: Database, account: MerchantAccount, cards: SavedCards
+) -> None:
+    await write(
+        database, [card(cards, account, MASKS[0], "one"), card(cards, account, MASKS[0], "two", owner="VXNlcjoy")]
+    )
+    assert len(await rows(database)) == 2
+
+
+async def test_a_token_opens_for_its_owner_alone(
+    database: Database, account: MerchantAccount, cards: SavedCards
+) -> None:
+    await write(database, [card(cards, account, MASKS[0], "one")])
+    [kept] = await rows(database)
+    kept.user_id = "VXNlcjoy"
+    with pytest.raises(VaultError):
+        cards.token(kept)
+
+
+async def test_a_card_kept_anew_after_the_payment_that_was_refused_stays_good(
+    database: Database, account: MerchantAccount, cards: SavedCards
+) -> None:
+    await write(database, [card(cards, account, MASKS[0], "one")])
+    [kept] = await rows(database)
+    late = RefusedCard(kept.id, NOON - timedelta(seconds=1), NOON)
+    await write(database, refused=[late])
+    assert [each.unusable_since for each in await rows(database)] == [None]
+    await write(database, refused=[RefusedCard(kept.id, NOON, NOON)])
+    assert [each.unusable_since for each in await rows(database)] == [NOON]
+    await write(database, [card(cards, account, MASKS[0], "two", now=NOON + timedelta(days=1))])
+    assert [each.unusable_since for each in await rows(database)] == [None]

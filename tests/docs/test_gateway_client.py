@@ -1,0 +1,201 @@
+"""The programs on the page about the gateway's client run as they stand there, and type checkers have nothing to say.
+
+They are run as anybody would: in another process, with the account in the environment, against a sandbox.
+"""
+
+import asyncio
+import csv
+import os
+import subprocess
+import sys
+import sysconfig
+from collections.abc import AsyncIterator, Awaitable, Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+from app.gateway import Method, Status
+from app.sandbox.scripting import FaultRule
+from tests.conftest import REPOSITORY, Clock
+from tests.docs.pages import DOCS, blocks, in_code, prose, rows
+from tests.sandbox.harness import POS, Harness, open_harness
+
+PAGE = DOCS / "gateway-client.md"
+PROGRAMS = {block.role: block for block in blocks("python", among=[PAGE]) if block.role}
+
+Run: TypeAlias = Callable[..., Awaitable[tuple[int, str]]]
+
+
+@pytest.fixture
+async def harness(clock: Clock) -> AsyncIterator[Harness]:
+    async with open_harness(clock) as harness:
+        yield harness
+
+
+@pytest.fixture
+def environment(harness: Harness) -> dict[str, str]:
+    """What a program finds in its environment: nothing but the account."""
+    return {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(REPOSITORY),
+        "GATEWAY_BASE_URL": harness.url,
+        "GATEWAY_POS_ID": str(POS.pos_id),
+        "GATEWAY_API_KEY": POS.api_key,
+        "GATEWAY_API_SECRET": POS.api_secret.get_secret_value(),
+        "GATEWAY_ENDPOINTS_KEY": POS.endpoints_key.get_secret_value(),
+    }
+
+
+def written(program: str, folder: Path) -> Path:
+    path = folder / program
+    path.write_text(PROGRAMS[program].code, encoding="utf-8")
+    return path
+
+
+def kept(folder: Path) -> list[Path]:
+    """What the receiver of notifications has kept."""
+    return list(folder.glob("*.txt"))
+
+
+async def start(program: str, folder: Path, environment: dict[str, str], *words: str) -> asyncio.subprocess.Process:
+    command = [sys.executable, "-W", "error", str(written(program, folder)), *words]
+    pipe = asyncio.subprocess.PIPE
+    return await asyncio.create_subprocess_exec(*command, cwd=folder, env=environment, stdout=pipe, stderr=pipe)
+
+
+@pytest.fixture
+def run(tmp_path: Path, environment: dict[str, str]) -> Run:
+    """Run a program to its end; gives its exit code and what it has said."""
+
+    async def run(program: str, *words: str) -> tuple[int, str]:
+        process = await start(program, tmp_path, environment, *words)
+        out, error = await process.communicate()
+        return process.returncode or 0, (out or error).decode().strip()
+
+    return run
+
+
+def test_the_page_has_the_five_programs_and_tells_every_variable() -> None:
+    assert list(PROGRAMS) == ["hosted_payment.py", "capture.py", "refund.py", "register.py", "notifications.py"]
+    assert {row[0] for row in rows(prose(PAGE))} >= {"`GATEWAY_BASE_URL`", "`GATEWAY_POS_ID`"}
+    told = {name for row in rows(prose(PAGE)) for name in in_code(row[0]) if name.startswith("GATEWAY_")}
+    code = (REPOSITORY / "app" / "gateway" / "credentials.py").read_text()
+    assert {name.removeprefix("GATEWAY_").lower() for name in told} == {
+        "pos_id", "api_key", "api_secret", "endpoints_key", "base_url", "scheme_word", "balances_url", "register_url",
+    }  # fmt: skip
+    assert all(name in code for name in told)
+
+
+async def test_a_payment_is_reserved_taken_in_part_and_given_back(run: Run, harness: Harness) -> None:
+    code, said = await run("hosted_payment.py", "order1", "100.00")
+    assert (code, said.startswith(f"pay at {harness.url}/api/v1/checkout/")) == (0, True), said
+    paid = await harness.control.pay("order1")
+    assert (paid.method, paid.currency, paid.amount) == ("auth", "UAH", Decimal(100))
+
+    assert await run("capture.py", "order1", "70.00") == (0, "success: 70.00 UAH")
+    assert await run("refund.py", "order1", "20.50") == (0, "success: 20.50 UAH given back")
+    code, said = await run("refund.py", "order1", "100")
+    assert code == 1
+    assert "order order1" in said
+
+
+async def test_a_lost_answer_is_looked_up_and_nothing_is_asked_twice(run: Run, harness: Harness) -> None:
+    await run("hosted_payment.py", "order1", "100.00")
+    await harness.control.pay("order1")
+    await harness.control.fault(FaultRule(path="/api/v1/capture", moment="after", effect="drop"))
+    assert await run("capture.py", "order1", "70.00") == (0, "success: 70.00 UAH")
+    await harness.control.fault(FaultRule(path="/api/v1/refund", moment="before", effect="drop"))
+    assert await run("refund.py", "order1") == (0, "not known yet: look again in a minute, and do not ask again")
+    assert [record[0] for record in await harness.merchant.records("order1")] == [Method.AUTH, Method.CAPTURE]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("order 17" * 5, "10.001"), ["amount: at most 2 decimals", "order_id: at most 32 characters"]),
+        (("order1", "0"), ["amount: above zero"]),
+    ],
+)
+async def test_what_cannot_be_asked_is_told_at_once(run: Run, words: tuple[str, ...], told: list[str]) -> None:
+    code, said = await run("hosted_payment.py", *words)
+    assert code == 1
+    assert [each.split(";")[0] for each in said.split(" | ")] == told
+
+
+async def test_keys_that_are_missing_are_told_at_once(run: Run, environment: dict[str, str]) -> None:
+    del environment["GATEWAY_API_KEY"], environment["GATEWAY_POS_ID"]
+    code, said = await run("hosted_payment.py", "order1", "1.00")
+    assert (code, said) == (
+        1,
+        "GATEWAY_POS_ID: is required; given: nothing | GATEWAY_API_KEY: is required; given: nothing",
+    )
+
+
+async def test_a_months_register_becomes_a_table(run: Run, harness: Harness, tmp_path: Path) -> None:
+    for number in range(3):
+        await harness.merchant.pay_direct(f"order{number}", "10.00")
+    month = f"{harness.clock():%Y-%m}"
+    assert await run("register.py", month, "november.csv") == (0, "3 lines")
+    with (tmp_path / "november.csv").open(newline="", encoding="utf-8") as file:
+        table = list(csv.DictReader(file))
+    assert sorted(row["order_id"] for row in table) == ["order0", "order1", "order2"]
+    assert {(row["amount"], row["status"], row["currency"]) for row in table} == {("10.00", Status.SUCCESS, "UAH")}
+
+
+async def test_notifications_are_verified_and_kept_once(
+    harness: Harness, environment: dict[str, str], tmp_path: Path
+) -> None:
+    receiver = await start("notifications.py", tmp_path, environment, "0", str(tmp_path))
+    assert receiver.stdout is not None
+    port = int((await receiver.stdout.readline()).decode().rpartition(" ")[2])
+    address = f"http://127.0.0.1:{port}/gateway"
+    try:
+        await harness.merchant.pay_direct("order1", "12.00", server_url=address)
+        await harness.quiet()
+        heard = [(await receiver.stdout.readline()).decode() for _ in range(2)]
+        assert heard == ["order1 purchase pending 12.00 UAH\n", "order1 purchase success 12.00 UAH\n"]
+        await harness.merchant.look("order1", "purchase", callback="true")
+        await harness.quiet()
+        assert len(kept(tmp_path)) == 2
+
+        forged = b"data=eyJhbW91bnQiOiAxfQ&signature=AAAAAAAAAAAAAAAAAAAAAAAAAAA="
+        form = {"content-type": "application/x-www-form-urlencoded"}
+        assert (await harness.merchant.http.post(address, content=forged, headers=form)).status_code == 401
+        assert (await harness.merchant.http.post(address, content=b"hello", headers=form)).status_code == 400
+        assert len(kept(tmp_path)) == 2
+    finally:
+        receiver.terminate()
+        await receiver.communicate()
+
+
+def test_type_checkers_have_nothing_to_say_of_the_programs(tmp_path: Path) -> None:
+    """As in somebody's own project: the app is a library in their environment, and mypy knows no plugin of it."""
+    own = tmp_path / "own"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(own)], check=True, timeout=60)
+    [libraries] = own.glob("lib/python*/site-packages")
+    places = [REPOSITORY, *{Path(sysconfig.get_path(name)) for name in ("purelib", "platlib")}]
+    (libraries / "libraries.pth").write_text("\n".join(map(str, places)))
+    programs = [written(name, tmp_path) for name in PROGRAMS]
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text('from app.gateway import Refund, Wrong\n\nRefund(order_id=17, order_currency="UAH")\n')
+
+    def mypy(*files: Path) -> subprocess.CompletedProcess[str]:
+        options = [
+            "--strict",
+            "--python-executable",
+            str(own / "bin" / "python"),
+            "--cache-dir",
+            str(tmp_path / "mypy"),
+        ]
+        return subprocess.run(
+            [sys.executable, "-m", "mypy", *options, *map(str, files)],
+            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=110,
+        )  # fmt: skip
+
+    assert mypy(*programs).stdout == f"Success: no issues found in {len(programs)} source files\n"
+    # It does look: what is not there, and what is of another type, is found.
+    said = mypy(wrong)
+    assert 'has no attribute "Wrong"' in said.stdout
+    assert "[arg-type]" in said.stdout

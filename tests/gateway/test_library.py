@@ -1,0 +1,80 @@
+"""The client as a library: one place to import from, cheap, typed, and nothing of the app around it."""
+
+import ast
+import subprocess
+import sys
+
+import pytest
+
+import app.gateway
+from app.gateway import models
+from tests.conftest import REPOSITORY
+from tests.gateway.examples import hosted
+
+ROOM = REPOSITORY / "app" / "gateway"
+# What the room may need of the app beside itself: exact numbers, amounts, words.
+GROUND = {"app", "app.amounts", "app.exact_json", "app.i18n", "app.outbound", "app.validation"}
+
+
+def python(code: str) -> list[str]:
+    done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def imported_for_type_checkers() -> dict[str, str]:
+    """Each name with the module that type checkers take it from."""
+    tree = ast.parse((ROOM / "__init__.py").read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    return {alias.name: node.module or "" for node in imports for alias in node.names}
+
+
+def test_every_public_name_is_what_type_checkers_take_it_for() -> None:
+    promised = imported_for_type_checkers()
+    assert sorted(promised) == sorted(app.gateway.__all__)
+    for name, module in promised.items():
+        assert getattr(app.gateway, name) is getattr(sys.modules[module], name), name
+    assert set(app.gateway.__all__) <= set(dir(app.gateway))
+    with pytest.raises(AttributeError, match="no attribute 'Wrong'"):
+        _ = app.gateway.Wrong  # type: ignore[attr-defined]
+
+
+def test_every_error_and_every_model_for_programs_is_public() -> None:
+    tree = ast.parse((ROOM / "errors.py").read_text())
+    errors = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
+    assert errors <= set(app.gateway.__all__)
+    of_readers = {"UnreadableError", "read_record", "read_records"}  # for whoever reads what the gateway wrote
+    assert set(models.__all__) - of_readers <= set(app.gateway.__all__)
+
+
+def test_importing_it_costs_nothing_until_a_name_is_asked_for() -> None:
+    ours = "print(*[name for name in sys.modules if name.startswith(('app', 'pydantic', 'httpx2', 'babel'))])"
+    assert set(python(f"import sys, app.gateway; {ours}")) == {"app", "app.gateway"}
+    of_errors = python(f"import sys; from app.gateway import GatewayError; {ours}")
+    assert set(of_errors) == {"app", "app.gateway", "app.gateway.errors"}
+
+
+def test_it_needs_nothing_of_the_rooms_around_it() -> None:
+    everything = "import sys\nfrom app.gateway import *\nprint(*sys.modules)"
+    loaded = set(python(everything))
+    ours = {".".join(name.split(".")[:2]) for name in loaded if name.split(".")[0] == "app"}
+    assert ours == GROUND | {"app.gateway"}
+    assert loaded.isdisjoint({"fastapi", "starlette", "sqlalchemy", "sqlmodel", "gql", "typer", "structlog", "jinja2"})
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ({"currency": " uah "}, {"currency": "UAH"}),
+        ({"customer_lang": "uk"}, {"customer_lang": "UK"}),
+        ({"customer_lang": "zh-ha"}, {"customer_lang": "ZH_HA"}),
+        ({"customer_country": "ua"}, {"customer_country": "UA"}),
+        ({"amount": 10}, {"amount": "10"}),
+        ({"amount": "10.50"}, {"amount": "10.50"}),
+        ({"method": "auth"}, {"method": "auth"}),
+        ({"customer_birthday": "1991-08-24"}, {"customer_birthday": "1991-08-24"}),
+    ],
+)
+def test_what_people_write_is_taken_for_what_it_means(written: dict[str, object], meant: dict[str, str]) -> None:
+    sent = hosted(**written).to_wire()
+    assert {name: str(sent[name]) for name in meant} == meant

@@ -1,0 +1,127 @@
+"""A customer agrees that the card is kept, sees it, pays with it again, and deletes it; between three processes."""
+
+from typing import Any
+
+import pytest
+
+from app.bootstrap import open_services
+from app.saleor.testing.views import NewCheckout, SessionView, StoredMethodView
+from app.sandbox.scripting import FaultRule
+from tests.journeys.card_shop import ASKS_THE_SHOPPER, nothing_of_the_card_is_left
+from tests.journeys.stack import Stack, eventually
+from tests.journeys.stories import BACK, TOTAL, both_books_agree, order_id_of, paid_order, quiet, told
+from tests.payments.cards.seals import BROWSER
+
+OLENA, TARAS = "VXNlcjox", "VXNlcjoy"
+
+
+@pytest.fixture
+async def shop(shop: Stack) -> Stack:
+    """A stack whose store keeps cards."""
+    async with open_services(shop.settings) as services:
+        [account] = await services.accounts.all()
+        await services.accounts.change(account.id, saved_cards=True)
+    checkout = await shop.saleor.new_checkout(NewCheckout(user={"id": OLENA}))
+
+    async def offered() -> bool:  # the app remembers the account for a moment
+        offer = await shop.saleor.gateway_initialize(checkout.id)
+        return bool(offer.data["saveCard"])
+
+    await eventually(offered)
+    return shop
+
+
+async def begin(shop: Stack, user: str | None, data: dict[str, Any]) -> tuple[str, SessionView]:
+    """A customer, or a guest, fills a basket and begins to pay; return the checkout and what the storefront is told."""
+    checkout = await shop.saleor.new_checkout(NewCheckout(user=None if user is None else {"id": user}))
+    session = await shop.saleor.initialize(checkout.id, data=BACK | data, customer_ip="203.0.113.7")
+    assert session.event is not None, session
+    return checkout.id, session
+
+
+async def keep(shop: Stack, number: str = "4242424242424242") -> tuple[StoredMethodView, str]:
+    """Olena pays on the gateway's page and agrees that her card is kept; return it, and the gateway's token."""
+    _, session = await begin(shop, OLENA, {"saveCard": True})
+    order_id = order_id_of(session)
+    paid = await shop.gateway.pay(order_id, card=number, challenge="pass")
+    await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    assert paid.cc_token is not None
+    [card] = await shop.saleor.stored_methods(OLENA)
+    return card, paid.cc_token
+
+
+def with_card(card: StoredMethodView) -> dict[str, Any]:
+    return {"savedCardId": card.payment_method_id, "browserFingerprint": BROWSER}
+
+
+async def test_a_customer_keeps_a_card_sees_it_pays_with_it_and_deletes_it(shop: Stack) -> None:
+    card, token = await keep(shop)
+    assert (card.gateway, card.type, card.name, card.flows) == (
+        "gateway.payments.app",
+        "CARD",
+        "Visa ****4242",
+        ["INTERACTIVE"],
+    )
+    assert card.credit_card_info is not None
+    assert (card.credit_card_info["brand"], card.credit_card_info["last_digits"]) == ("Visa", "4242")
+    assert await shop.saleor.stored_methods(TARAS) == []
+
+    checkout_id, session = await begin(shop, OLENA, with_card(card))
+    assert session.event is not None
+    assert session.event.type == "CHARGE_SUCCESS"
+    assert (await shop.gateway.payment(order_id_of(session))).mode == "direct"
+    assert (await quiet(shop, session.paid_for.id)).amounts.charged == TOTAL
+    await paid_order(shop, checkout_id)
+    await both_books_agree(shop, session.paid_for.id)
+
+    assert (await shop.saleor.delete_method(TARAS, card.id)).result == "FAILED_TO_DELETE"
+    assert (await shop.saleor.delete_method(OLENA, card.id)).result == "SUCCESSFULLY_DELETED"
+    assert await shop.saleor.stored_methods(OLENA) == []
+    again = await shop.saleor.delete_method(OLENA, card.id)
+    assert (again.result, [each.message for each in again.errors]) == (
+        "FAILED_TO_DELETE",
+        ["There is no such saved card."],
+    )
+    await nothing_of_the_card_is_left(shop, "4242424242424242", token=token)
+
+
+async def test_nobody_else_pays_with_it(shop: Stack) -> None:
+    card, token = await keep(shop)
+    payments = len(await shop.gateway.payments())
+    for user in (TARAS, None):
+        _, session = await begin(shop, user, with_card(card) | {"customer": {"userId": OLENA}})
+        assert session.event is not None
+        assert session.event.type == "CHARGE_FAILURE"
+        assert session.data["errors"][0]["code"] == "SAVED_CARD_UNUSABLE"
+    assert len(await shop.gateway.payments()) == payments
+    await nothing_of_the_card_is_left(shop, "4242424242424242", token=token)
+
+
+async def test_the_bank_asks_the_customer_of_a_kept_card_too(shop: Stack) -> None:
+    card, token = await keep(shop, ASKS_THE_SHOPPER)
+    checkout_id, session = await begin(shop, OLENA, with_card(card))
+    assert session.event is not None
+    assert session.event.type == "CHARGE_ACTION_REQUIRED"
+    order_id = order_id_of(session)
+    assert session.data == {"redirectUrl": (await shop.gateway.payment(order_id)).challenge_url}
+    await shop.gateway.challenge(order_id)
+    back = await shop.saleor.process(session.paid_for.id)
+    assert back.event is not None
+    assert back.event.type == "CHARGE_SUCCESS"
+    await paid_order(shop, checkout_id)
+    await both_books_agree(shop, session.paid_for.id)
+    await nothing_of_the_card_is_left(shop, ASKS_THE_SHOPPER, token=token)
+
+
+async def test_the_gateways_answer_gets_lost_and_the_kept_card_pays_once(shop: Stack) -> None:
+    card, token = await keep(shop)
+    payments = len(await shop.gateway.payments())
+    await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="drop"))
+    checkout_id, session = await begin(shop, OLENA, with_card(card))
+    assert session.event is not None
+    assert session.event.type == "CHARGE_REQUEST"
+    transaction = await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    assert len(await shop.gateway.payments()) == payments + 1
+    await paid_order(shop, checkout_id)
+    await both_books_agree(shop, transaction.id)
+    await nothing_of_the_card_is_left(shop, "4242424242424242", token=token)

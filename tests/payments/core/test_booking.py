@@ -1,0 +1,69 @@
+"""When money has moved, and what it has cost."""
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from app.db.tables import Flow, Kind, Operation, State
+from app.payments.core.balance import book
+from tests.payments.aggregates import NOON, an_aggregate, an_operation
+
+
+def booked(kind: Kind, state: State = State.SUCCESS, flow: Flow = Flow.CHARGE, **details: Any) -> Operation:
+    aggregate = an_aggregate(flow, State.SUCCESS)
+    operation = an_operation(kind, state, details=details)
+    book(aggregate.payment, operation)
+    return operation
+
+
+@pytest.mark.parametrize(
+    ("flow", "kind", "moves"),
+    [
+        (Flow.CHARGE, Kind.CREATE, True),
+        (Flow.AUTHORIZATION, Kind.CREATE, False),
+        (Flow.AUTHORIZATION, Kind.CAPTURE, True),
+        (Flow.AUTHORIZATION, Kind.VOID, False),
+        (Flow.CHARGE, Kind.REFUND, True),
+        (Flow.CHARGE, Kind.DISPUTE, True),
+        (Flow.CHARGE, Kind.CANCEL, False),
+    ],
+)
+def test_what_moves_money(flow: Flow, kind: Kind, moves: bool) -> None:
+    assert (booked(kind, flow=flow).booked_at == NOON) is moves
+    assert booked(kind, State.PENDING, flow).booked_at is None
+    assert booked(kind, State.FAILURE, flow).booked_at is None
+
+
+def test_it_is_of_the_day_that_the_gateway_says_and_stays_so() -> None:
+    operation = booked(Kind.CREATE, processed_at="2026-11-20T23:59:59Z")
+    assert operation.booked_at == NOON - timedelta(hours=12, seconds=1)
+    assert operation.account_id == "account"
+    operation.details = {"processed_at": "2026-11-25T00:00:00Z"}
+    book(an_aggregate(Flow.CHARGE, State.SUCCESS).payment, operation)
+    assert operation.booked_at == NOON - timedelta(hours=12, seconds=1)
+
+
+def test_a_fee_that_comes_late() -> None:
+    assert booked(Kind.REFUND).fee is None
+    operation = booked(Kind.REFUND)
+    operation.details = {"fee": {"amount": "1.2345"}}
+    book(an_aggregate(Flow.CHARGE, State.SUCCESS).payment, operation)
+    assert (operation.fee, operation.fee_currency) == (Decimal("1.2345"), "UAH")
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency"),
+    [("0.0000001", "UAH"), ("1E+30", "UAH"), ("1E-30", "UAH"), ("1.00", "a long currency"), ("1.00", "\x00\ud800€€")],
+)
+def test_a_fee_that_no_column_holds_is_not_known(amount: str, currency: str) -> None:
+    details: dict[str, Any] = {"amount": amount, "currency": currency}
+    assert booked(Kind.CREATE, fee=details).fee is None
+
+
+def test_what_turns_out_to_have_failed_is_booked_no_longer() -> None:
+    operation = booked(Kind.REFUND, fee={"amount": "1.00", "currency": "UAH"})
+    operation.state = State.FAILURE
+    book(an_aggregate(Flow.CHARGE, State.SUCCESS).payment, operation)
+    assert (operation.booked_at, operation.account_id, operation.fee, operation.fee_currency) == (None,) * 4

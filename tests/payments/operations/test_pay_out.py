@@ -1,0 +1,359 @@
+"""Money goes out to a card once, whatever happens on the way (laws of money, 1 to 4, 6 to 8, 13, 14)."""
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+from sqlmodel import SQLModel, select
+
+from app.db.aggregates import PaymentAggregate
+from app.db.repository import ByOrder, PaymentRepository
+from app.db.search import Names, Wanted, called, payments_page
+from app.db.tables import Flow, Kind, SaleorEvent, State
+from app.payments.cards.card_form import PaymentInstrument
+from app.payments.core.balance import balance
+from app.payments.core.problems import problem_words
+from app.payments.operations.pay_out import OVER_THE_LIMIT, ConfirmedPayout, PayoutCard, pay_out
+from app.payments.requests.payout import PayoutRefusedError
+from app.payments.staff.status import standing
+from app.payments.staff.timeline import timeline
+from app.shopper.standing import find as find_for_shopper
+from tests.loopback import Behaviour, HangUp, Heard, said
+from tests.payments.cards.seals import NUMBER
+from tests.payments.fake_gateway import BROKEN, refused
+from tests.payments.payouts import MASK, NAME, OTHER, STAFF, a_payout, audit_of, credited, order_of, pays_out, recorded
+from tests.payments.shop import Shop, at_once
+
+
+@pytest.fixture
+async def shop(shop: Shop) -> Shop:
+    """A shop whose owner lets staff pay out to cards."""
+    await pays_out(shop)
+    return shop
+
+
+async def sent(shop: Shop, wish: ConfirmedPayout) -> PaymentAggregate:
+    return await pay_out(shop.services, shop.account, wish)
+
+
+async def test_a_card_is_paid_and_the_gateway_is_asked_for_everything_that_a_payout_takes(shop: Shop) -> None:
+    wish = a_payout(shop)
+    shop.gateway.will(said(credited(wish)))
+    aggregate = await sent(shop, wish)
+    assert (aggregate.payment.flow, standing(aggregate)) == (Flow.PAYOUT, "paid out")
+    [heard] = shop.gateway.heard
+    assert heard.path == "/api/v1/payment"
+    properties = {"recipient_first_name": NAME, "recipient_last_name": "Павличко", "recipient_doc_number": "АБ123456"}
+    assert heard.json == {
+        "pos_id": shop.account.pos_id,
+        "mode": "direct",
+        "method": "credit",
+        "amount": Decimal("100.00"),
+        "currency": "UAH",
+        "description": "A prize",
+        "order_id": order_of(wish),
+        "order_3ds_bypass": "never",
+        "cc_number": NUMBER,
+        "customer_ip": "203.0.113.8",
+        "customer_fname": NAME,
+        "customer_lname": "Павличко",
+        "properties": properties,
+        "server_url": f"https://pay.example.com/api/webhooks/gateway/{shop.account.id}",
+    }
+
+
+async def test_who_asked_and_who_confirmed_is_kept_with_when_and_from_where(shop: Shop) -> None:
+    wish = a_payout(shop)
+    shop.gateway.will(said(credited(wish)))
+    kept = await audit_of(shop, await sent(shop, wish))
+    assert (kept.asked_by, kept.asked_at, kept.asked_from) == (STAFF, wish.asked.at, "203.0.113.7")
+    assert (kept.confirmed_by, kept.confirmed_at, kept.confirmed_from) == (OTHER, shop.clock.now, "203.0.113.8")
+    assert kept.card_mask == MASK
+
+
+@pytest.mark.law(1)
+async def test_when_the_call_arrives_the_intent_is_there_with_everything_but_the_card(shop: Shop) -> None:
+    wish, seen = a_payout(shop), []
+
+    async def look(heard: Heard) -> None:
+        aggregate = await recorded(shop, wish)
+        told = shop.services.personal.opened(aggregate.payment.transaction_id, aggregate.create)
+        seen.append((aggregate.create.state, set(heard.json) - set(told), await audit_of(shop, aggregate)))
+
+    shop.gateway.on_arrival = look
+    shop.gateway.will(said(credited(wish)))
+    await sent(shop, wish)
+    [(state, lacking, _)] = seen
+    assert (state, lacking) == (State.INTENT, {"pos_id", "cc_number"})
+
+
+async def test_no_column_has_the_card_and_none_in_clear_the_recipient(shop: Shop) -> None:
+    wish = a_payout(shop)
+    shop.gateway.will(said(credited(wish)))
+    await sent(shop, wish)
+    async with shop.services.database.transaction() as session:
+        rows = [
+            str(dict(row._mapping))
+            for table in SQLModel.metadata.tables
+            for row in (await session.exec(text(f'SELECT * FROM "{table}"'))).all()  # type: ignore[call-overload] # noqa: S608 - our own names
+        ]
+    everything = "\n".join(rows) + json.dumps(rows)
+    assert "A prize" in everything
+    for secret in (NUMBER, NAME, json.dumps(NAME)[1:-1], "АБ123456", "Павличко"):
+        assert secret not in everything
+
+
+@pytest.mark.law(4)
+async def test_the_same_wish_twice_is_one_payout(shop: Shop) -> None:
+    """A double click, a repeated submit, two browsers with the same review."""
+    wish = a_payout(shop)
+    shop.gateway.will(said(credited(wish)))
+    first, again = await at_once(sent(shop, wish), sent(shop, wish))
+    later = await sent(shop, wish)
+    assert first.payment.order_id == again.payment.order_id == later.payment.order_id
+    assert shop.gateway.calls == ["payment"]
+
+
+@pytest.mark.law(2)
+@pytest.mark.parametrize("answer", [BROKEN, HangUp()])
+async def test_an_answer_that_is_lost_is_looked_up_and_never_asked_for_again(shop: Shop, answer: Behaviour) -> None:
+    wish = a_payout(shop)
+    shop.gateway.will(answer)
+    assert standing(await sent(shop, wish)) == "not known yet"
+    shop.gateway.book[order_of(wish)] = [credited(wish)]
+    await shop.later(minutes=1)
+    assert standing(await recorded(shop, wish)) == "paid out"
+    assert shop.gateway.calls == ["payment"]
+
+
+@pytest.mark.law(2)
+async def test_what_never_arrived_has_failed_once_the_gateway_has_shown_nothing_for_long_enough(shop: Shop) -> None:
+    wish = a_payout(shop)
+    shop.gateway.will(HangUp())
+    await sent(shop, wish)
+    await shop.later(minutes=14)
+    assert (await recorded(shop, wish)).create.state is State.UNKNOWN
+    await shop.later(minutes=5)
+    create = (await recorded(shop, wish)).create
+    assert (create.state, create.inferred) == (State.FAILURE, True)
+    assert shop.gateway.calls == ["payment"]
+
+
+@pytest.mark.law(2)
+async def test_the_process_that_died_around_the_call_has_paid_out_if_the_gateway_says_so(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    async def killed(*_: object, **__: object) -> None:
+        raise Killed
+
+    wish = a_payout(shop)
+    shop.gateway.book[order_of(wish)] = [credited(wish)]
+    shop.gateway.will(said(credited(wish)))
+    with monkeypatch.context() as dying:
+        dying.setattr(PaymentRepository, "update_attempts", killed)  # by which the outcome would be recorded
+        with pytest.raises(Killed):
+            await sent(shop, wish)
+    assert (await recorded(shop, wish)).create.state is State.INTENT
+    await shop.later(minutes=1)
+    assert standing(await recorded(shop, wish)) == "paid out"
+    assert shop.gateway.calls == ["payment"]
+
+
+@pytest.mark.law(6)
+@pytest.mark.law(7)
+async def test_a_notification_that_comes_first_is_the_outcome_and_a_late_one_changes_nothing(shop: Shop) -> None:
+    wish = a_payout(shop)
+
+    async def notify_first(heard: Heard) -> None:
+        shop.gateway.on_arrival = None
+        await shop.notify(credited(wish))
+        await shop.work()
+
+    shop.gateway.on_arrival = notify_first
+    shop.gateway.will(said(credited(wish, "pending")))
+    assert standing(await sent(shop, wish)) == "paid out"
+    await shop.notify(credited(wish, "pending", status_code="2119"))
+    await shop.work()
+    aggregate = await recorded(shop, wish)
+    assert standing(aggregate) == "paid out"
+    assert not aggregate.payment.has_problems
+
+
+async def test_one_at_the_bank_is_looked_up_until_it_is_known(shop: Shop) -> None:
+    wish = a_payout(shop)
+    shop.gateway.will(said(credited(wish, "pending")))
+    assert standing(await sent(shop, wish)) == "waiting for the bank"
+    shop.gateway.book[order_of(wish)] = [credited(wish, "failure", status_code="4009")]
+    await shop.later(minutes=5)
+    assert standing(await recorded(shop, wish)) == "failed"
+
+
+@pytest.mark.law(8)
+@pytest.mark.parametrize("differs", [{"amount": "1000.00"}, {"currency": "EUR"}, {"method": "purchase"}])
+async def test_what_does_not_agree_is_no_success_but_a_problem(shop: Shop, differs: dict[str, Any]) -> None:
+    wish = a_payout(shop)
+    record = credited(wish)
+    record |= {name: Decimal(value) if name == "amount" else value for name, value in differs.items()}
+    shop.gateway.will(said(record))
+    aggregate = await sent(shop, wish)
+    assert aggregate.create.state is State.UNKNOWN
+    assert "The gateway reports" in (problem_words(aggregate.payment) or "")
+
+
+async def test_a_payment_that_the_gateway_calls_a_payout_is_no_success(shop: Shop) -> None:
+    """The reverse: what a shopper pays is never booked by the record of a payout."""
+    shop.gateway.will(shop.gateway.page())
+    await shop.begin()
+    record = credited(a_payout(shop, "569.50"))
+    await shop.notify(record | {"order_id": shop.order_id, "mode": "hosted"})
+    await shop.work()
+    aggregate = await shop.aggregate()
+    assert aggregate.create.state is not State.SUCCESS
+    assert "it was made for CHARGE" in (problem_words(aggregate.payment) or "")
+
+
+async def test_the_gateway_refuses_it(shop: Shop) -> None:
+    wish = a_payout(shop)
+    shop.gateway.will(refused("Invalid operation", "4150"))
+    aggregate = await sent(shop, wish)
+    assert standing(aggregate) == "failed"
+    assert "4150" in (aggregate.create.message or "")
+
+
+@pytest.mark.law(5)
+async def test_saleor_is_told_nothing_and_nothing_can_be_asked_of_it(shop: Shop) -> None:
+    wish = a_payout(shop)
+    shop.gateway.will(said(credited(wish) | {"amount": Decimal(1)}), said(credited(wish)))
+    aggregate = await sent(shop, wish)  # with a problem, of which Saleor hears at other payments
+    assert balance(aggregate.payment.flow, aggregate.operations).actions == ()
+    wish = a_payout(shop)
+    shop.gateway.will(said(credited(wish)))
+    assert balance(Flow.PAYOUT, (await sent(shop, wish)).operations).actions == ()
+    await shop.later(minutes=5)
+    assert shop.saleor.reports == []
+    async with shop.services.database.transaction() as session:
+        assert (await session.exec(select(SaleorEvent))).all() == []
+
+
+@pytest.mark.law(14)
+async def test_the_limit_of_a_day_holds_for_any_24_hours_and_however_many_are_sent_at_once(shop: Shop) -> None:
+    wishes = [a_payout(shop, "600.00") for _ in range(4)]
+    by_order = {order_of(each): each for each in wishes}
+
+    def answer(heard: Heard) -> Behaviour:
+        return said(credited(by_order[heard.json["order_id"]]))
+
+    shop.gateway.answer = answer  # type: ignore[method-assign] # whichever comes
+    done = await at_once(*(sent(shop, each) for each in wishes))
+    paid = [each for each in done if each.create.state is State.SUCCESS]
+    assert len(paid) <= 2  # 1500 in a day
+    assert len(shop.gateway.calls) == len(paid)
+    assert {each.create.status_code for each in done if each not in paid} == {OVER_THE_LIMIT}
+    for wish in (a_payout(shop, "600.00"), a_payout(shop, "600.00")):
+        by_order[order_of(wish)] = wish
+        await sent(shop, wish)
+    assert len(shop.gateway.calls) == 2
+    shop.clock.forward(hours=24)
+    wish = a_payout(shop, "600.00")
+    by_order[order_of(wish)] = wish
+    assert standing(await sent(shop, wish)) == "paid out"
+
+
+async def test_one_of_which_nobody_knows_the_outcome_counts_and_one_that_has_failed_does_not(shop: Shop) -> None:
+    unknown, failing, next_ = (a_payout(shop, "900.00") for _ in range(3))
+    shop.gateway.will(HangUp())
+    await sent(shop, unknown)
+    assert (await sent(shop, failing)).create.status_code == OVER_THE_LIMIT
+    await shop.later(minutes=20)
+    assert (await recorded(shop, unknown)).create.state is State.FAILURE
+    shop.gateway.will(said(credited(next_)))
+    assert standing(await sent(shop, next_)) == "paid out"
+
+
+async def test_a_saved_card_that_the_gateway_takes_no_more_is_offered_no_more(shop: Shop) -> None:
+    saved = shop.services.saved_cards
+    row = saved.of_payment(
+        (await sent_once(shop)).payment,
+        "VXNlcjo3",
+        token="tok_1",
+        mask=MASK,
+        brand="Visa",
+        expires_at=None,
+        now=shop.clock.now,
+    )
+    async with shop.services.database.transaction() as session:
+        session.add(row)
+    shop.clock.forward(minutes=1)
+    wish = a_payout(shop, card=PayoutCard(PaymentInstrument({"cc_token": "tok_1"}), MASK, row))
+    shop.gateway.will(said(credited(wish, "failure", status_code="4001")))
+    await sent(shop, wish)
+    asked = shop.gateway.heard[-1].json
+    assert (asked["cc_token"], asked["customer_id"], "cc_number" in asked) == ("tok_1", "VXNlcjo3", False)
+    assert not await saved.usable(shop.installation.id, shop.account.id, "VXNlcjo3", shop.clock.now)
+
+
+async def sent_once(shop: Shop) -> PaymentAggregate:
+    wish = a_payout(shop)
+    shop.gateway.will(said(credited(wish)))
+    return await sent(shop, wish)
+
+
+async def test_what_the_gateway_could_not_take_is_refused_before_anything_is_recorded(shop: Shop) -> None:
+    wish = a_payout(shop, card=PayoutCard(PaymentInstrument({"cc_number": "4111"}), MASK))
+    with pytest.raises(PayoutRefusedError) as refusal:
+        await sent(shop, wish)
+    assert "4111" not in str(refusal.value)
+    assert refusal.value.__cause__ is None
+    assert await shop.services.payments.find(ByOrder(order_of(wish))) is None
+
+
+@pytest.mark.law(13)
+async def test_one_that_is_open_for_a_day_is_put_to_people(shop: Shop) -> None:
+    wish = a_payout(shop)
+    shop.gateway.will(said(credited(wish, "pending")))
+    await sent(shop, wish)
+    shop.gateway.book[order_of(wish)] = [credited(wish, "pending")]
+    await shop.later(hours=26)
+    assert "not known what became of the" in str(problem_words((await recorded(shop, wish)).payment))
+
+
+async def test_its_timeline_tells_who_wanted_it_and_what_became_of_it(shop: Shop) -> None:
+    aggregate = await sent_once(shop)
+    told = [str(each.words) for each in timeline(aggregate, [])]
+    assert told[0] == "wants 100.00 UAH paid out to a card"
+    assert f"asks in the app to pay 100.00 UAH out to a card ({OTHER})" in told
+    assert any(each.startswith("answers that the payout succeeded") for each in told)
+
+
+async def test_no_shopper_sees_it(shop: Shop) -> None:
+    aggregate = await sent_once(shop)
+    assert await find_for_shopper(shop.services, aggregate.payment.order_id) is None
+
+
+async def test_it_is_in_no_list_of_payments_but_found_by_its_names_and_with_a_problem(paid: Shop) -> None:
+    await pays_out(paid)
+    wish = a_payout(paid)
+    paid.gateway.will(said(credited(wish) | {"amount": Decimal(1)}))
+    order_id = (await sent(paid, wish)).payment.order_id
+    async with paid.services.database.transaction() as session:
+        listed = await payments_page(session, Wanted(installation_id=paid.installation.id), most=10)
+        problems = await payments_page(session, Wanted(problems=True), most=10)
+        named = await called(session, Names(exact=[order_id]))
+    assert [each.order_id for each in listed] == [paid.order_id]
+    assert [each.order_id for each in problems] == [each.order_id for each in named] == [order_id]
+
+
+async def test_it_is_no_attempt_to_pay_the_order_that_it_is_about(paid: Shop) -> None:
+    await pays_out(paid)
+    about = (await paid.aggregate()).payment.id
+    wish = a_payout(paid, about=about)
+    paid.gateway.will(said(credited(wish)))
+    aggregate = await sent(paid, wish)
+    assert (await audit_of(paid, aggregate)).for_payment_id == about
+    assert (await paid.aggregate()).payment.has_rivals is False
+    assert [each.kind for each in aggregate.operations] == [Kind.CREATE]

@@ -1,0 +1,269 @@
+"""A payment has started a subscription: what it charges later is known, told, and can be given back."""
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from app import exact_json
+from app.db.tables import Kind, State
+from app.payments.core.balance import balance
+from app.payments.core.refusal import RefusalError
+from app.payments.staff.actions import StaffRequest, ask_for
+from app.payments.staff.subscription import cancel_subscription
+from tests.loopback import said
+from tests.payments.fake_gateway import BROKEN, operation, payment
+from tests.payments.fake_saleor import amounts
+from tests.payments.shop import CUSTOMER, TOTAL, Shop
+
+SUM = Decimal(TOTAL)
+ACTIVE = {"id": "rec-1", "status": "active"}
+
+
+def charge(shop: Shop, named: str, status: str = "success", amount: object = TOTAL, **more: Any) -> dict[str, Any]:
+    """A later charge of the subscription: the order's name again, and a payment of its own."""
+    said = {"payment_id": named, "mode": "direct", "recurring": ACTIVE, **more}
+    return payment(shop.order_id, status, amount, **said)
+
+
+async def subscribed(shop: Shop) -> None:
+    """The shopper has paid, and with that the subscription has begun."""
+    await shop.paid()
+    shop.gateway.book[shop.order_id].clear()
+    await shop.notify(payment(shop.order_id, recurring=ACTIVE))
+    await shop.work()
+    assert shop.amounts == amounts(charged=TOTAL)
+
+
+async def charges(shop: Shop) -> list[tuple[str | None, State, Decimal]]:
+    """What is recorded of the charges of the subscription."""
+    found = (await shop.aggregate()).operations
+    return [(each.operation_id, each.state, each.amount) for each in found if each.kind is Kind.RECURRING]
+
+
+async def test_the_payment_says_that_it_has_begun_a_subscription(shop: Shop) -> None:
+    await subscribed(shop)
+    kept = (await shop.aggregate()).payment
+    assert (kept.recurring_id, kept.recurring_status) == ("rec-1", "active")
+
+
+@pytest.mark.law(10)
+async def test_a_charge_that_is_notified_is_told_to_saleor_once(shop: Shop) -> None:
+    await subscribed(shop)
+    for _ in range(2):
+        await shop.notify(charge(shop, "second"))
+        await shop.later(minutes=1)
+    assert shop.amounts == amounts(charged="1139.00")
+    assert await charges(shop) == [("second", State.SUCCESS, SUM)]
+    await shop.notify(charge(shop, "third", amount="100.00"))
+    await shop.later(minutes=1)
+    assert shop.amounts == amounts(charged="1239.00")
+    assert not (await shop.aggregate()).payment.has_problems
+
+
+@pytest.mark.law(10)
+async def test_a_charge_whose_notification_is_lost_is_found_by_the_next_look(shop: Shop) -> None:
+    await subscribed(shop)
+    shop.gateway.book[shop.order_id].append(charge(shop, "second"))
+    await shop.notify(charge(shop, "third"))
+    await shop.later(hours=1)
+    assert [named for named, _, _ in await charges(shop)] == ["third", "second"]
+    assert shop.amounts == amounts(charged="1708.50")
+
+
+async def test_a_charge_is_pending_first_and_then_there(shop: Shop) -> None:
+    await subscribed(shop)
+    await shop.notify(charge(shop, "second", "pending"))
+    await shop.later(seconds=30)
+    assert await charges(shop) == [("second", State.PENDING, SUM)]
+    assert shop.amounts == amounts(charged=TOTAL)
+    shop.gateway.book[shop.order_id].append(charge(shop, "second"))
+    await shop.later(hours=2)  # nobody notifies: it is looked up
+    assert shop.amounts == amounts(charged="1139.00")
+
+
+async def test_a_charge_that_is_declined_takes_nothing_and_is_told(shop: Shop) -> None:
+    """The first payment stays what it is: it was not it that failed."""
+    await subscribed(shop)
+    await shop.notify(charge(shop, "second", "failure"))
+    await shop.later(minutes=1)
+    assert shop.amounts == amounts(charged=TOTAL)
+    kept = await shop.aggregate()
+    assert kept.create.state is State.SUCCESS
+    assert not kept.payment.has_problems
+    told = [each for each in kept.events if each.type == "CHARGE_FAILURE"]
+    assert [each.psp_reference for each in told] == ["second"]
+
+
+async def test_a_subscription_that_was_cancelled_stays_so_whatever_comes_late(shop: Shop) -> None:
+    await subscribed(shop)
+    for status in ("canceled", "active"):
+        await shop.notify(charge(shop, f"of-{status}", recurring={"id": "rec-1", "status": status}))
+        await shop.later(minutes=1)
+    assert (await shop.aggregate()).payment.recurring_status == "canceled"
+
+
+@pytest.mark.law(14)
+async def test_a_refund_of_saleors_gives_back_the_first_payment_and_no_more(shop: Shop) -> None:
+    """The gateway takes the refund of a later charge elsewhere: which charge is meant only staff can say."""
+    await subscribed(shop)
+    await shop.notify(charge(shop, "second"))
+    await shop.later(minutes=1)
+    answer = await shop.staff("REFUND", SUM + 1, "one")
+    assert answer.result == "REFUND_FAILURE"
+    assert "subscription" in str(answer.message)
+    shop.gateway.will(said(shop.refunded(TOTAL, "back")))
+    assert (await shop.staff("REFUND", TOTAL, "two")).result == "REFUND_SUCCESS"
+    await shop.later(minutes=10)
+    assert shop.amounts == amounts(charged=TOTAL, refunded=TOTAL)
+    answer = await shop.staff("REFUND", 1, "three")
+    assert (answer.result, answer.actions) == ("REFUND_FAILURE", ())
+
+
+@pytest.mark.law(10)
+async def test_a_refund_of_a_later_charge_in_the_portal_leaves_the_first_payment_alone(shop: Shop) -> None:
+    await subscribed(shop)
+    await shop.notify(charge(shop, "second"))
+    await shop.notify(operation("refund", shop.order_id, TOTAL, named="back", payment_id="second"))
+    await shop.later(minutes=1)
+    assert shop.amounts == amounts(charged=TOTAL, refunded=TOTAL)
+    kept = await shop.aggregate()
+    now = balance(kept.payment.flow, kept.operations)
+    assert now.refundable == SUM
+    assert [(each.id, each.refundable) for each in now.recurring] == [("second", Decimal("0.00"))]
+
+
+async def test_a_refund_in_flight_is_not_taken_for_one_of_another_charge(shop: Shop) -> None:
+    await subscribed(shop)
+    await shop.notify(charge(shop, "second"))
+    await shop.later(minutes=1)
+    shop.gateway.will(BROKEN)
+    await shop.staff("REFUND", TOTAL, "one")
+    await shop.notify(operation("refund", shop.order_id, TOTAL, named="of-second", payment_id="second"))
+    await shop.work()
+    states = [
+        (each.operation_id, each.state) for each in (await shop.aggregate()).operations if each.kind is Kind.REFUND
+    ]
+    assert states == [(None, State.UNKNOWN), ("of-second", State.SUCCESS)]
+
+
+def refund_of(charge_id: str, amount: object, key: str = "1") -> StaffRequest:
+    return StaffRequest(Kind.REFUND, by="olena", key=key, amount=Decimal(str(amount)), charge_id=charge_id)
+
+
+@pytest.mark.law(4)
+async def test_staff_give_a_later_charge_back_and_the_first_payment_stays(shop: Shop) -> None:
+    await subscribed(shop)
+    await shop.notify(charge(shop, "second"))
+    await shop.later(minutes=1)
+    record = operation("refund", shop.order_id, "500.00", named="back", payment_id="second")
+    shop.gateway.will(said(record))
+    shop.gateway.book[shop.order_id].append(record)
+    for _ in range(2):  # a double click
+        _, done = await ask_for(shop.services, shop.order_id, refund_of("second", "500.00"))
+        assert (done.state, done.charge_id) == (State.SUCCESS, "second")
+    [heard] = [each for each in shop.gateway.heard if each.method == "POST"]
+    assert heard.path.endswith("/recurring/rec-1/payments/second/refund")
+    await shop.later(minutes=10)
+    assert shop.amounts == amounts(charged="639.00", refunded="500.00")
+    with pytest.raises(RefusalError, match="at most"):
+        await ask_for(shop.services, shop.order_id, refund_of("second", "69.51", "2"))
+    with pytest.raises(RefusalError, match="no such charge"):
+        await ask_for(shop.services, shop.order_id, refund_of("another", "1.00", "3"))
+    with pytest.raises(RefusalError, match="asked for something else"):
+        await ask_for(shop.services, shop.order_id, refund_of("another", "500.00"))
+
+
+@pytest.mark.law(2)
+async def test_a_refund_of_a_later_charge_whose_answer_is_lost_is_looked_up_and_not_asked_again(shop: Shop) -> None:
+    await subscribed(shop)
+    await shop.notify(charge(shop, "second"))
+    await shop.later(minutes=1)
+    shop.gateway.will(BROKEN)
+    await ask_for(shop.services, shop.order_id, refund_of("second", TOTAL))
+    shop.gateway.book[shop.order_id].append(
+        operation("refund", shop.order_id, TOTAL, named="back", payment_id="second")
+    )
+    await shop.later(minutes=10)
+    assert shop.gateway.calls == ["refund"]
+    assert shop.amounts == amounts(charged=TOTAL, refunded=TOTAL)
+
+
+CANCELLED = said({"recurring_status": "canceled"})
+
+
+async def test_staff_cancel_the_subscription_and_saleor_hears_who_did(shop: Shop) -> None:
+    await subscribed(shop)
+    shop.gateway.will(CANCELLED)
+    for _ in range(2):  # the second time nobody is asked
+        ended = await cancel_subscription(shop.services, shop.order_id, "olena")
+        assert ended.payment.recurring_status == "canceled"
+    await shop.later(minutes=1)
+    notes = [each.message for each in (await shop.aggregate()).events if each.type == "INFO"]
+    assert [each for each in notes if "olena" in (each or "")] == [
+        "Staff cancelled the subscription in the app (olena)"
+    ]
+
+
+async def test_a_cancellation_whose_answer_is_lost_is_found_by_a_look(shop: Shop) -> None:
+    await subscribed(shop)
+    shop.gateway.will(BROKEN)
+    with pytest.raises(RefusalError, match="did not say"):
+        await cancel_subscription(shop.services, shop.order_id, "olena")
+    shop.gateway.book[shop.order_id][0]["recurring"] = {"id": "rec-1", "status": "canceled"}
+    shop.gateway.will(BROKEN)
+    ended = await cancel_subscription(shop.services, shop.order_id, "olena")
+    assert ended.payment.recurring_status == "canceled"
+
+
+async def test_what_has_begun_no_subscription_has_none_to_cancel(shop: Shop) -> None:
+    await shop.paid()
+    with pytest.raises(RefusalError, match="no subscription"):
+        await cancel_subscription(shop.services, shop.order_id, "olena")
+    with pytest.raises(RefusalError, match="no such payment"):
+        await cancel_subscription(shop.services, shop.order_id, "olena", installation_id=shop.installation.id + 1)
+
+
+MONTHLY = {"interval": "month", "every": 1}
+
+
+async def test_a_storefront_begins_a_subscription_where_the_store_allows_it(shop: Shop) -> None:
+    await shop.services.accounts.change(shop.account.id, subscriptions=True)
+    shop.gateway.will(shop.gateway.page())
+    await shop.begin(data={"customer": CUSTOMER, "subscription": MONTHLY | {"endsOn": "2027-11-21"}})
+    [heard] = [each for each in shop.gateway.heard if each.method == "POST"]
+    assert exact_json.loads(heard.body)["init_recurring"] == {
+        "interval_unit": "month",
+        "interval_count": 1,
+        "expiry_date": "2027-11-21",
+    }
+
+
+@pytest.mark.parametrize(
+    ("allowed", "flow", "plan", "why"),
+    [
+        (False, "CHARGE", MONTHLY, "begins no subscriptions"),
+        (True, "AUTHORIZATION", MONTHLY, "charged at once"),
+        (True, "CHARGE", MONTHLY | {"amount": "1.00"}, "data.subscription.amount"),
+        (True, "CHARGE", {"interval": "decade", "every": 31}, "data.subscription.interval"),
+        (True, "CHARGE", MONTHLY | {"startsOn": "2027-01-02", "endsOn": "2027-01-01"}, "expiry_date"),
+    ],
+)
+async def test_a_subscription_that_cannot_be_begun_is_refused_before_anything_is_paid(
+    shop: Shop, allowed: bool, flow: str, plan: dict[str, object], why: str
+) -> None:
+    await shop.services.accounts.change(shop.account.id, subscriptions=allowed)
+    answer = await shop.begin(flow=flow, data={"customer": CUSTOMER, "subscription": plan})
+    assert answer.result == f"{flow}_FAILURE"
+    assert why in f"{answer.data} {answer.message}"
+    assert shop.gateway.calls == []
+
+
+async def test_what_a_day_has_brought_counts_the_charge(shop: Shop) -> None:
+    await subscribed(shop)
+    await shop.notify(charge(shop, "second", fee={"amount": Decimal("3.5"), "currency": "UAH"}))
+    await shop.work()
+    found = await shop.operation(Kind.RECURRING)
+    assert (found.booked_at is not None, found.fee) == (True, Decimal("3.5"))
+    assert found.created_at - shop.clock.now < timedelta(minutes=1)

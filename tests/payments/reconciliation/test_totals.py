@@ -1,0 +1,153 @@
+"""The gateway's books of a window, summed by day: whatever stands in them. And the windows themselves."""
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.amounts import LARGEST
+from app.db.database import Database
+from app.db.day_sums import Days, OrderOwner, compared_days, gateway_shares, gateway_totals, keep_days
+from app.db.reconciliations import forget_account
+from app.db.tables import MerchantAccount
+from app.gateway.models.reports import LONGEST_PERIOD, RegisterLine
+from app.payments.reconciliation.compare import Period
+from app.payments.reconciliation.entries import BookLine, book_line
+from app.payments.reconciliation.run import begin
+from app.payments.reconciliation.totals import LEAD, Totals, windows
+from tests.payments.reconciliation.books import line
+from tests.payments.shop import Shop
+
+START = datetime(2026, 11, 20, 1, 45, tzinfo=UTC)
+END = START + timedelta(days=3)
+OWNER = OrderOwner("account", "pos", "uah", Decimal("100.00"))
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+def summed(*lines: BookLine, owner: OrderOwner | None = OWNER) -> dict[date, Any]:
+    """Return of each day how many lines could not be read, and its totals as a whole."""
+    totals = Totals(Period(START, END))
+    totals.add(lines, owner)
+    return {
+        day.day: (day.unreadable, [(each.kind.value, each.amount, each.count) for each in rows if not each.receiver])
+        for day, rows in totals.books("account", 1, END)
+    }
+
+
+@pytest.mark.parametrize(
+    ("said", "how"),
+    [
+        (line(), [("charged", Decimal("100.00"), 1)]),
+        (line("auth"), []),
+        (line("capture", amount="60.00"), [("charged", Decimal("60.00"), 1)]),
+        (line("refund", amount="0.01"), [("refunded", Decimal("0.01"), 1)]),
+        (line("dispute"), [("charged back", Decimal("100.00"), 1)]),
+        (line("void"), []),
+        (line(status="failure"), []),
+        (line("refund", status="pending"), []),
+        (line(original_amount=Decimal("100.00"), amount="102.50"), [("charged", Decimal("100.00"), 1)]),
+    ],
+)
+def test_how_a_line_counts(said: BookLine, how: list[object]) -> None:
+    assert summed(said)[NOON.date()] == (0, how)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        line(amount="0.001"),
+        line(amount="-1.00"),
+        line(amount=LARGEST * 10),
+        line(currency=None),
+        line(status=None),
+        line(payment_id=None),
+    ],
+)
+def test_a_line_that_cannot_be_right_makes_its_day_not_whole(said: BookLine) -> None:
+    assert summed(said)[NOON.date()] == (1, [])
+    assert summed(said)[NOON.date() - timedelta(days=1)] == (0, [])
+
+
+def test_a_line_without_a_day_makes_none_of_them_whole() -> None:
+    assert [unreadable for unreadable, _ in summed(line(at=None)).values()] == [1, 1, 1, 1]
+
+
+def test_a_line_of_another_window_is_in_no_sum() -> None:
+    found = summed(line(at=START - timedelta(days=1)), line(at=END + timedelta(days=400)))
+    assert list(found.values()) == [(0, [])] * 4
+
+
+def test_sums_that_no_column_holds_are_not_made() -> None:
+    totals = Totals(Period(START, END))
+    for number in range(1100):
+        totals.add([line(amount=LARGEST, payment_id=f"payment-{number}")], OWNER)
+    [(day, [total])] = [each for each in totals.books("account", 1, END) if each[1]]
+    assert (total.count, day.unreadable) == (1000, 100)
+
+
+NAMES = st.text(max_size=120) | st.sampled_from(["\x00", "\ud800", "�", "x" * 101, "X", "x"])
+
+
+@given(st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=20))
+def test_names_of_any_text_make_keys_that_differ(names: list[tuple[str, str]]) -> None:
+    totals = Totals(Period(START, END))
+    for number, (currency, receiver) in enumerate(names):
+        told = RegisterLine(
+            order_id="order", payment_id=f"payment-{number}", method="purchase", status="success", date_time=NOON,
+            original_amount=Decimal("1.00"), currency=currency, receiver_name=receiver, receiver_amount=Decimal("1.00"),
+        )  # fmt: skip
+        said = book_line(told)
+        assert said is not None
+        totals.add([said], None)
+    [rows] = [rows for day, rows in totals.books("account", 1, END) if day.day == NOON.date()]
+    assert len({(each.currency, each.receiver, each.kind) for each in rows}) == len(rows)
+
+
+async def test_they_are_kept_whatever_their_names(shop: Shop, database: Database) -> None:
+    account: MerchantAccount = shop.account
+    totals = Totals(Period(START, END))
+    for number, name in enumerate(["\x00", "\ud800", "�", "x" * 200, "=cmd", "X", "x"]):
+        told = RegisterLine(
+            order_id="order", payment_id=f"payment-{number}", method="purchase", status="success", date_time=NOON,
+            original_amount=Decimal("1.00"), currency=name, receiver_name=name, receiver_amount=Decimal("1.00"),
+        )  # fmt: skip
+        said = book_line(told)
+        assert said is not None
+        totals.add([said], None)
+    run_id = await begin(shop.services, account)
+    for _ in range(2):
+        async with database.transaction() as session:
+            await keep_days(session, account.id, totals.books(account.id, run_id, END))
+    days = Days(date(2026, 11, 1), date(2026, 11, 30))
+    async with database.transaction() as session:
+        found = await gateway_totals(session, [account.id], days)
+        shares = await gateway_shares(session, [account.id], days)
+        assert len(await compared_days(session, [account.id], days)) == 4
+    assert sum(each.count for each in found) == sum(each.count for each in shares) == 7
+    assert len(found) == len(shares) == 5  # three are written alike
+    async with database.transaction() as session:
+        await forget_account(session, account.id)
+        assert await compared_days(session, [account.id], days) == []
+
+
+@given(
+    st.datetimes(datetime(2020, 1, 1), datetime(2026, 1, 1)),  # noqa: DTZ001 - the zone is put behind it
+    st.timedeltas(timedelta(seconds=1), timedelta(days=200)),
+)
+def test_windows_leave_no_gap_and_each_day_between_is_in_one_of_them(start: datetime, length: timedelta) -> None:
+    start = start.replace(tzinfo=UTC)
+    end = start + length
+    cut = list(windows(start, end, None))
+    assert start - LEAD <= cut[0].start <= start
+    assert cut[-1].end == end
+    for one, other in pairwise(cut):
+        assert other.start == one.end - LEAD
+        assert (one.end.hour, one.end.minute, one.end.second, one.end.microsecond) == (0, 0, 0, 0)
+    assert all(each.end - each.start <= LONGEST_PERIOD for each in cut)
+    if len(cut) > 1:  # whoever takes it over goes on in the same windows
+        assert list(windows(start, end, cut[0].end)) == cut[1:]
+    assert list(windows(start, end, end)) == []

@@ -1,0 +1,102 @@
+"""Sums by whatever they are made by add up to the same; nothing is added up over currencies."""
+
+from collections import defaultdict
+from datetime import date, timedelta
+from decimal import Decimal
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.db.day_sums import Days, Total
+from app.db.tables import Booked
+from app.payments.staff.money import Agreement, By, Figures, Money, Row
+
+FIRST, LAST = date(2026, 10, 1), date(2026, 10, 31)
+ACCOUNTS = ("one", "two")
+PAIRS = {(account, FIRST + timedelta(days=n)) for account in ACCOUNTS for n in range(31)}
+
+cents = st.integers(1, 10**15).map(lambda number: Decimal(number) / 100)
+totals = st.builds(
+    Total,
+    day=st.dates(FIRST, LAST),
+    account_id=st.sampled_from(ACCOUNTS),
+    channel=st.sampled_from(["", "uah", "=eur"]),
+    currency=st.sampled_from(["UAH", "EUR", "JPY"]),
+    kind=st.sampled_from(Booked),
+    amount=cents,
+    count=st.integers(1, 1000),
+    fee=st.integers(-(10**9), 10**9).map(lambda number: Decimal(number) / 10**6),
+    fees=st.just(1),
+)
+
+
+def money(ours: list[Total], gateway: list[Total], whole: set[tuple[str, date]]) -> Money:
+    return Money(
+        days=Days(FIRST, LAST),
+        accounts={each: each for each in ACCOUNTS},
+        receivers={},
+        ours=ours,
+        gateway=gateway,
+        our_shares=[],
+        gateway_shares=[],
+        expected={day: {account for account, on in PAIRS if on == day} for _, day in PAIRS},
+        whole=whole,
+        compared={},
+    )
+
+
+def by_currency(rows: list[Row], of: str) -> dict[str, tuple[object, ...]]:
+    sums: dict[str, Figures] = defaultdict(Figures)
+    for row in rows:
+        for name in Figures.__slots__:
+            figures = sums[row.currency]
+            setattr(figures, name, getattr(figures, name) + getattr(getattr(row, of), name))
+    return {currency: (each.moved, each.fee, each.no_fee, each.net) for currency, each in sums.items()}
+
+
+@given(st.lists(totals, max_size=30), st.lists(totals, max_size=30), st.sets(st.sampled_from(sorted(PAIRS))))
+def test_days_add_up_to_the_month_and_accounts_to_the_total(
+    ours: list[Total], gateway: list[Total], whole: set[tuple[str, date]]
+) -> None:
+    found = money(ours, gateway, whole)
+    for of in ("ours", "compared", "gateway"):
+        month = by_currency(found.rows(), of)
+        for by in (By.DAY, By.ACCOUNT, By.CHANNEL, By.CURRENCY):
+            assert by_currency(found.rows(by), of) == month
+        assert by_currency(found.rows(By.DAY, By.ACCOUNT, By.CHANNEL), of) == month
+
+
+@given(st.lists(totals, min_size=1, max_size=10))
+def test_the_same_agrees_and_a_cent_more_differs(said: list[Total]) -> None:
+    found = money(said, said, set(PAIRS))
+    assert {each.agreement for each in found.rows(By.DAY)} == {Agreement.AGREE}
+    first = said[0]
+    more = Total(
+        first.day, first.account_id, first.channel, first.currency, first.kind, Decimal("0.01"), 0, Decimal(0), 0
+    )
+    differing = [
+        each for each in money(said, [*said, more], set(PAIRS)).rows(By.DAY) if each.agreement != Agreement.AGREE
+    ]
+    assert [(each.names, each.currency, each.agreement) for each in differing] == [
+        ((first.day,), first.currency, Agreement.DIFFER)
+    ]
+
+
+def test_a_day_is_not_compared_before_all_accounts_are() -> None:
+    sold = Total(FIRST, "one", "uah", "UAH", Booked.CHARGED, Decimal("5.00"), 1, Decimal("0.10"), 1)
+    found = money([sold], [sold], {("one", FIRST)})
+    [day] = found.rows(By.DAY)
+    assert day.agreement is Agreement.NOT_COMPARED
+    [account] = found.rows(By.ACCOUNT)
+    assert (account.agreement, account.days_compared, account.days) == (Agreement.AGREE_SO_FAR, 1, 31)
+
+
+def test_fees_are_compared_where_all_are_known() -> None:
+    ours = Total(FIRST, "one", "uah", "UAH", Booked.CHARGED, Decimal("5.00"), 2, Decimal("0.10"), 1)
+    theirs = Total(FIRST, "one", "uah", "UAH", Booked.CHARGED, Decimal("5.00"), 2, Decimal("0.20"), 2)
+    [row] = money([ours], [theirs], set(PAIRS)).rows()
+    assert row.agreement is Agreement.AGREE
+    assert (row.ours.no_fee, row.gateway.no_fee) == (1, 0)
+    known = Total(FIRST, "one", "uah", "UAH", Booked.CHARGED, Decimal("5.00"), 2, Decimal("0.10"), 2)
+    [row] = money([known], [theirs], set(PAIRS)).rows()
+    assert row.agreement is Agreement.DIFFER

@@ -1,0 +1,331 @@
+"""Cards that customers keep for the next time: whose they are, what is listed, what is deleted."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlmodel import col, select
+
+from app.db.accounts import AccountKeys, NewAccount
+from app.db.tables import SavedCard
+from app.payments.core.references import order_id_of
+from app.saleor.answers import SessionAnswer
+from app.saleor.events import Event, ListStoredPaymentMethods, StoredPaymentMethodDeleteRequested
+from tests.payments.fake_gateway import POS_ID, payment
+from tests.payments.shop import SECRET, Shop, source
+from tests.payments.test_a_saleor_moves import NEW, installed_at, moved
+from tests.payments.test_webhooks import context, defined
+
+OLENA, TARAS = "VXNlcjox", "VXNlcjoy"
+TOKEN = "4f8a1c3b5d7e9f0a2b4c6d8e0f1a3b5c7d9e1f2a"
+CARD = {"cc_mask": "424242******4242", "cc_token": TOKEN, "cc_token_expiration": "2029-11-30T23:59:59.000"}
+AGREED = {"saveCard": True}
+
+
+def of(user: str | None, **changed: Any) -> dict[str, Any]:
+    """Return the checkout of a customer; None: of a guest."""
+    return source(user=None if user is None else {"id": user}, **changed)
+
+
+@pytest.fixture
+async def offering(shop: Shop) -> Shop:
+    """A shop that keeps cards."""
+    shop.account = await shop.services.accounts.change(shop.account.id, saved_cards=True)
+    return shop
+
+
+async def pays(
+    shop: Shop, user: str | None = OLENA, *, data: Any = AGREED, card: Any = CARD, **changed: Any
+) -> SessionAnswer:
+    """Somebody pays on the gateway's page, with a transaction of their own."""
+    shop.transaction = shop.saleor.new_transaction()
+    shop.gateway.will(shop.gateway.page())
+    answer = await shop.begin(data=data, sourceObject=of(user, id=f"checkout-of-{shop.transaction.id}"), **changed)
+    await shop.notify(payment(shop.order_id, **card))
+    await shop.work()
+    return answer
+
+
+async def kept(shop: Shop) -> list[SavedCard]:
+    async with shop.services.database.transaction() as session:
+        return list((await session.exec(select(SavedCard).order_by(col(SavedCard.created_at)))).all())
+
+
+def said_by(user: str, channel: str = "uah", **more: Any) -> dict[str, Any]:
+    """Return the members of an event about a customer's cards."""
+    return {
+        "issuedAt": "2026-11-21T12:00:00+00:00",
+        "version": "3.23.28",
+        "recipient": {"id": "QXBwOjE=", "identifier": "gateway.payments.app"},
+        "user": {"id": user},
+        "channel": {"slug": channel, "currencyCode": "UAH"},
+        **more,
+    }
+
+
+async def _answered(shop: Shop, event: Event) -> Any:
+    webhook = defined(shop)[event.event_type]
+    answer = await webhook.handler(event, context(shop))
+    assert webhook.accepts(answer)
+    return answer.dump()
+
+
+async def listed(shop: Shop, user: str = OLENA, channel: str = "uah") -> list[dict[str, Any]]:
+    said: list[dict[str, Any]] = (
+        await _answered(shop, ListStoredPaymentMethods.model_validate(said_by(user, channel)))
+    )["paymentMethods"]
+    return said
+
+
+async def deletes(shop: Shop, card_id: str, user: str = OLENA, channel: str = "uah") -> Any:
+    event = StoredPaymentMethodDeleteRequested.model_validate(said_by(user, channel, paymentMethodId=card_id))
+    return await _answered(shop, event)
+
+
+async def test_a_card_whose_owner_agreed_is_kept_sealed_and_listed(offering: Shop) -> None:
+    await pays(offering)
+    [card] = await kept(offering)
+    assert (card.user_id, card.account_id, card.mask, card.brand) == (
+        OLENA,
+        offering.account.id,
+        "424242******4242",
+        "Visa",
+    )
+    assert TOKEN not in repr(card)
+    assert TOKEN not in card.token_sealed
+    assert offering.services.saved_cards.token(card) == TOKEN
+    assert await listed(offering) == [
+        {
+            "id": card.id,
+            "supportedPaymentFlows": ["INTERACTIVE"],
+            "type": "CARD",
+            "name": "Visa ****4242",
+            "data": {"brand": "Visa", "lastDigits": "4242"},
+            "creditCardInfo": {"brand": "Visa", "lastDigits": "4242", "expYear": 2029, "expMonth": 11},
+        }
+    ]
+    assert ":" not in card.id  # Saleor takes its own ids apart by it
+    assert len(card.id) >= 32
+
+
+@pytest.mark.parametrize("data", [None, {}, {"saveCard": False}, {"saveCard": None}])
+async def test_nobody_who_has_not_agreed_has_a_card_kept(offering: Shop, data: Any) -> None:
+    await pays(offering, data=data)
+    assert await kept(offering) == []
+
+
+async def test_a_guest_pays_and_nothing_is_kept(offering: Shop) -> None:
+    assert (await pays(offering, None)).result == "CHARGE_ACTION_REQUIRED"
+    assert await kept(offering) == []
+
+
+async def test_nothing_is_kept_where_the_store_does_not_offer_it(shop: Shop) -> None:
+    await pays(shop)
+    assert await kept(shop) == []
+    shop.account = await shop.services.accounts.change(shop.account.id, saved_cards=True)
+    assert await listed(shop) == []
+
+
+@pytest.mark.parametrize(
+    "given", ["true", "yes", 1, 0, 1.5, [], [True], {}, {"yes": True}, "\x00", "\ud800", "x" * 5000], ids=repr
+)
+async def test_consent_is_said_by_yes_and_no_alone(offering: Shop, given: Any) -> None:
+    """Whatever else stands there, nothing is begun: a developer must see it on the first try."""
+    answer = await offering.begin(data={"saveCard": given}, sourceObject=of(OLENA))
+    assert answer.result == "CHARGE_FAILURE"
+    assert [(each["code"], each["field"]) for each in answer.data["errors"]] == [("INVALID_DATA", "data.saveCard")]
+    assert await kept(offering) == []
+
+
+async def test_the_same_card_twice_is_one_row_with_the_newest_token(offering: Shop) -> None:
+    await pays(offering)
+    [first] = await kept(offering)
+    await pays(offering, card=CARD | {"cc_token": "another-token"})
+    [card] = await kept(offering)
+    assert card.id == first.id
+    assert offering.services.saved_cards.token(card) == "another-token"
+
+
+async def test_what_the_gateway_repeats_does_not_bring_a_deleted_card_back(offering: Shop) -> None:
+    await pays(offering)
+    [card] = await kept(offering)
+    assert await deletes(offering, card.id) == {"result": "SUCCESSFULLY_DELETED"}
+    await offering.notify(payment(offering.order_id, **CARD, fee={"amount": 1, "currency": "UAH"}))
+    await offering.work()
+    await offering.come_back(sourceObject=of(OLENA))
+    await offering.later(days=1)
+    assert await kept(offering) == []
+
+
+async def test_a_token_that_only_the_look_up_tells_is_kept(offering: Shop) -> None:
+    offering.gateway.will(offering.gateway.page())
+    await offering.begin(data=AGREED, sourceObject=of(OLENA))
+    await offering.notify(payment(offering.order_id))  # paid, and nothing of a card
+    await offering.work()
+    assert await kept(offering) == []
+    offering.gateway.book[offering.order_id] = [payment(offering.order_id, **CARD)]
+    await offering.notify(payment(offering.order_id, **CARD, receipt_url="https://example.com/receipt"))
+    await offering.work()
+    assert len(await kept(offering)) == 1
+
+
+async def test_a_notification_that_comes_before_the_answer_keeps_the_card(offering: Shop) -> None:
+    async def first(_heard: object) -> None:
+        offering.gateway.on_arrival = None
+        await offering.notify(payment(offering.order_id, **CARD))
+        await offering.work()
+
+    offering.gateway.on_arrival = first
+    offering.gateway.will(offering.gateway.page())
+    await offering.begin(data=AGREED, sourceObject=of(OLENA))
+    await offering.come_back(sourceObject=of(OLENA))
+    assert len(await kept(offering)) == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"status": "failure"},
+        {"status": "pending"},
+        {"amount": "1.00"},
+        {"cc_token": None},
+        {"cc_token": ""},
+        {"cc_token": "\ud800"},
+        {"cc_token": "a token"},
+        {"cc_token": "x" * 513},
+        {"cc_mask": None},
+        {"cc_mask": "\x00"},
+    ],
+    ids=repr,
+)
+async def test_no_card_is_kept_of_what_is_no_paid_card(offering: Shop, said: dict[str, Any]) -> None:
+    await pays(offering, card=CARD | said)
+    assert await kept(offering) == []
+
+
+@pytest.mark.parametrize("expiration", [None, "", "never", "\x00", 5, "0000-00-00"])
+async def test_a_card_whose_expiry_nobody_knows_is_listed_without_it(offering: Shop, expiration: Any) -> None:
+    await pays(offering, card=CARD | {"cc_token_expiration": expiration})
+    [card] = await listed(offering)
+    assert "creditCardInfo" not in card
+    assert card["name"] == "Visa ****4242"
+
+
+async def test_an_expired_card_is_not_listed(offering: Shop) -> None:
+    await pays(
+        offering, card=CARD | {"cc_token_expiration": f"{offering.clock.now + timedelta(days=1):%Y-%m-%dT%H:%M:%S}"}
+    )
+    assert len(await listed(offering)) == 1
+    offering.clock.now += timedelta(days=1)
+    assert await listed(offering) == []
+
+
+async def test_the_store_that_offers_it_no_more_lists_nothing_and_deletes_all_the_same(offering: Shop) -> None:
+    await pays(offering)
+    [card] = await listed(offering)
+    offering.account = await offering.services.accounts.change(offering.account.id, saved_cards=False)
+    assert await listed(offering) == []
+    assert await deletes(offering, card["id"]) == {"result": "SUCCESSFULLY_DELETED"}
+
+
+async def another_account(shop: Shop, channel: str) -> None:
+    account = await shop.services.accounts.add(
+        NewAccount(
+            installation_id=shop.installation.id,
+            name="Another",
+            pos_id=POS_ID,
+            base_url=shop.gateway.url,
+            scheme_word="CPAY",
+            keys=AccountKeys(api_key="the-api-key", api_secret=SECRET, endpoints_key="the-endpoints-key"),
+            currencies=["UAH"],
+            storefront_origins=[],
+        )
+    )
+    await shop.services.accounts.change(account.id, saved_cards=True)
+    await shop.services.accounts.map_channel(channel, account.id)
+
+
+async def test_a_card_is_unreachable_for_whomever_it_does_not_belong_to(offering: Shop) -> None:
+    """Another customer, another channel's account, another store: each hears what is heard of a card of nobody."""
+    await pays(offering)
+    [card] = await kept(offering)
+    unknown = await deletes(offering, "nobody-has-this-card")
+    assert unknown["result"] == "FAILED_TO_DELETE"
+
+    assert await listed(offering, TARAS) == []
+    assert await deletes(offering, card.id, TARAS) == unknown
+
+    await another_account(offering, "eur")
+    assert await listed(offering, OLENA, "eur") == []
+    assert await listed(offering, OLENA, "nobody-mapped-this") == []
+
+    own = offering.installation
+    offering.installation = await installed_at(offering)
+    assert await listed(offering, OLENA) == []
+    assert await deletes(offering, card.id) == unknown
+    offering.installation = own
+    assert [each["id"] for each in await listed(offering)] == [card.id]
+
+
+async def test_cards_follow_a_saleor_that_moves(offering: Shop) -> None:
+    """Those kept before and those kept at the new address are one store's then, and still one customer's."""
+    await pays(offering)
+    old_account = offering.account
+    new = offering.installation = await installed_at(offering)
+    await another_account(offering, "eur")
+    found = await offering.services.accounts.for_channel(new.id, "eur")
+    assert found is not None
+    offering.account = found
+    eur = {"slug": "eur", "currencyCode": "UAH"}
+    offering.transaction = offering.saleor.new_transaction()
+    offering.gateway.will(offering.gateway.page())
+    await offering.begin(data=AGREED, sourceObject=of(OLENA, id="checkout-there", channel=eur))
+    order_id = order_id_of(offering.transaction.id, NEW)
+    await offering.notify(payment(order_id, **CARD))
+    await offering.work()
+    before = {each.id for each in await kept(offering)}
+    await moved(offering, new)
+
+    [first], [second] = await listed(offering), await listed(offering, channel="eur")
+    assert {first["id"], second["id"]} == before
+    assert await listed(offering, TARAS) == []
+    card = await offering.services.saved_cards.find(
+        offering.installation.id, old_account.id, OLENA, first["id"], offering.clock.now
+    )
+    assert card is not None
+    assert offering.services.saved_cards.token(card) == TOKEN
+    for each in before:
+        assert await deletes(offering, each) == {"result": "SUCCESSFULLY_DELETED"}
+
+
+async def test_who_deletes_twice_hears_that_it_is_gone(offering: Shop) -> None:
+    await pays(offering)
+    [card] = await kept(offering)
+    assert await deletes(offering, card.id) == {"result": "SUCCESSFULLY_DELETED"}
+    assert await deletes(offering, card.id) == {
+        "result": "FAILED_TO_DELETE",
+        "error": "There is no such saved card.",
+    }
+    assert await listed(offering) == []
+
+
+@pytest.mark.parametrize("card_id", ["", " ", "\x00", "\ud800", "x" * 5000, "' OR 1=1 --", "%", "карта", TOKEN])
+async def test_whatever_a_storefront_calls_a_card_that_there_is_not(offering: Shop, card_id: str) -> None:
+    await pays(offering)
+    assert (await deletes(offering, card_id))["result"] == "FAILED_TO_DELETE"
+    assert len(await kept(offering)) == 1
+
+
+async def test_the_storefront_is_told_whether_a_card_can_be_kept(offering: Shop) -> None:
+    for user, offered in ((OLENA, True), (None, False)):
+        assert await _offered(offering, user) is offered
+    offering.account = await offering.services.accounts.change(offering.account.id, saved_cards=False)
+    assert await _offered(offering, OLENA) is False
+
+
+async def _offered(shop: Shop, user: str | None) -> bool:
+    event = defined(shop)["PAYMENT_GATEWAY_INITIALIZE_SESSION"].event.model_validate(
+        {**said_by(OLENA), "sourceObject": of(user), "amount": 1}
+    )
+    said: bool = (await _answered(shop, event))["data"]["saveCard"]
+    return said
