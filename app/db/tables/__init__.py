@@ -26,6 +26,7 @@ from app.db.tables.reconciliation import (
 from app.db.tables.stores import (
     CardKey,
     ChannelRoute,
+    DeletedCustomer,
     Installation,
     MerchantAccount,
     PendingToken,
@@ -39,6 +40,7 @@ __all__ = [
     "CardKey",
     "ChannelRoute",
     "ComparedDay",
+    "DeletedCustomer",
     "Discrepancy",
     "DiscrepancyKind",
     "DiscrepancyState",
