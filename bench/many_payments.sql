@@ -1,11 +1,14 @@
 -- Filled in by many_payments.py: many payments of one store, a minute between each.
 
-INSERT INTO payment (installation_id, account_id, transaction_id, order_id, flow, mode, amount, currency, channel,
+INSERT INTO payment (installation_id, account_id, transaction_id, order_id, flow, mode, status, amount, currency, channel,
     source_id, order_number, email_digest, language, checkout_url, has_problems, problem_since,
     created_at, updated_at)
 SELECT %(store)s, CASE WHEN n %% 1000 = 0 THEN %(rare)s WHEN n %% 5 = 0 THEN %(second)s ELSE %(first)s END,
     encode(convert_to('TransactionItem:' || md5('order' || n)::uuid, 'UTF8'), 'base64'), md5('order' || n),
     CASE WHEN n %% 10 = 3 THEN 'AUTHORIZATION' ELSE 'CHARGE' END, 'hosted',
+    CASE WHEN n %% 12 = 0 THEN 'failed' WHEN n %% 5000 = 9 AND n < %(rows)s / 10 THEN 'pending'
+         WHEN n %% 4 = 1 AND n > %(rows)s - 1000 THEN 'pending' WHEN n %% 20 = 5 THEN 'refunded'
+         WHEN n %% 10 = 3 THEN 'authorized' ELSE 'paid' END,
     CASE WHEN n %% 10 = 0 THEN 10000 ELSE 1000 + (n::bigint * 7919) %% 500000 END, 'UAH',
     CASE WHEN n %% 1000 = 1 AND n < %(rows)s / 10 THEN 'pop-up' WHEN n %% 3 = 0 THEN 'wholesale' ELSE 'uah' END,
     'Q2hlY2tvdXQ6' || n, CASE WHEN n %% 5 <> 4 THEN (100000 + n)::text END,

@@ -30,7 +30,7 @@ from app.bootstrap import open_services
 from app.db.accounts import AccountKeys, NewAccount
 from app.db.columns import table_of
 from app.db.migrate import migrate
-from app.db.tables import EventState, Flow, Kind, Operation, Payment, SaleorEvent, State
+from app.db.tables import EventState, Flow, Kind, Operation, Payment, PaymentStatus, SaleorEvent, State
 from app.payments.reconciliation.run import begin, go_on
 from app.payments.services import Services
 from app.settings import Settings
@@ -73,7 +73,8 @@ async def fill(services: Services, account_id: str, installation_id: int, orders
             same: dict[str, Any] = {"created_at": at, "updated_at": at}
             payment = Payment(
                 id=number + 1, installation_id=installation_id, account_id=account_id, transaction_id=f"t{number}",
-                order_id=order(number), flow=Flow.CHARGE, amount=Decimal("100.00"), currency="UAH", channel="uah",
+                order_id=order(number), flow=Flow.CHARGE,
+                status=PaymentStatus.PAID, amount=Decimal("100.00"), currency="UAH", channel="uah",
                 source_id=f"c{number}", **same,
             )  # fmt: skip
             create = Operation(

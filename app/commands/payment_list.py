@@ -14,7 +14,7 @@ from app.commands.payment_view import listed, summary
 from app.commands.terminal import AsJson, say, show, show_json
 from app.db.aggregates import PaymentAggregate, outlines_of
 from app.db.search import Wanted, payments_page
-from app.db.tables import Payment, State
+from app.db.tables import Payment, PaymentStatus
 from app.payments.services import Services
 from app.payments.staff.csv_export import csv_of
 from app.payments.staff.search_query import ByEmail, Typed, narrowed, read
@@ -26,9 +26,7 @@ _MOMENTS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
 def list_payments(
     *,
     problems: Annotated[bool, typer.Option("--problems", help="Only those that somebody must look at.")] = False,
-    state: Annotated[
-        State | None, typer.Option(help="Only those with an operation in this state.", show_default=False)
-    ] = None,
+    status: Annotated[PaymentStatus | None, typer.Option(help="Only those that stand so.", show_default=False)] = None,
     saleor: Annotated[
         str | None, typer.Option(metavar="URL", help="Only those of a Saleor, by its address.", show_default=False)
     ] = None,
@@ -77,7 +75,7 @@ def list_payments(
         wanted = Wanted(
             installation_id=installations[0].id if saleor else None,
             problems=problems,
-            state=state,
+            status=status,
             channel=channel,
             account_id=None if account is None else (await find_account(services, account)).id,
             since=_in_utc(since),
@@ -103,7 +101,7 @@ def list_payments(
     if as_json:
         show_json([summary(each) for each in aggregates])
         return
-    chosen = any((state, saleor, channel, account, since, until, typed, after))
+    chosen = any((status, saleor, channel, account, since, until, typed, after))
     _show(aggregates, most, nothing=_nothing(problems=problems, chosen=chosen))
 
 

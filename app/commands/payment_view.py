@@ -54,6 +54,7 @@ def summary(aggregate: PaymentAggregate) -> dict[str, object]:
         "flow": payment.flow.value,
         "amount": payment.amount,
         "currency": payment.currency,
+        "status": payment.status.value,
         "standing": standing(aggregate),
         "problem": problem_words(payment),
         "created_at": moment(payment.created_at),

@@ -12,7 +12,7 @@ from sqlmodel import col, select
 from app.db.aggregates import PaymentAggregate, load_by_transaction
 from app.db.tables import EventState, Kind, Notification, ProblemKind, SaleorEvent, State
 from app.db.tables import Payment as OurPayment
-from app.payments.core.balance import balance
+from app.payments.core.balance import balance, status_of
 from app.payments.core.problems import PAID_TWICE, has_problem, open_problems
 from app.saleor.testing.records import Transaction
 from app.saleor.testing.saleor_state import Delivery
@@ -92,6 +92,7 @@ def _ledgers_agree(harness: Harness, transaction: Transaction, aggregate: Paymen
     released = reserved - captured if captured else ZERO
     charged = sum((each.paid_amount for each in paid if each.method == "purchase"), ZERO) + captured
     ours = balance(aggregate.payment.flow, aggregate.operations)
+    assert aggregate.payment.status is status_of(aggregate.payment.flow, aggregate.operations), "listed as it is not"
     assert (ours.authorized, ours.charged, ours.refunded) == (reserved, charged, refunded), "ours is not the gateway's"
     theirs = transaction.amounts
     # What is pending is taken from where it comes from (Saleor contract, A.7).

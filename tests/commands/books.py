@@ -21,7 +21,7 @@ from app.db.tables import (
 )
 from app.gateway.notification import digest, encode
 from app.i18n.messages import LazyMessage
-from app.payments.core.balance import book
+from app.payments.core.balance import book, status_of
 from app.payments.core.problems import Cause, raise_on
 from app.payments.core.references import order_id_of
 from app.payments.services import Services
@@ -146,6 +146,7 @@ async def a_payment(
     if problem is not None:
         raise_on(row, cause, LazyMessage(problem), BEGUN)
     async with services.database.transaction() as session:
+        row.status = status_of(row.flow, operations or [operation()])
         session.add(row)
         await session.flush()
         for each in [*(operations or [operation()]), *events]:

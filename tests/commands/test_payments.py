@@ -63,6 +63,7 @@ async def test_those_with_a_problem_can_be_had_alone(
         "flow": "CHARGE",
         "amount": Decimal("100.00"),
         "currency": "UAH",
+        "status": "paid",
         "standing": "paid, refund under way",
         "problem": PROBLEM,
         "created_at": "2026-11-21T12:00:00.000Z",

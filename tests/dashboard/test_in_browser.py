@@ -45,12 +45,11 @@ async def test_from_the_list_to_a_choice_that_is_kept_while_tokens_come_and_go(m
         await expect(frame.get_by_role("heading", name="Payments")).to_be_visible()
         await expect(frame.get_by_role("row")).to_have_count(4)
 
-        await frame.get_by_label("needs review").check()
-        await frame.get_by_role("button", name="Show").click()
+        await frame.get_by_role("link", name="Needs review").click()
         await expect(frame.get_by_role("row")).to_have_count(2)
         assert await place_of(frame) == "/payments?problems=1"
-        await frame.get_by_label("needs review").uncheck()
-        await frame.get_by_role("button", name="Show").click()
+        await expect(frame.get_by_role("link", name="Needs review 1")).to_have_attribute("aria-current", "true")
+        await frame.get_by_role("link", name="Clear all").click()
         await frame.get_by_role("link", name=order_id[:8]).click()
         await expect(frame.get_by_role("heading", name="Payment of 569.50")).to_be_focused()
         assert await place_of(frame) == f"/payments/{order_id}"

@@ -11,8 +11,8 @@ from app.db.accounts import AccountRepository
 from app.db.blind_index import BlindIndex
 from app.db.database import Database
 from app.db.installations import InstallationRepository
-from app.db.search import Names, Wanted, channels_of, payments_page
-from app.db.tables import Flow, Kind, MerchantAccount, Operation, Payment, State
+from app.db.search import Names, Sum, Sums, Wanted, channels_of, payments_page, sums_of
+from app.db.tables import Flow, Kind, MerchantAccount, Operation, Payment, PaymentStatus
 from app.db.vault import KEY_BYTES, Vault
 from tests.db.rows import NOON, an_account, an_installation, an_operation
 
@@ -80,11 +80,8 @@ async def test_each_filter_alone_and_all_together(
     store = account.installation_id
     await keep(database, account, "plain", an_operation(0, Kind.CREATE, "create"))
     await keep(database, account, "problem", problem_since=NOON, channel="eur", created_at=NOON + timedelta(hours=1))
-    await keep(database, account, "paid", an_operation(0, Kind.CREATE, "create", state=State.SUCCESS), channel="eur")
-    await keep(
-        database, account, "refunding", an_operation(0, Kind.CREATE, "create", state=State.SUCCESS),
-        an_operation(0, Kind.REFUND, "refund", state=State.PENDING),
-    )  # fmt: skip
+    await keep(database, account, "paid", status=PaymentStatus.PAID, channel="eur")
+    await keep(database, account, "refunded", status=PaymentStatus.REFUNDED)
     await keep(
         database, other_store, "theirs", an_operation(0, Kind.CREATE, "create"), problem_since=NOON, channel="pln"
     )
@@ -92,24 +89,65 @@ async def test_each_filter_alone_and_all_together(
     async def found(**wanted: Any) -> set[str]:
         return set(await orders(database, Wanted(**wanted)))
 
-    assert await found(installation_id=store) == {"plain", "problem", "paid", "refunding"}
+    assert await found(installation_id=store) == {"plain", "problem", "paid", "refunded"}
     assert await found(problems=True) == {"problem", "theirs"}
     assert await found(problems=True, installation_id=store) == {"problem"}
-    assert await found(state=State.INIT) == {"plain", "theirs"}
-    assert await found(state=State.SUCCESS) == {"paid", "refunding"}
-    assert await found(state=State.PENDING, installation_id=store) == {"refunding"}
+    assert await found(status=PaymentStatus.PENDING) == {"plain", "problem", "theirs"}
+    assert await found(status=PaymentStatus.PAID) == {"paid"}
+    assert await found(status=PaymentStatus.PENDING, installation_id=store) == {"plain", "problem"}
+    assert await found(status=PaymentStatus.FAILED) == set()
     assert await found(channel="eur") == {"problem", "paid"}
     assert await found(account_id=other_store.id) == {"theirs"}
     assert await found(since=NOON + timedelta(hours=1)) == {"problem"}
-    assert await found(until=NOON + timedelta(hours=1)) == {"plain", "paid", "refunding", "theirs"}
+    assert await found(until=NOON + timedelta(hours=1)) == {"plain", "paid", "refunded", "theirs"}
     assert await found(since=NOON, until=NOON) == set()
     everything = {"installation_id": store, "problems": True, "channel": "eur", "account_id": account.id}
     assert await found(**everything, since=NOON, amount=Decimal("569.50"), names=Names(["problem"])) == {"problem"}
-    assert await found(**everything, state=State.FAILURE) == set()
+    assert await found(**everything, status=PaymentStatus.FAILED) == set()
     async with database.transaction() as session:
         assert await channels_of(session, store) == ["eur", "uah"]
         assert await channels_of(session, other_store.installation_id) == ["pln"]
         assert await channels_of(session, 4711) == []
+
+
+async def test_what_is_found_is_counted_and_summed_as_far_as_that_is_quick(
+    database: Database, account: MerchantAccount, other_store: MerchantAccount, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.db.search.MOST_COUNTED", 4)
+    for number, (status, currency) in enumerate(
+        [
+            (PaymentStatus.FAILED, "UAH"),
+            (PaymentStatus.PAID, "UAH"),
+            (PaymentStatus.PAID, "UAH"),
+            (PaymentStatus.PAID, "EUR"),
+        ]
+    ):
+        await keep(
+            database, account, f"order{number}", status=status, currency=currency, amount=Decimal(f"{number}.10"),
+            created_at=NOON + timedelta(minutes=number),
+        )  # fmt: skip
+    await keep(database, other_store, "theirs", status=PaymentStatus.PAID)
+
+    async def summed(**wanted: Any) -> Sums:
+        async with database.transaction() as session:
+            return await sums_of(session, Wanted(installation_id=account.installation_id, **wanted))
+
+    sums = await summed()
+    assert not sums.more
+    assert set(sums.all) == {
+        Sum(PaymentStatus.PAID, "UAH", 2, Decimal("3.20")),
+        Sum(PaymentStatus.PAID, "EUR", 1, Decimal("3.10")),
+        Sum(PaymentStatus.FAILED, "UAH", 1, Decimal("0.10")),
+    }
+    assert (sums.count(), sums.count(PaymentStatus.PAID), sums.count(PaymentStatus.REFUNDED)) == (4, 3, 0)
+    assert (await summed(status=PaymentStatus.FAILED)).count() == 1
+    assert (await summed(since=NOON + timedelta(minutes=3))).all == [Sum(PaymentStatus.PAID, "EUR", 1, Decimal("3.10"))]
+
+    await keep(database, account, "older", status=PaymentStatus.REFUNDED, created_at=NOON - timedelta(minutes=9))
+    await keep(database, account, "oldest", status=PaymentStatus.PENDING, created_at=NOON - timedelta(days=9))
+    sums = await summed()
+    assert sums.more
+    assert sums.count(PaymentStatus.PENDING) == 0  # not among the newest, of which no more are read than one too many
 
 
 async def test_a_payment_has_many_names(

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from app.dashboard.payments.days import Day
 from app.db.search import Wanted
-from app.db.tables import State
+from app.db.tables import PaymentStatus
 from app.payments.staff.search_query import ByEmail, Typed, read
 
 
@@ -15,7 +15,7 @@ class Filter:
     """What staff look for. ``after`` is the gateway order with which the page before ended; "" for the first page."""
 
     search: str = ""
-    state: State | None = None
+    status: PaymentStatus | None = None
     channel: str = ""
     account: str = ""
     since: Day | None = None
@@ -26,10 +26,10 @@ class Filter:
     @classmethod
     def of(cls, said: Mapping[str, str]) -> "Filter":
         """Return what is said; what cannot be meant is left out."""
-        state = said.get("state", "")
+        status = said.get("status", "")
         return cls(
             search=said.get("search", "").strip()[:100],
-            state=State(state) if state in set(State) else None,
+            status=PaymentStatus(status) if status in set(PaymentStatus) else None,
             channel=said.get("channel", "")[:255],
             account=said.get("account", "")[:32],
             since=Day.read(said.get("from", "")),
@@ -43,7 +43,7 @@ class Filter:
         """What is said of it in forms and addresses."""
         said = {
             "search": self.search,
-            "state": self.state.value if self.state else "",
+            "status": self.status.value if self.status else "",
             "channel": self.channel,
             "account": self.account,
             "from": str(self.since or ""),
@@ -75,6 +75,10 @@ class Filter:
         """The same from the newest on."""
         return replace(self, after="")
 
+    def only(self, status: PaymentStatus | None = None, *, problems: bool = False) -> "Filter":
+        """The newest of the same that stand so, or that need review; without either: however they stand."""
+        return replace(self, status=status, problems=problems, after="")
+
     @property
     def more(self) -> bool:
         """True when it narrows the list by what the page does not show at first sight."""
@@ -85,7 +89,7 @@ class Filter:
         return Wanted(
             installation_id=installation_id,
             problems=self.problems,
-            state=self.state,
+            status=self.status,
             channel=self.channel or None,
             account_id=self.account or None,
             since=self.since.begins if self.since else None,

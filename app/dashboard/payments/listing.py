@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
 
 from app.dashboard.payments.filter import Filter
 from app.db.aggregates import PaymentAggregate, outlines_of, row_by_order
-from app.db.search import Wanted, channels_of, payments_page
-from app.db.tables import State
-from app.i18n.messages import gettext_noop
+from app.db.search import MOST_COUNTED, Sums, Wanted, channels_of, payments_page, sums_of
+from app.db.tables import PaymentStatus, State
+from app.i18n.messages import Money, StoredMessage, gettext_noop
+from app.payments.core.balance import ZERO
 from app.payments.core.details import Details, means_of
 from app.payments.core.problems import problem_messages
 from app.payments.services import Services
@@ -16,24 +19,43 @@ from app.payments.staff.status import Standing, standings
 
 A_PAGE = 25
 
-STATES: Mapping[State, str] = {
-    State.INIT: gettext_noop("something waits for the shopper"),
-    State.PENDING: gettext_noop("something is pending at the bank"),
-    State.UNKNOWN: gettext_noop("something has an unknown outcome"),
-    State.WAITING: gettext_noop("something waits for its turn"),
-    State.INTENT: gettext_noop("something is being asked"),
-    State.SUCCESS: gettext_noop("something succeeded"),
-    State.FAILURE: gettext_noop("something failed"),
+STATUSES: Mapping[PaymentStatus, str] = {
+    PaymentStatus.PAID: gettext_noop("Paid"),
+    PaymentStatus.AUTHORIZED: gettext_noop("Authorized"),
+    PaymentStatus.PENDING: gettext_noop("Pending"),
+    PaymentStatus.FAILED: gettext_noop("Failed"),
+    PaymentStatus.REFUNDED: gettext_noop("Refunded"),
+    PaymentStatus.CANCELED: gettext_noop("Canceled"),
 }
+_ALL = gettext_noop("All")
+_NEEDS_REVIEW = gettext_noop("Needs review")
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """One way to narrow the list: its name in English, what it shows, and how many that are.
+
+    ``more``: there are more than were counted.
+    """
+
+    name: str
+    shows: Filter
+    count: int
+    more: bool
+    chosen: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One payment of the list. ``means``: the card, or the name of another way to pay, if known."""
+    """One payment of the list. ``means``: the card, or the name of another way to pay, if known.
+
+    ``reason``: why nothing was paid.
+    """
 
     aggregate: PaymentAggregate
     standings: tuple[Standing, ...]
     means: str | None
+    reason: StoredMessage | None
 
     @property
     def problems(self) -> Sequence[str]:
@@ -45,14 +67,18 @@ class Row:
 class PaymentList:
     """A page of the list. ``newest`` and ``older`` are what other pages show; None where there is none.
 
-    ``channels`` and ``accounts`` are what can be chosen, each with its name for people.
+    ``chips`` are the ways to narrow it, and ``totals`` what all that is found comes to, by currency; ``many`` when that
+    is more than is counted. ``channels`` and ``accounts`` are what can be chosen, each with its name for people.
     """
 
     rows: list[Row]
     chosen: Filter
     newest: Filter | None
     older: Filter | None
-    states: Mapping[State, str]
+    chips: Sequence[Chip]
+    found: int
+    totals: Sequence[Money]
+    many: bool
     channels: Sequence[tuple[str, str]]
     accounts: Sequence[tuple[str, str]]
 
@@ -66,13 +92,16 @@ async def read_list(services: Services, installation_id: int, chosen: Filter) ->
         found = await payments_page(session, wanted, most=A_PAGE + 1, after=last)
         aggregates = await outlines_of(session, found[:A_PAGE])
         channels = await channels_of(session, installation_id)
+        sums = await sums_of(session, replace(wanted, status=None, problems=False))
+        in_review = await sums_of(session, replace(wanted, status=None, problems=True))
     more = len(found) > A_PAGE
     return PaymentList(
         rows=[_row(each) for each in aggregates],
         chosen=chosen,
         newest=chosen.first_page if chosen.after else None,
         older=replace(chosen, after=aggregates[-1].payment.order_id) if more else None,
-        states=STATES,
+        chips=_chips(chosen, sums, in_review),
+        **_totals(chosen, in_review if chosen.problems else sums),
         channels=[(each, each) for each in channels],
         accounts=[(each.id, each.name) for each in accounts if each.installation_id == installation_id],
     )
@@ -84,5 +113,32 @@ def wanted_by(services: Services, installation_id: int, chosen: Filter) -> Wante
 
 
 def _row(aggregate: PaymentAggregate) -> Row:
-    said = Details.kept(aggregate.create.details)
-    return Row(aggregate, standings(aggregate), means_of(said.card_mask, said.payway))
+    create = aggregate.create
+    said = Details.kept(create.details)
+    reason = StoredMessage(create.message) if create.state is State.FAILURE and create.message else None
+    return Row(aggregate, standings(aggregate), means_of(said.card_mask, said.payway), reason)
+
+
+def _chips(chosen: Filter, sums: Sums, in_review: Sums) -> list[Chip]:
+    anyhow = chosen.status is None and not chosen.problems
+    chips = [Chip(_ALL, chosen.only(), min(sums.count(), MOST_COUNTED), sums.more, anyhow)]
+    for status, name in STATUSES.items():
+        here = chosen.status is status and not chosen.problems
+        chips.append(Chip(name, chosen.only(status), sums.count(status), sums.more, here))
+    review = Chip(
+        _NEEDS_REVIEW,
+        chosen.only(problems=True),
+        min(in_review.count(), MOST_COUNTED),
+        in_review.more,
+        chosen.problems,
+    )
+    return [*chips, review]
+
+
+def _totals(chosen: Filter, sums: Sums) -> dict[str, Any]:
+    found = [each for each in sums.all if chosen.status in {None, each.status}]
+    by_currency: dict[str, Decimal] = {}
+    for each in found:
+        by_currency[each.currency] = by_currency.get(each.currency, ZERO) + each.amount
+    totals = [Money(amount, currency) for currency, amount in by_currency.items()]
+    return {"found": sum(each.count for each in found), "totals": totals, "many": sums.more}

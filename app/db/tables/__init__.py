@@ -7,7 +7,7 @@ What each row is, and what makes it unique, stands in its class. Secrets are kep
 from sqlmodel import SQLModel
 
 from app.db.columns import take_any_text
-from app.db.tables.payments import Flow, Kind, Mode, Operation, Payment, SplitShare, State
+from app.db.tables.payments import Flow, Kind, Mode, Operation, Payment, PaymentStatus, SplitShare, State
 from app.db.tables.payouts import Payout
 from app.db.tables.problems import Problem, ProblemKind
 from app.db.tables.queues import EventState, Notification, SaleorEvent
@@ -26,7 +26,6 @@ from app.db.tables.reconciliation import (
 from app.db.tables.stores import (
     CardKey,
     ChannelRoute,
-    DeletedCustomer,
     Installation,
     MerchantAccount,
     PendingToken,
@@ -40,7 +39,6 @@ __all__ = [
     "CardKey",
     "ChannelRoute",
     "ComparedDay",
-    "DeletedCustomer",
     "Discrepancy",
     "DiscrepancyKind",
     "DiscrepancyState",
@@ -55,6 +53,7 @@ __all__ = [
     "Notification",
     "Operation",
     "Payment",
+    "PaymentStatus",
     "Payout",
     "PendingToken",
     "Problem",

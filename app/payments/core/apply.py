@@ -14,7 +14,7 @@ from app.db.aggregates import PaymentAggregate, row_id_of
 from app.db.saved_cards import NewCard
 from app.db.tables import Kind, Operation, Payment, Problem, State
 from app.i18n.messages import LazyMessage, gettext_noop
-from app.payments.core.balance import ZERO, balance, book
+from app.payments.core.balance import ZERO, balance, book, status_of
 from app.payments.core.details import Details, as_kept
 from app.payments.core.event_queue import enqueue
 from app.payments.core.mapper import (
@@ -121,7 +121,7 @@ def conclude(
     operation.shopper_message = shopper_message or operation.shopper_message
     operation.status_code = status_code or operation.status_code
     _reschedule(aggregate.payment, operation, posting)
-    book(aggregate.payment, operation)
+    _book(aggregate, operation)
     event = event_of(operation.kind, aggregate.payment.flow, state)
     if event is not None:
         _write(aggregate, operation, event, posting, amount=operation.amount, message=message)
@@ -217,7 +217,7 @@ def _post(
         if operation.state is State.INTENT:
             operation.state = State.UNKNOWN  # the call is over, and nobody can say what came of it
     if transition.state is None:
-        book(payment, operation)  # its fee may come late
+        _book(aggregate, operation)  # its fee may come late
         if transition.problem is None:
             turn = operation.waits_for_shopper
             follow_the_shopper(payment, operation, seen)
@@ -242,7 +242,7 @@ def _post(
     if transition.amount is not None:
         operation.amount = transition.amount
     _reschedule(payment, operation, posting)
-    book(payment, operation)
+    _book(aggregate, operation)
     if transition.event is not None:
         _write(
             aggregate,
@@ -260,6 +260,12 @@ def _post(
         )
     if operation.kind is Kind.DISPUTE:
         _tell_of_dispute(aggregate, operation, posting)
+
+
+def _book(aggregate: PaymentAggregate, operation: Operation) -> None:
+    """Note what an operation has moved, for the sums of each day; and where the payment stands now, for the list."""
+    book(aggregate.payment, operation)
+    aggregate.payment.status = status_of(aggregate.payment.flow, aggregate.operations)
 
 
 def _tell_of_dispute(aggregate: PaymentAggregate, operation: Operation, posting: Posting) -> None:

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from app.amounts import CENT, LARGEST, is_in_cents, is_in_millionths
-from app.db.tables import Flow, Kind, Operation, Payment, State
+from app.db.tables import Flow, Kind, Operation, Payment, PaymentStatus, State
+from app.gateway.statuses import Kind as CodeKind
+from app.gateway.statuses import Status, explain
 from app.i18n.messages import LazyMessage, Money
 from app.payments.core.details import Details
 from app.payments.core.refusal import RefusalCode, RefusalError
@@ -181,6 +183,22 @@ def moves_money(flow: Flow, kind: Kind) -> bool:
     return kind in {Kind.CAPTURE, Kind.REFUND, Kind.DISPUTE, Kind.RECURRING} or (
         kind is Kind.CREATE and flow in {Flow.CHARGE, Flow.PAYOUT}
     )
+
+
+def status_of(flow: Flow, operations: Sequence[Operation]) -> PaymentStatus:
+    """Return where a payment made for ``flow`` stands."""
+    create = [each for each in operations if each.kind is Kind.CREATE][-1]
+    if create.state is State.FAILURE:
+        ended_unpaid = explain(Status.FAILURE, create.status_code).kind is CodeKind.CANCELLED
+        return PaymentStatus.CANCELED if ended_unpaid else PaymentStatus.FAILED
+    if create.state is not State.SUCCESS:
+        return PaymentStatus.PENDING
+    done = {each.kind for each in operations if each.state is State.SUCCESS and each.charge_id is None}
+    if Kind.REFUND in done:
+        return PaymentStatus.REFUNDED
+    if flow is not Flow.AUTHORIZATION or Kind.CAPTURE in done:
+        return PaymentStatus.PAID
+    return PaymentStatus.CANCELED if Kind.VOID in done else PaymentStatus.AUTHORIZED
 
 
 def book(payment: Payment, operation: Operation) -> None:

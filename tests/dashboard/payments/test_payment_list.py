@@ -41,7 +41,7 @@ async def test_the_newest_are_first_and_no_page_leaves_one_out(staff_client: Sta
     assert numbers(await staff_client.see(link(third, "Newest")))[0] == 54
 
 
-async def test_those_with_a_problem_and_those_in_a_state(staff_client: StaffClient) -> None:
+async def test_those_with_a_problem_and_those_that_stand_so(staff_client: StaffClient) -> None:
     await staff_client.payment(1)
     await staff_client.payment(2, problem="The gateway says <something> else")
     await staff_client.payment(3, operations=[operation(state=State.INIT)])
@@ -52,10 +52,63 @@ async def test_those_with_a_problem_and_those_in_a_state(staff_client: StaffClie
     problems = await staff_client.see("/payments?problems=1")
     assert numbers(problems) == [4, 2]
     assert "The gateway says &lt;something&gt; else" in problems.text
-    assert numbers(await staff_client.see("/payments?state=init")) == [3]
-    assert numbers(await staff_client.see("/payments?state=pending&problems=1")) == [4]
-    assert numbers(await staff_client.see("/payments?state=nonsense")) == [4, 3, 2, 1]
-    assert "No such payment was found." in (await staff_client.see("/payments?state=unknown")).text
+    assert numbers(await staff_client.see("/payments?status=pending")) == [3]
+    assert numbers(await staff_client.see("/payments?status=paid&problems=1")) == [4, 2]
+    assert numbers(await staff_client.see("/payments?status=nonsense")) == [4, 3, 2, 1]
+    assert "No such payment was found." in (await staff_client.see("/payments?status=refunded")).text
+
+
+def chips(answer: httpx2.Response) -> dict[str, str]:
+    """Return the chips above the list, each with its count; the chosen one has a mark."""
+    found = re.findall(
+        r'class="chip"[^>]*?( aria-current="true")?>(.+?) <span class="count">([^<]*)</span>', answer.text
+    )
+    return {name: count + ("!" if chosen else "") for chosen, name, count in found}
+
+
+async def test_chips_say_how_many_there_are_and_keep_what_is_looked_for(staff_client: StaffClient) -> None:
+    refunded = [operation(), operation(Kind.REFUND)]
+    await staff_client.payment(1, channel="eur", operations=refunded)
+    await staff_client.payment(2, channel="eur", problem="Another one")
+    await staff_client.payment(3, operations=[operation(state=State.FAILURE, message="Insufficient funds [1004]")])
+    every = await staff_client.see("/payments")
+    alike = {"Authorized": "0", "Pending": "0", "Canceled": "0"}
+    assert chips(every) == alike | {"All": "3!", "Paid": "1", "Failed": "1", "Refunded": "1", "Needs review": "1"}
+    assert "Found: 3 · 300.00\N{NO-BREAK SPACE}UAH" in every.text
+    assert "Insufficient funds" in every.text  # why nothing was paid, beside it
+    assert "Clear all" not in every.text
+
+    in_euros = await staff_client.see("/payments?channel=eur&status=refunded&after=" + "f" * 32)
+    assert chips(in_euros) == alike | {"All": "2", "Paid": "1", "Failed": "0", "Refunded": "1!", "Needs review": "1"}
+    paid = re.search(r'<a class="chip" href="([^"]*)">Paid', in_euros.text)
+    assert paid is not None
+    assert paid[1] == "/payments?status=paid&amp;channel=eur"
+    assert numbers(await staff_client.see(paid[1].replace("&amp;", "&"))) == [2]
+    assert '<a class="clear" href="/payments">' in in_euros.text
+    assert '<input type="hidden" name="status" value="refunded">' in in_euros.text  # a search keeps it
+
+    by_address = await staff_client.do("/payments", search="olena@example.com")
+    assert chips(by_address)["All"] == "0!"
+    assert "@" not in "".join(re.findall(r'(?:href|action)="([^"]*)"', by_address.text))
+
+
+async def test_more_than_are_counted_say_so(staff_client: StaffClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.db.search.MOST_COUNTED", 2)
+    monkeypatch.setattr("app.dashboard.payments.listing.MOST_COUNTED", 2)
+    for number in (1, 2, 3):
+        await staff_client.payment(number)
+    page = await staff_client.see("/payments")
+    assert chips(page)["All"] == "2+!"
+    assert "choose days to see what they come to" in page.text
+
+
+async def test_an_empty_list_says_what_to_do(staff_client: StaffClient) -> None:
+    page = (await staff_client.see("/payments")).text
+    assert "There is no payment yet." in page
+    assert "Set up and try it out" not in page  # who may not is not sent there
+    assert 'role="search"' not in page
+    staff_client.permissions = ("HANDLE_PAYMENTS", "MANAGE_APPS")
+    assert '<a href="/set-up">Set up and try it out</a>' in (await staff_client.see("/payments")).text
 
 
 async def test_a_payment_is_found_by_whatever_staff_have_at_hand(staff_client: StaffClient) -> None:
@@ -79,7 +132,7 @@ async def test_a_payment_is_found_by_whatever_staff_have_at_hand(staff_client: S
 async def test_what_is_looked_for_stands_in_the_form_and_in_the_links(staff_client: StaffClient) -> None:
     for number in range(1, 30):
         await staff_client.payment(number)
-    page = await staff_client.see('/payments?search=100.00&problems=&state=success"><b>&from=2026-11-01%2B02:00')
+    page = await staff_client.see('/payments?search=100.00&problems=&status=paid"><b>&from=2026-11-01%2B02:00')
     assert 'value="100.00"' in page.text
     assert 'value="2026-11-01"' in page.text
     assert "<b>" not in page.text
@@ -131,7 +184,8 @@ async def test_a_shopper_is_found_by_an_address_that_no_address_of_a_page_says(s
     first = await staff_client.do("/payments", search=" Olena@Example.com ")
     assert numbers(first) == [*range(27, 2, -1)]
     assert "@" not in "".join(re.findall(r'(?:href|action)="([^"]*)"', first.text))
-    fields = dict(re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)">', first.text))
+    pages = first.text.partition('aria-label="Pages of the list"')[2].partition("</nav>")[0]
+    fields = dict(re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)">', pages))
     assert fields["search"] == "Olena@Example.com"
     rest = await staff_client.do("/payments", **fields)
     assert staff_client.shop.order_id in rest.text
@@ -183,7 +237,7 @@ async def test_below_a_path_all_links_stay_below_it(shop: Shop) -> None:
     ["a\x00b", "\x00", "9" * 400, "9" * 40 + ".00", "🙂" * 40],
     ids=["NUL", "only NUL", "long", "huge", "not ASCII"],
 )
-@pytest.mark.parametrize("field", ["search", "channel", "account", "after", "state", "from", "to"])
+@pytest.mark.parametrize("field", ["search", "channel", "account", "after", "status", "from", "to"])
 async def test_whatever_is_typed_is_looked_for(staff_client: StaffClient, field: str, word: str) -> None:
     """A page that says what is found, and a file that does not break off behind its 200."""
     await staff_client.payment(1)

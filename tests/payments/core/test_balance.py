@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.db.tables import Flow, Kind, Operation, State
-from app.payments.core.balance import ZERO, Balance, balance, in_flight
+from app.db.tables import Flow, Kind, Operation, PaymentStatus, State
+from app.payments.core.balance import ZERO, Balance, balance, in_flight, status_of
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.operations.actions import Step, step_for
 from app.saleor.answers import AvailableAction
@@ -167,3 +167,46 @@ def test_what_is_no_amount_of_money_is_refused(action: AvailableAction, amount: 
     with pytest.raises(RefusalError, match=words) as refused:
         step_for(action, Decimal(amount), now)
     assert (refused.value.code, refused.value.field) == (RefusalCode.INVALID_AMOUNT, "amount")
+
+
+def test_a_payment_that_is_refused_has_failed_and_one_that_nobody_paid_is_canceled() -> None:
+    failed = create(State.FAILURE)
+    failed.status_code = "1004"
+    assert status_of(Flow.CHARGE, [failed]) is PaymentStatus.FAILED
+    failed.status_code = "6007"  # the page was closed before anybody had paid
+    assert status_of(Flow.CHARGE, [failed]) is PaymentStatus.CANCELED
+    failed.status_code = "no such code"
+    assert status_of(Flow.CHARGE, [failed]) is PaymentStatus.FAILED
+
+
+@pytest.mark.parametrize("flow", list(Flow))
+@pytest.mark.parametrize("state", OPEN)
+def test_a_payment_that_is_open_is_pending(flow: Flow, state: State) -> None:
+    assert status_of(flow, [create(state)]) is PaymentStatus.PENDING
+
+
+@pytest.mark.parametrize(
+    ("flow", "done", "status"),
+    [
+        (Flow.CHARGE, [], PaymentStatus.PAID),
+        (Flow.AUTHORIZATION, [], PaymentStatus.AUTHORIZED),
+        (Flow.AUTHORIZATION, [Kind.CAPTURE], PaymentStatus.PAID),
+        (Flow.AUTHORIZATION, [Kind.VOID], PaymentStatus.CANCELED),
+        (Flow.CHARGE, [Kind.REFUND], PaymentStatus.REFUNDED),
+        (Flow.AUTHORIZATION, [Kind.CAPTURE, Kind.REFUND], PaymentStatus.REFUNDED),
+        (Flow.CHARGE, [Kind.DISPUTE], PaymentStatus.PAID),
+        (Flow.CHARGE, [Kind.RECURRING], PaymentStatus.PAID),
+    ],
+)
+def test_what_was_done_with_a_payment_is_its_status(flow: Flow, done: list[Kind], status: PaymentStatus) -> None:
+    paid = create(State.SUCCESS)
+    assert status_of(flow, [paid, *(an_operation(kind, State.SUCCESS, HUNDRED) for kind in done)]) is status
+    for state in [*OPEN, State.FAILURE]:  # what is asked, or has failed, changes nothing
+        asked = [an_operation(kind, state, HUNDRED) for kind in (Kind.CAPTURE, Kind.VOID, Kind.REFUND)]
+        assert status_of(flow, [paid, *asked]) is status_of(flow, [paid])
+
+
+def test_what_a_subscription_gave_back_later_is_not_of_its_first_payment() -> None:
+    refund = an_operation(Kind.REFUND, State.SUCCESS, HUNDRED)
+    refund.charge_id = "a later charge"
+    assert status_of(Flow.CHARGE, [create(State.SUCCESS), refund]) is PaymentStatus.PAID

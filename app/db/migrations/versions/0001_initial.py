@@ -128,17 +128,6 @@ def _saved_card() -> None:
     op.create_index("ix_saved_card_installation_id", "saved_card", ["installation_id"])
 
 
-def _deleted_customer() -> None:
-    op.create_table(
-        "deleted_customer",
-        sa.Column("installation_id", sa.Integer(), nullable=False),
-        sa.Column("user_id", sa.String(length=100), nullable=False),
-        sa.Column("deleted_at", sa.DateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(["installation_id"], ["installation.id"]),
-        sa.PrimaryKeyConstraint("installation_id", "user_id"),
-    )
-
-
 def _pending_token() -> None:
     op.create_table(
         "pending_token",
@@ -224,6 +213,7 @@ def _payment() -> None:
             nullable=False,
         ),
         sa.Column("flow", sa.String(length=32), nullable=False),
+        sa.Column("status", sa.String(length=32), nullable=False),
         sa.Column("amount", sa.BigInteger(), nullable=False),
         sa.Column("currency", sa.String(length=3), nullable=False),
         sa.Column("channel", sa.String(length=255), nullable=False),
@@ -262,6 +252,7 @@ def _payment() -> None:
     _index_where("attempts_due_at IS NOT NULL", "ix_payment_attempts_due_at", "payment", ["attempts_due_at"])
     op.create_index("ix_payment_begun", "payment", ["created_at", "id"])
     _index_where("next_order_poll_at IS NOT NULL", "ix_payment_next_order_poll_at", "payment", ["next_order_poll_at"])
+    op.create_index("ix_payment_in_status", "payment", ["installation_id", "status", "created_at", "id"])
     op.create_index("ix_payment_of_account", "payment", ["account_id", "created_at", "id"])
     op.create_index("ix_payment_of_amount", "payment", ["installation_id", "amount", "created_at", "id", "currency"])
     op.create_index("ix_payment_of_channel", "payment", ["installation_id", "channel", "created_at", "id"])
@@ -269,7 +260,6 @@ def _payment() -> None:
     op.create_index("ix_payment_of_source", "payment", ["installation_id", "source_id"])
     op.create_index("ix_payment_of_store", "payment", ["installation_id", "created_at", "id"])
     _index_where("order_number IS NOT NULL", "ix_payment_order_number", "payment", ["order_number"])
-    _index_where("card_owner IS NOT NULL", "ix_payment_card_owner", "payment", ["installation_id", "card_owner"])
     _index_where(
         "problem_since IS NOT NULL", "ix_payment_with_problem", "payment", ["installation_id", "created_at", "id"]
     )
@@ -373,7 +363,6 @@ def _operation() -> None:
     op.create_index("ix_operation_operation_id", "operation", ["operation_id"])
     op.create_index("ix_operation_payment_id", "operation", ["payment_id"])
     _index_where("kind <> 'create'", "ix_operation_psp_reference", "operation", ["psp_reference"])
-    _index_where("state <> 'success'", "ix_operation_state", "operation", ["state", "payment_id"])
     _index_where("booked_at IS NOT NULL", "ix_operation_booked", "operation", ["account_id", "booked_at"])
 
 
@@ -536,7 +525,6 @@ def upgrade() -> None:
     _card_key()
     _merchant_account()
     _saved_card()
-    _deleted_customer()
     _pending_token()
     _reported_problem()
     _channel_route()
