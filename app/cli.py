@@ -193,6 +193,10 @@ COMMANDS: Mapping[str, Command | Group] = {
             ),
         },
     ),
+    "storefront-kit": Command(
+        "app.commands.storefront_kit:show_tag",
+        "Show the line of HTML with which a storefront's page loads the payment button from this app.",
+    ),
     "sandbox": Command(
         "app.sandbox.command:sandbox",
         "Start a gateway of your own: no account, no money, nothing leaves this machine.",

@@ -3,8 +3,12 @@
 A closed list, not a folder: whatever else lies beside these files is not published by accident. Pages name their files
 below the version of all of them (`/static/0123456789ab/pages.js`), so that browsers keep them for good and never meet
 yesterday's; what is named without it (the logo, in the manifest) is asked for again each time.
+
+The storefront kit is for pages of others. Its address names its own version, which changes only with the kit itself,
+and scripts of any origin may load it.
 """
 
+import base64
 import hashlib
 import mimetypes
 from collections.abc import Mapping
@@ -43,7 +47,12 @@ SCRIPTS = (
     "file.js",
     "forms.js",
 )
-PUBLISHED = (*STYLE_SHEETS, *SCRIPTS, "logo.png")
+KIT = "gateway-payment.js"
+KIT_FOLDER = _HERE / "storefront"
+"""The storefront kit as it is published to npm, too; only the script itself is served."""
+
+PUBLISHED = (*STYLE_SHEETS, *SCRIPTS, KIT, "logo.png")
+_FOR_OTHER_ORIGINS = {"Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +65,7 @@ class _File:
 @cache
 def _files() -> Mapping[str, _File]:
     contents = {name: "\n".join((_HERE / each).read_text() for each in parts) for name, parts in STYLE_SHEETS.items()}
-    contents |= {name: (_HERE / name).read_text() for name in SCRIPTS}
+    contents |= {name: (_HERE / name).read_text() for name in SCRIPTS} | {KIT: (KIT_FOLDER / KIT).read_text()}
     files = {name: text.encode() for name, text in contents.items()} | {"logo.png": _LOGO.read_bytes()}
     return {name: _file(name, content) for name, content in files.items()}
 
@@ -72,17 +81,35 @@ def version() -> str:
     return hashlib.sha256("".join(each.etag for each in _files().values()).encode()).hexdigest()[:12]
 
 
+def kit_tag(base_url: str) -> str:
+    """Return the line of HTML with which a storefront's page loads the kit from the app at ``base_url``.
+
+    With the integrity (W3C Subresource Integrity) a browser runs these very bytes or nothing.
+    """
+    content = _files()[KIT].content
+    integrity = base64.b64encode(hashlib.sha384(content).digest()).decode()
+    src = f"{base_url.rstrip('/')}/static/{kit_version()}/{KIT}"
+    return f'<script type="module" src="{src}" integrity="sha384-{integrity}" crossorigin="anonymous"></script>'
+
+
+@cache
+def kit_version() -> str:
+    """Return the version of the kit: another one as soon as its script differs."""
+    return hashlib.sha256(_files()[KIT].content).hexdigest()[:12]
+
+
 class _Files(HTTPEndpoint):
     page_kind = PageKind.FILE
 
     async def get(self, request: Request) -> Response:
         """Answer with a file. While two versions of the app answer side by side, a page may name the other's."""
-        file = _files().get(request.path_params["name"])
+        name = request.path_params["name"]
+        file = _files().get(name)
         if file is None:
             return Response(status_code=404)
-        if request.path_params.get("version") == version():
+        if request.path_params.get("version") == (kit_version() if name == KIT else version()):
             request.scope["page_kind"] = PageKind.VERSIONED_FILE
-        headers = {"ETag": file.etag}
+        headers = {"ETag": file.etag} | (_FOR_OTHER_ORIGINS if name == KIT else {})
         if request.headers.get("if-none-match") == file.etag:
             return Response(status_code=304, headers=headers)
         return Response(file.content, media_type=file.media_type, headers=headers)

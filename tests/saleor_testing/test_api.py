@@ -238,3 +238,48 @@ async def test_any_app_may_ask_for_the_channels(stub: Stub) -> None:
         ]
         stranger = await http.post(running.saleor.api_url, json=asked)
         assert stranger.json()["data"] == {"channels": None}
+
+
+class TestStorefronts:
+    """They pay over the API as well, from browsers of any origin, without a token."""
+
+    async def ask(self, http: httpx2.AsyncClient, saleor: FakeSaleor, query: str) -> Any:
+        answer = await http.post(saleor.api_url, json={"query": query}, headers={"Origin": "https://shop.test"})
+        assert answer.headers["access-control-allow-origin"] == "*"
+        return answer.json()["data"]
+
+    async def test_a_checkout_is_paid_and_completed(self, saleor: FakeSaleor, installed: Stub) -> None:
+        installed.answer(WebhookEvent.PAYMENT_GATEWAY_INITIALIZE_SESSION, said({"data": {"available": True}}))
+        waits = {"result": "CHARGE_ACTION_REQUIRED", "pspReference": "p-1", "data": {"checkoutUrl": "https://pay"}}
+        installed.answer(WebhookEvent.TRANSACTION_INITIALIZE_SESSION, said(waits))
+        paid = {"result": "CHARGE_SUCCESS", "pspReference": "p-1", "amount": "569.50"}
+        installed.answer(WebhookEvent.TRANSACTION_PROCESS_SESSION, said(paid))
+        checkout, [app] = (await saleor.new_checkout()).id, await saleor.apps()
+        asked = "transaction { id } transactionEvent { type } data errors { code }"
+        async with httpx2.AsyncClient(trust_env=False) as http:
+            preflight = await http.options(saleor.api_url, headers={"Origin": "https://shop.test"})
+            assert "content-type" in preflight.headers["access-control-allow-headers"]
+            gateway = f'{{ id: "{app.identifier}" }}'
+            offered = await self.ask(
+                http, saleor,
+                f'mutation {{ paymentGatewayInitialize(id: "{checkout}", paymentGateways: [{gateway}])'
+                " { gatewayConfigs { id data } errors { code } } }",
+            )  # fmt: skip
+            [config] = offered["paymentGatewayInitialize"]["gatewayConfigs"]
+            assert config == {"id": app.identifier, "data": {"available": True}}
+            arguments = f'id: "{checkout}", paymentGateway: {gateway}'
+            begun = await self.ask(http, saleor, f"mutation {{ transactionInitialize({arguments}) {{ {asked} }} }}")
+            assert begun["transactionInitialize"]["data"] == {"checkoutUrl": "https://pay"}
+            too_early = await self.ask(http, saleor, _complete(checkout))
+            assert too_early["checkoutComplete"]["errors"] == [{"code": "CHECKOUT_NOT_FULLY_PAID"}]
+            transaction = begun["transactionInitialize"]["transaction"]["id"]
+            done = await self.ask(http, saleor, f'mutation {{ transactionProcess(id: "{transaction}") {{ {asked} }} }}')
+            assert done["transactionProcess"]["transactionEvent"] == {"type": "CHARGE_SUCCESS"}
+            completed = await self.ask(http, saleor, _complete(checkout))
+            assert completed["checkoutComplete"]["order"]["number"]
+            nobodys = await self.ask(http, saleor, f'mutation {{ transactionProcess(id: "nobodys") {{ {asked} }} }}')
+            assert nobodys["transactionProcess"]["errors"] == [{"code": "NOT_FOUND"}]
+
+
+def _complete(checkout: str) -> str:
+    return f'mutation {{ checkoutComplete(id: "{checkout}") {{ order {{ number }} errors {{ code }} }} }}'

@@ -1,5 +1,7 @@
 """What is published below /static, and what is not."""
 
+import base64
+import hashlib
 import re
 import struct
 from collections.abc import AsyncIterator
@@ -11,7 +13,7 @@ import pytest
 from app.dashboard.renderer import TEMPLATES
 from app.i18n.translation import translation
 from app.security_headers import SecureApp
-from app.static import PUBLISHED, static_files, version
+from app.static import KIT, PUBLISHED, kit_tag, kit_version, static_files, version
 
 
 @pytest.fixture
@@ -66,6 +68,32 @@ async def test_what_is_named_by_its_version_is_kept_for_good_and_sent_compressed
     assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
     assert answer.headers["content-encoding"] == "gzip"
     assert answer.text == (await visitor.get("/static/pages.css")).text
+
+
+async def test_the_storefront_kit_can_be_loaded_by_pages_of_others_and_only_as_it_is(
+    visitor: httpx2.AsyncClient,
+) -> None:
+    tag = re.fullmatch(
+        r'<script type="module" src="https://pay.example.com/app(/static/[0-9a-f]{12}/gateway-payment.js)"'
+        r' integrity="sha384-([A-Za-z0-9+/=]{64})" crossorigin="anonymous"></script>',
+        kit_tag("https://pay.example.com/app/"),
+    )
+    assert tag is not None
+    answer = await visitor.get(tag[1], headers={"Origin": "https://shop.example.com"})
+    assert base64.b64encode(hashlib.sha384(answer.content).digest()).decode() == tag[2]
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert answer.headers["cross-origin-resource-policy"] == "cross-origin"
+    assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert int(answer.headers["content-length"]) < 14_000, "compressed"
+
+
+async def test_the_kits_address_changes_with_the_kit_alone(visitor: httpx2.AsyncClient) -> None:
+    assert kit_version() != version()
+    for another in (version(), "0123456789ab"):
+        answer = await visitor.get(f"/static/{another}/{KIT}")
+        assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-cache")
+    other = await visitor.get(f"/static/{kit_version()}/pages.css")
+    assert (other.headers["cache-control"], "access-control-allow-origin" in other.headers) == ("no-cache", False)
 
 
 def test_a_page_fetches_what_its_script_imports_beside_it_and_not_after_it() -> None:

@@ -1,9 +1,9 @@
-"""``POST /graphql/``: what an app may ask and tell (Saleor contract, A.7)."""
+"""``POST /graphql/``: what an app may ask and tell (Saleor contract, A.7), and what storefronts pay with."""
 
 import asyncio
 from collections.abc import Awaitable, Mapping
 from datetime import UTC, datetime
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 from graphql import (
@@ -30,7 +30,7 @@ from app.saleor.testing.selection import FieldFailedError
 from app.saleor.testing.settings import SaleorFaults
 from app.saleor.testing.staff import Staff
 from app.saleor.testing.storefront import Storefront
-from app.saleor.testing.transaction_initialize import initialize
+from app.saleor.testing.storefront_api import StorefrontApi
 from app.saleor.testing.views import ErrorView
 from app.saleor.testing.vocabulary import HANDLE_PAYMENTS, MANAGE_ORDERS, EventType
 
@@ -60,7 +60,7 @@ class Api:
             "order": self._order,
             "transactionEventReport": self._report,
             "transactionUpdate": self._update,
-            "transactionInitialize": partial(initialize, state, storefront),
+            **StorefrontApi(state, storefront).resolvers(),
             "transactionRequestRefundForGrantedRefund": self._refund_granted,
             "appProblemCreate": self._problem,
             "appProblemDismiss": self._dismiss,

@@ -17,6 +17,8 @@ from app.saleor.testing.engine import Saleor
 from app.saleor.testing.saleor_state import NotFoundError, SaleorState
 from app.saleor.testing.settings import SaleorSettings
 
+_ANY_ORIGIN = {"Access-Control-Allow-Origin": "*"}
+
 
 class BrokenAnswer(Response):
     """Promises a body and never sends it: the connection breaks when the work has been done."""
@@ -44,6 +46,8 @@ def create_saleor(settings: SaleorSettings | None = None, clock: Callable[[], da
     app.include_router(control_routes())
     app.include_router(dashboard_routes())
     app.add_exception_handler(NotFoundError, _not_found)
+    # Saleor's ALLOWED_GRAPHQL_ORIGINS is "*" unless it is set: browsers may ask from any storefront.
+    app.add_api_route("/graphql/", _allow, methods=["OPTIONS"])
     app.add_api_route("/graphql/", _graphql, methods=["POST"])
     app.add_api_route("/.well-known/jwks.json", _jwks, methods=["GET"])
     return app
@@ -65,7 +69,18 @@ async def _jwks(request: Request) -> Response:
     return JSONResponse(state.key.jwks())
 
 
+async def _allow() -> Response:
+    headers = {"Access-Control-Allow-Methods": "POST, OPTIONS", "Access-Control-Allow-Headers": "content-type"}
+    return Response(headers=headers | _ANY_ORIGIN)
+
+
 async def _graphql(request: Request) -> Response:
+    answer = await _answer(request)
+    answer.headers.update(_ANY_ORIGIN)
+    return answer
+
+
+async def _answer(request: Request) -> Response:
     state = _state(request)
     faults = state.faults
     state.faults = faults.after_one("graphql")

@@ -1,4 +1,4 @@
-"""The part of Saleor's GraphQL schema that a payment app calls, by Saleor's names, per line of Saleor."""
+"""The part of Saleor's GraphQL schema that payment apps call and storefronts pay with, by Saleor's names and lines."""
 
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
@@ -46,6 +46,13 @@ type Mutation {
     idempotencyKey: String
     paymentGateway: PaymentGatewayToInitialize!
   ): TransactionInitialize
+  transactionProcess(id: ID, token: UUID, data: JSON): TransactionProcess
+  paymentGatewayInitialize(
+    amount: PositiveDecimal
+    id: ID!
+    paymentGateways: [PaymentGatewayToInitialize!]
+  ): PaymentGatewayInitialize
+  checkoutComplete(id: ID): CheckoutComplete
   transactionRequestRefundForGrantedRefund(
     grantedRefundId: ID!
     id: ID
@@ -180,6 +187,23 @@ type TransactionInitialize {
   data: JSON
   errors: [TransactionInitializeError!]!
 }
+type TransactionProcess {
+  transaction: TransactionItem
+  transactionEvent: TransactionEvent
+  data: JSON
+  errors: [TransactionProcessError!]!
+}
+type PaymentGatewayInitialize {
+  gatewayConfigs: [PaymentGatewayConfig!]
+  errors: [PaymentGatewayInitializeError!]!
+}
+type PaymentGatewayConfig { id: String! data: JSON errors: [PaymentGatewayConfigError!] }
+type PaymentGatewayConfigError { field: String message: String code: PaymentGatewayConfigErrorCode! }
+type PaymentGatewayInitializeError { field: String message: String code: PaymentGatewayConfigErrorCode! }
+enum PaymentGatewayConfigErrorCode { GRAPHQL_ERROR INVALID NOT_FOUND }
+type CheckoutComplete { order: Order errors: [CheckoutError!]! }
+type CheckoutError { field: String message: String code: CheckoutErrorCode! }
+enum CheckoutErrorCode { CHECKOUT_NOT_FULLY_PAID GRAPHQL_ERROR INVALID NOT_FOUND }
 type TransactionRequestRefundForGrantedRefund {
   transaction: TransactionItem
   errors: [TransactionRequestRefundForGrantedRefundError!]!
@@ -191,6 +215,7 @@ enum TransactionRequestRefundForGrantedRefundErrorCode {
   INVALID GRAPHQL_ERROR NOT_FOUND AMOUNT_GREATER_THAN_AVAILABLE MISSING_TRANSACTION_ACTION_REQUEST_WEBHOOK
   REFUND_ALREADY_PROCESSED REFUND_IS_PENDING
 }
+type TransactionProcessError { field: String message: String code: TransactionInitializeErrorCode! }
 type TransactionInitializeError { field: String message: String code: TransactionInitializeErrorCode! }
 enum TransactionInitializeErrorCode { GRAPHQL_ERROR INVALID NOT_FOUND UNIQUE CHECKOUT_COMPLETION_IN_PROGRESS }
 """

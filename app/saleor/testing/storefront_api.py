@@ -1,0 +1,87 @@
+"""What storefronts ask over the API, from browsers too: the mutations by which is paid. Anybody may."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from app.saleor.testing import payload
+from app.saleor.testing.rules.answers import SaleorCrashedError
+from app.saleor.testing.saleor_state import NotFoundError, SaleorState
+from app.saleor.testing.storefront import Storefront
+from app.saleor.testing.views import SessionView
+
+
+class StorefrontApi:
+    """Resolves the mutations."""
+
+    def __init__(self, state: SaleorState, storefront: Storefront) -> None:
+        self._state = state
+        self._storefront = storefront
+
+    def resolvers(self) -> Mapping[str, Callable[..., Any]]:
+        """Return what resolves each of them."""
+        return {
+            "paymentGatewayInitialize": self._offer,
+            "transactionInitialize": self._initialize,
+            "transactionProcess": self._process,
+            "checkoutComplete": self._complete,
+        }
+
+    async def _offer(self, _info: Any, **arguments: Any) -> payload.Payload:
+        configs = []
+        for each in arguments.get("paymentGateways") or ():
+            try:
+                found = await self._storefront.gateway_initialize(
+                    arguments["id"], data=each.get("data"), amount=arguments.get("amount"), gateway=each["id"]
+                )
+            except NotFoundError as exc:
+                return {"gatewayConfigs": None, "errors": [_not_found(exc)]}
+            errors = [error.model_dump() for error in found.errors]
+            configs.append({"id": each["id"], "data": found.data, "errors": errors})
+        return {"gatewayConfigs": configs, "errors": []}
+
+    async def _initialize(self, _info: Any, **arguments: Any) -> payload.Payload:
+        gateway = arguments["paymentGateway"]
+        return await self._session(
+            self._storefront.initialize(
+                arguments["id"],
+                amount=arguments.get("amount"),
+                idempotency_key=arguments.get("idempotencyKey"),
+                data=gateway.get("data"),
+                gateway=gateway["id"],
+            ),
+        )
+
+    async def _process(self, _info: Any, **arguments: Any) -> payload.Payload:
+        asked = self._storefront.process(arguments.get("id") or "", data=arguments.get("data"))
+        return await self._session(asked)
+
+    async def _session(self, asked: Awaitable[SessionView]) -> payload.Payload:
+        """Return a session's answer. Raises SaleorCrashedError when the app's answer brings Saleor down."""
+        try:
+            session = await asked
+        except NotFoundError as exc:
+            return {"transaction": None, "transactionEvent": None, "data": None, "errors": [_not_found(exc)]}
+        if session.internal_error:
+            raise SaleorCrashedError(session.internal_error)
+        begun = event = None
+        if session.transaction and session.event:
+            begun = self._state.transaction(session.transaction.id)
+            event = next(each for each in begun.events if each.id == session.event.id)
+        return {
+            "transaction": payload.transaction(begun) if begun else None,
+            "transactionEvent": payload.event(event, begun.currency) if begun and event else None,
+            "data": session.data,
+            "errors": [each.model_dump() for each in session.errors],
+        }
+
+    def _complete(self, _info: Any, **arguments: Any) -> payload.Payload:
+        try:
+            done = self._storefront.complete(arguments.get("id") or "")
+        except NotFoundError as exc:
+            return {"order": None, "errors": [_not_found(exc)]}
+        order = payload.source(self._state.order(done.order.id)) if done.order else None
+        return {"order": order, "errors": [each.model_dump() for each in done.errors]}
+
+
+def _not_found(error: NotFoundError) -> dict[str, Any]:
+    return {"field": "id", "code": "NOT_FOUND", "message": str(error)}

@@ -1,0 +1,100 @@
+/** A shopper pays for a checkout or an order of a Saleor store: `<gateway-payment>`. */
+export class GatewayPaymentElement extends HTMLElement {
+  /** What the storefront knows of the shopper beside what the checkout says: `customer` in the payment app's `data`. */
+  customer: GatewayPaymentCustomer | null;
+  /** Where the payment stands, as in the attribute `state`; null before the element is in a page. */
+  readonly state: GatewayPaymentState | null;
+  /** Forget the attempt and begin anew, over what is left to pay. */
+  reset(): void;
+}
+
+export type GatewayPaymentState =
+  | "loading"
+  | "ready"
+  | "waiting"
+  | "paid"
+  | "reserved"
+  | "declined"
+  | "expired"
+  | "unavailable"
+  | "error";
+
+export interface GatewayPaymentCustomer {
+  email?: string;
+  phone?: string;
+  firstName?: string;
+  lastName?: string;
+  patronymic?: string;
+  /** `1990-05-17` */
+  birthday?: string;
+  taxId?: string;
+  /** Two capital letters: `UA` */
+  country?: string;
+  ip?: string;
+  referrer?: string;
+}
+
+/** The button can be pressed. */
+export interface GatewayPaymentReadyDetail {
+  modes: ("hosted" | "direct")[];
+}
+
+/** The browser is about to go to the payment page or the bank; `preventDefault()` leaves that to you. */
+export interface GatewayPaymentRedirectDetail {
+  transactionId: string;
+  url: string;
+}
+
+/** Nothing is known yet: the shopper pays on a phone, it is being found out, or the store has to look at it. */
+export interface GatewayPaymentWaitingDetail {
+  transactionId: string;
+  reason: "phone" | "confirming" | "review";
+  code?: string;
+}
+
+/** Call `checkoutComplete`. Not `confirmed`: the bank is still at it, and Saleor counts the amount as covered. */
+export interface GatewayPaymentCoveredDetail {
+  transactionId: string;
+  confirmed: boolean;
+}
+
+/** `message` is for the shopper, who reads it already. `details`, where there are any, are the app's own words. */
+export interface GatewayPaymentFailedDetail {
+  transactionId?: string;
+  code: string;
+  message: string;
+  details?: string;
+  /** ISO 8601, in UTC: when the gateway recommends the next attempt with this card. */
+  retryAfter?: string;
+}
+
+export interface GatewayPaymentUnavailableDetail {
+  code: string;
+  message: string;
+}
+
+/** `setup`: `attributes` are missing or wrong. `network`: Saleor did not answer; the shopper has a button. */
+export interface GatewayPaymentErrorDetail {
+  kind: "setup" | "network";
+  message: string;
+  attributes?: string[];
+}
+
+export interface GatewayPaymentEventMap {
+  "gateway-payment-ready": CustomEvent<GatewayPaymentReadyDetail>;
+  "gateway-payment-redirect": CustomEvent<GatewayPaymentRedirectDetail>;
+  "gateway-payment-waiting": CustomEvent<GatewayPaymentWaitingDetail>;
+  "gateway-payment-paid": CustomEvent<GatewayPaymentCoveredDetail>;
+  "gateway-payment-reserved": CustomEvent<GatewayPaymentCoveredDetail>;
+  "gateway-payment-failed": CustomEvent<GatewayPaymentFailedDetail>;
+  "gateway-payment-unavailable": CustomEvent<GatewayPaymentUnavailableDetail>;
+  "gateway-payment-error": CustomEvent<GatewayPaymentErrorDetail>;
+}
+
+declare global {
+  interface HTMLElementTagNameMap {
+    "gateway-payment": GatewayPaymentElement;
+  }
+  interface HTMLElementEventMap extends GatewayPaymentEventMap {}
+  interface DocumentEventMap extends GatewayPaymentEventMap {}
+}

@@ -1,0 +1,729 @@
+// <gateway-payment>: a shopper pays for a checkout or an order of a Saleor store. No dependencies, no build step.
+//
+// It talks to Saleor only. Which payment page there is, what became of a payment and why, the payment app answers through
+// Saleor (docs/storefront.md). A card that is typed here is encrypted for the app's key before it goes anywhere.
+
+const SESSION = `transaction { id } transactionEvent { type pspReference message } data errors { code message }`;
+const OFFER = /* GraphQL */ `
+  mutation Offer($id: ID!, $gateway: String!) {
+    paymentGatewayInitialize(id: $id, paymentGateways: [{ id: $gateway }]) {
+      gatewayConfigs { data errors { code message } }
+      errors { code message }
+    }
+  }`;
+const START = /* GraphQL */ `
+  mutation StartPayment($id: ID!, $gateway: PaymentGatewayToInitialize!, $idempotencyKey: String) {
+    transactionInitialize(id: $id, paymentGateway: $gateway, idempotencyKey: $idempotencyKey) { ${SESSION} }
+  }`;
+const PROCESS = /* GraphQL */ `
+  mutation HowDidItGo($transactionId: ID!, $data: JSON) {
+    transactionProcess(id: $transactionId, data: $data) { ${SESSION} }
+  }`;
+
+const ATTRIBUTES = [
+  "saleor-api-url", "checkout-id", "return-url", "gateway-id", "mode", "language", "label", "app-url", "no-qr",
+];
+const REQUIRED = ATTRIBUTES.slice(0, 3);
+
+// Milliseconds. While nothing is final, each question makes the app ask the gateway.
+const ANSWER_WITHIN = 45_000;
+const FIRST_PAUSE = 3_000;
+const LONGEST_PAUSE = 15_000;
+const PATIENCE = { back: 12_000, waiting: 180_000, phone: 3_600_000 };
+const MISSES_ALLOWED = 4; // a network may hiccup
+
+// Codes of the app whose messages are written for shoppers, in their language. All others are for developers.
+const FOR_SHOPPERS = new Set([
+  "ALREADY_PAID", "BEING_CONFIRMED", "BUSY", "CREATION_UNKNOWN", "DECLINED", "INVALID_CARD", "PAYMENT_IN_PROGRESS",
+  "SAVED_CARD_UNUSABLE", "STORE_MOVED", "STORE_UNAVAILABLE", "TRY_AGAIN", "UNDER_REVIEW",
+]);
+// Nothing that a shopper does now changes these: neither another attempt nor another question.
+const NO_OTHER_ATTEMPT = new Set(["4000", "4124", "4139", "4150", "4151", "4152", "ALREADY_PAID", "APP_ERROR", "STORE_UNAVAILABLE"]);
+const STANDS_STILL = new Set(["UNDER_REVIEW", "STORE_MOVED"]);
+const CLOSED = new Set(["4149", "6007"]);
+
+const TEXTS = {
+  en: {
+    loading: ["One moment", "The payment is being prepared."],
+    ready: ["Payment", "You pay on the payment page, and come back here."],
+    card: ["Payment by card", "Your card is encrypted before it leaves this page."],
+    opening: ["One moment", "The payment page is being opened."],
+    paying: ["One moment", "Your payment is being made. Please do not close this page."],
+    phone: ["Pay with your phone", "Scan the code with your phone's camera. This page notices when you have paid."],
+    waiting: ["Checking your payment", "This usually takes a few seconds. The page updates itself."],
+    slow: ["No answer yet", "If you have paid, do not pay a second time."],
+    unpaid: ["Not paid yet", "You can go on to the payment page."],
+    paid: ["Payment received", "Thank you! The shop takes it from here."],
+    reserved: ["Amount reserved", "The money is blocked on your card. The shop will take it when it confirms your order."],
+    declined: ["The payment did not go through", "The shop received no money."],
+    expired: ["This payment is closed", "The time to pay ran out, or the payment was cancelled."],
+    unavailable: ["This way to pay is not available", "Please choose another one, or ask the shop."],
+    network: ["No connection", "The shop does not answer. Please try again: you will not pay twice."],
+    setup: ["This payment form is not set up", "Missing or wrong: "],
+    pay: "Pay",
+    again: "Try again",
+    check: "Check again",
+    showCode: "Pay with your phone: show the QR code",
+    codeIs: "QR code of the payment page",
+    number: ["Card number", "The card number is not right. Please check it."],
+    expiry: ["Expiry date (MM/YY)", "The card's expiry date is not right. Please check it."],
+    cvv: ["Security code", "The card's security code is not right: it has three or four digits. Please check it."],
+    4001: "The card has expired. Please use another card.",
+    4009: "There is not enough money on the card. Please top it up or use another card.",
+    4010: "This card's limit on the number of payments is reached. Please use another card or try later.",
+    4012: "This card's limit on the amount is exceeded. Please use another card or try later.",
+    4144: "The card data is not correct. Please check it and try again.",
+    4147: "The time for confirming with your bank ran out. Please try again.",
+    4149: "The payment page has expired. Please try again.",
+  },
+  uk: {
+    loading: ["Зачекайте хвилинку", "Готуємо оплату."],
+    ready: ["Оплата", "Ви заплатите на платіжній сторінці й повернетеся сюди."],
+    card: ["Оплата карткою", "Дані картки шифруються ще до того, як залишать цю сторінку."],
+    opening: ["Зачекайте хвилинку", "Відкриваємо платіжну сторінку."],
+    paying: ["Зачекайте хвилинку", "Опрацьовуємо вашу оплату. Будь ласка, не закривайте цю сторінку."],
+    phone: ["Заплатіть телефоном", "Наведіть камеру телефона на код. Ця сторінка сама дізнається, що ви заплатили."],
+    waiting: ["Перевіряємо оплату", "Зазвичай це триває кілька секунд. Сторінка оновиться сама."],
+    slow: ["Відповіді ще немає", "Якщо ви вже заплатили, не платіть удруге."],
+    unpaid: ["Ще не оплачено", "Можна перейти на платіжну сторінку."],
+    paid: ["Оплату отримано", "Дякуємо! Далі замовленням займеться магазин."],
+    reserved: ["Суму зарезервовано", "Гроші заблоковано на вашій картці. Магазин спише їх, коли підтвердить замовлення."],
+    declined: ["Оплата не пройшла", "Магазин не отримав грошей."],
+    expired: ["Цей платіж закрито", "Час на оплату минув, або платіж скасовано."],
+    unavailable: ["Цей спосіб оплати недоступний", "Виберіть, будь ласка, інший або зверніться до магазину."],
+    network: ["Немає з’єднання", "Магазин не відповідає. Спробуйте ще раз: двічі ви не заплатите."],
+    setup: ["Форму оплати не налаштовано", "Бракує або неправильно вказано: "],
+    pay: "Оплатити",
+    again: "Спробувати ще раз",
+    check: "Перевірити ще раз",
+    showCode: "Оплата телефоном: показати QR-код",
+    codeIs: "QR-код платіжної сторінки",
+    number: ["Номер картки", "Номер картки неправильний. Будь ласка, перевірте його."],
+    expiry: ["Термін дії (ММ/РР)", "Термін дії картки неправильний. Будь ласка, перевірте його."],
+    cvv: ["Код безпеки", "Код безпеки картки неправильний: він має три або чотири цифри. Будь ласка, перевірте його."],
+    4001: "Термін дії картки закінчився. Будь ласка, використайте іншу картку.",
+    4009: "На картці недостатньо коштів. Будь ласка, поповніть її або використайте іншу картку.",
+    4010: "Вичерпано ліміт кількості платежів цією карткою. Використайте іншу картку або спробуйте пізніше.",
+    4012: "Перевищено ліміт суми для цієї картки. Використайте іншу картку або спробуйте пізніше.",
+    4144: "Дані картки неправильні. Будь ласка, перевірте їх і спробуйте ще раз.",
+    4147: "Час на підтвердження в банку вичерпано. Будь ласка, спробуйте ще раз.",
+    4149: "Час дії платіжної сторінки вичерпано. Будь ласка, спробуйте ще раз.",
+  },
+};
+
+// A style sheet that is constructed needs no 'unsafe-inline' in the page's Content-Security-Policy.
+const STYLE = `
+:host {
+  --accent: var(--gateway-payment-accent, light-dark(#1d4ed8, #a9c2ff));
+  --on-accent: var(--gateway-payment-on-accent, light-dark(#ffffff, #0a1b4d));
+  --text: var(--gateway-payment-text, light-dark(#1c2024, #eef0f2));
+  --quiet: var(--gateway-payment-quiet, light-dark(#5a6169, #b4bac1));
+  --line: var(--gateway-payment-line, light-dark(#8a929b, #79818a));
+  --field: var(--gateway-payment-field, light-dark(#ffffff, #16181b));
+  --bad: var(--gateway-payment-bad, light-dark(#b3261e, #ffb4ab));
+  --good: var(--gateway-payment-good, light-dark(#1b6e3a, #8fdcaa));
+  --radius: var(--gateway-payment-radius, 8px);
+  --gap: var(--gateway-payment-gap, 0.875rem);
+  display: block; box-sizing: border-box; container-type: inline-size;
+  min-block-size: var(--gateway-payment-min-height, 13rem);
+  color: var(--text); font: var(--gateway-payment-font, inherit); line-height: 1.4;
+}
+:host([hidden]) { display: none; }
+* { box-sizing: border-box; }
+.away { visibility: hidden; }
+[part="container"], [part="form"], [part="card"] { display: grid; gap: var(--gap); margin: 0; padding: 0; border: 0; min-inline-size: 0; }
+[part="message"] { min-block-size: 4.5em; border-radius: var(--radius); }
+[part="message"]:focus-visible { outline: 2px solid var(--bad); outline-offset: 4px; }
+[part="title"] { display: block; font-size: 1.125em; font-weight: 600; }
+[part="text"] { color: var(--quiet); }
+:host([state="paid"]) [part="title"], :host([state="reserved"]) [part="title"] { color: var(--good); }
+:is(:host([state="declined"]), :host([state="expired"]), :host([state="error"])) [part="title"] { color: var(--bad); }
+[part="card"] { grid-template-columns: 1fr 1fr; align-items: start; }
+[part="field"] { display: grid; gap: 0.25em; }
+[part="field"]:first-child { grid-column: 1 / -1; }
+[part="field"] label { font-size: 0.875em; }
+[part="input"] {
+  inline-size: 100%; min-block-size: 2.75rem; padding: 0.5em 0.75em; font: inherit; color: inherit;
+  background: var(--field); border: 1px solid var(--line); border-radius: var(--radius);
+}
+[part="input"][aria-invalid="true"] { border-color: var(--bad); }
+[part="field-error"] { min-block-size: 2.8em; font-size: 0.8125em; color: var(--bad); }
+button {
+  min-block-size: 2.75rem; padding: 0.5em 1.25em; font: inherit; font-weight: 600; cursor: pointer;
+  border: 1px solid transparent; border-radius: var(--radius);
+}
+[part="button"] { background: var(--accent); color: var(--on-accent); }
+[part="button"][aria-disabled="true"] { cursor: progress; opacity: 0.6; }
+button:focus-visible, [part="input"]:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+[part="qr"] { display: none; place-items: center; inline-size: 11rem; block-size: 11rem; }
+[part="qr-button"] { inline-size: 100%; block-size: 100%; background: none; color: inherit; border: 1px dashed var(--line); }
+[part="qr-code"] { inline-size: 100%; block-size: 100%; padding: 0.5rem; background: #fff; border-radius: var(--radius); }
+@container (min-width: 32rem) {
+  [part="container"] { grid-template-columns: minmax(0, 1fr) auto; grid-template-rows: auto 1fr; }
+  [part="qr"]:not([hidden]) { display: grid; grid-area: 1 / 2 / 3 / 3; }
+}`;
+
+// The app that serves this file draws the QR codes, too. Whoever serves it from elsewhere says `app-url`.
+const SERVED_BY = /^(https?:\/\/.*\/)static\/(?:[0-9a-f]+\/)?gateway-payment\.js/.exec(import.meta.url)?.[1];
+
+/** A node with its properties, attributes and children: text stays text, nothing is read as HTML. */
+function node(tag, { on = {}, ...attributes } = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  for (const [name, listener] of Object.entries(on)) made.addEventListener(name, listener);
+  made.append(...children);
+  return made;
+}
+
+/** An address that a browser may be sent to: https, or this machine's own. Else null. */
+function safeAddress(text) {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const here = ["localhost", "127.0.0.1", "[::1]"].includes(url?.hostname);
+  return url?.protocol === "https:" || (url?.protocol === "http:" && here) ? url.href : null;
+}
+
+function webAddress(text) {
+  return URL.canParse(text, document.baseURI) && /^https?:$/.test(new URL(text, document.baseURI).protocol);
+}
+
+const sleep = (milliseconds, signal) =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal.addEventListener("abort", () => (clearTimeout(timer), reject(signal.reason)), { once: true });
+  });
+
+const inSight = (signal) =>
+  new Promise((resolve) => {
+    if (!document.hidden) return resolve();
+    document.addEventListener("visibilitychange", resolve, { once: true, signal });
+  });
+
+// One attempt to pay for each checkout: the key that its requests share, and its transaction once there is one. Kept in
+// the tab, so that a reload goes on with the same attempt. Where storage is forbidden, memory has to do.
+const attempts = new Map();
+const slot = (checkoutId) => `gateway-payment:${checkoutId}`;
+function recall(checkoutId) {
+  try {
+    return JSON.parse(sessionStorage.getItem(slot(checkoutId)));
+  } catch {
+    return attempts.get(checkoutId) ?? null;
+  }
+}
+function remember(checkoutId, attempt) {
+  try {
+    if (attempt) sessionStorage.setItem(slot(checkoutId), JSON.stringify(attempt));
+    else sessionStorage.removeItem(slot(checkoutId));
+  } catch {
+    attempts.set(checkoutId, attempt);
+  }
+}
+// Random rather than crypto.randomUUID(), which is missing on plain http.
+const newKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** Where a payment stands, read from what Saleor answered (docs/storefront.md, "What an event means"). */
+function standing({ transaction, transactionEvent: event, data, errors }) {
+  if (!transaction || !event) return { is: "declined", code: errors[0]?.code ?? "APP_ERROR", said: errors[0]?.message };
+  const [, flow, outcome] = /^(CHARGE|AUTHORIZATION)_(.*)$/.exec(event.type) ?? [];
+  const told = data?.errors?.[0];
+  const known = { transactionId: transaction.id, reference: event.pspReference };
+  if (outcome === "SUCCESS" || outcome === "REQUEST") {
+    return { ...known, is: flow === "CHARGE" ? "paid" : "reserved", confirmed: outcome === "SUCCESS" };
+  }
+  const why = { code: told?.code, said: told?.message, field: told?.field, retryAfter: told?.retryAfter };
+  if (outcome === "FAILURE" && event.pspReference) {
+    // Saleor answers by itself once it has heard of a failure. Then the code stands in the words for staff only.
+    const code = why.code ?? /\[(\d{4})\]/.exec(event.message)?.[1] ?? "DECLINED";
+    return { ...known, is: CLOSED.has(code) ? "expired" : "declined", ...why, code };
+  }
+  const url = data?.redirectUrl ?? data?.checkoutUrl;
+  if (url) return { ...known, is: "open", url, expiresAt: data.expiresAt };
+  return { ...known, is: "waiting", ...why }; // that Saleor could not reach the app is no failure either
+}
+
+/** A compact JWE (RFC 7516) of the card, for the key that the app offers. */
+async function sealCard(content, { jwk, alg, enc }) {
+  const utf8 = (text) => new TextEncoder().encode(text);
+  const base64url = (bytes) =>
+    btoa(String.fromCharCode(...new Uint8Array(bytes))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  const { subtle } = crypto;
+  const header = base64url(utf8(JSON.stringify({ alg, enc, kid: jwk.kid })));
+  const contentKey = crypto.getRandomValues(new Uint8Array(32));
+  const iv = crypto.getRandomValues(new Uint8Array(12));
+  const aes = await subtle.importKey("raw", contentKey, "AES-GCM", false, ["encrypt"]);
+  const gcm = { name: "AES-GCM", iv, additionalData: utf8(header) };
+  const sealed = await subtle.encrypt(gcm, aes, utf8(JSON.stringify(content)));
+  const rsa = await subtle.importKey("jwk", jwk, { name: "RSA-OAEP", hash: "SHA-256" }, false, ["encrypt"]);
+  const wrappedKey = await subtle.encrypt({ name: "RSA-OAEP" }, rsa, contentKey);
+  return [header, ...[wrappedKey, iv, sealed.slice(0, -16), sealed.slice(-16)].map(base64url)].join(".");
+}
+
+function browserFingerprint() {
+  return {
+    browserColorDepth: String(screen.colorDepth),
+    browserScreenHeight: String(screen.height),
+    browserScreenWidth: String(screen.width),
+    browserJavaEnabled: String(navigator.javaEnabled()),
+    browserLanguage: navigator.language,
+    browserTimeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    browserTimeZoneOffset: String(new Date().getTimezoneOffset()),
+    browserAcceptHeader: "*/*",
+    browserUserAgent: navigator.userAgent,
+  };
+}
+
+function passesLuhn(number) {
+  const digits = [...number].reverse().map(Number);
+  const sum = digits.reduce((total, digit, place) => total + (place % 2 ? (digit * 2) % 10 + (digit > 4 ? 1 : 0) : digit), 0);
+  return sum % 10 === 0;
+}
+
+/** What is typed, and which of the fields cannot be right. */
+function readCard(number, expiry, cvv) {
+  const wrong = [];
+  const digits = number.replace(/[ -]/g, "");
+  if (!/^[1-9]\d{11,18}$/.test(digits) || !passesLuhn(digits)) wrong.push("number");
+  const [, expMonth, expYear] = /^(0?[1-9]|1[0-2])\s*[/. -]?\s*((?:20)?\d{2})$/.exec(expiry.trim()) ?? [];
+  // Good until the end of its month, wherever on earth that ends last.
+  const lastDay = new Date(Date.UTC(2000 + Number(expYear?.slice(-2)), Number(expMonth), 1, 12));
+  if (!expMonth || lastDay < new Date()) wrong.push("expiry");
+  if (!/^\d{3,4}$/.test(cvv.trim())) wrong.push("cvv");
+  return { card: { number: digits, expMonth, expYear, cvv: cvv.trim() }, wrong };
+}
+
+export class GatewayPaymentElement extends HTMLElement {
+  static observedAttributes = ATTRIBUTES;
+
+  #root = this.attachShadow({ mode: "open" });
+  #parts = {};
+  #turn = null; // AbortController of what is being done; one thing at a time
+  #busy = false;
+  #press = null; // what the button does next
+  #attempt = null;
+  #open = null; // a payment page that can be paid
+  #offer = null;
+  #customer = null;
+  #acted = false; // the shopper has pressed something: what comes of it gets the focus
+
+  /** What the storefront knows of the shopper beside what the checkout says: `customer` of the app's `data`. */
+  get customer() {
+    return this.#customer;
+  }
+  set customer(value) {
+    this.#customer = value;
+  }
+
+  /** Where the payment stands, as in the attribute `state`. */
+  get state() {
+    return this.getAttribute("state");
+  }
+
+  connectedCallback() {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(STYLE);
+    this.#root.adoptedStyleSheets = [sheet];
+    if (Object.hasOwn(this, "customer")) {
+      const { customer } = this; // set before this file was loaded
+      delete this.customer;
+      this.customer = customer;
+    }
+    window.addEventListener("pageshow", this.#shownAgain);
+    this.#restart();
+  }
+
+  disconnectedCallback() {
+    window.removeEventListener("pageshow", this.#shownAgain);
+    this.#turn?.abort();
+  }
+
+  attributeChangedCallback(_name, before, after) {
+    if (before !== after && this.isConnected) this.#restart();
+  }
+
+  /** Forget the attempt and begin anew, over what is left to pay: when the basket has grown after it was paid, say. */
+  reset() {
+    this.#forget();
+    this.#restart();
+  }
+
+  // Back from the payment page by the browser's button: the page is as it was left, the payment perhaps is not.
+  #shownAgain = ({ persisted }) => persisted && this.#restart();
+
+  #restart() {
+    this.#turn?.abort();
+    const { signal } = (this.#turn = new AbortController());
+    // A framework sets attributes one by one, and listens after that.
+    queueMicrotask(() => signal.aborted || this.#run(() => this.#start()));
+  }
+
+  /** Do one thing, and nothing else meanwhile. What goes wrong on the way is the network's. */
+  async #run(task) {
+    this.#turn?.abort();
+    const { signal } = (this.#turn = new AbortController());
+    this.#busy = true;
+    try {
+      await task();
+    } catch (error) {
+      if (signal.aborted) return;
+      const card = !this.#attempt?.transactionId;
+      this.#show("error", "network", { press: () => this.#goOn(), button: "again", card });
+      this.#tell("error", { kind: "network", message: String(error?.message ?? error) });
+    }
+    if (!signal.aborted) this.#free();
+  }
+
+  #free() {
+    this.#busy = false;
+    this.#parts.button.removeAttribute("aria-disabled");
+  }
+
+  // The same attempt again, from where it is known to stand.
+  #goOn() {
+    if (!this.#offer) return this.#start();
+    return this.#attempt?.transactionId ? this.#look(PATIENCE.waiting) : this.#pay();
+  }
+
+  async #start() {
+    const returned = new URLSearchParams(location.search).get("transactionId");
+    this.#offer = this.#open = null;
+    this.#acted = false;
+    this.#attempt = recall(this.#said("checkout-id"));
+    if (returned && returned !== this.#attempt?.transactionId) this.#attempt = { key: newKey(), transactionId: returned };
+    this.#build({ card: this.#said("mode") === "direct" && !this.#attempt?.transactionId });
+    const wrong = REQUIRED.filter((name) => !this.#said(name) || (name.endsWith("url") && !webAddress(this.#said(name))));
+    if (wrong.length) {
+      const names = wrong.join(", ");
+      this.#show("error", "setup", { text: this.#words.setup[1] + names });
+      console.error(`<gateway-payment>: these attributes are missing or wrong: ${names}`);
+      return this.#tell("error", { kind: "setup", message: names, attributes: wrong });
+    }
+    this.#show("loading", "loading");
+    const now = this.#attempt?.transactionId ? await this.#process() : null;
+    if (now && ["paid", "reserved"].includes(now.is)) return this.#conclude(now);
+    if (!(await this.#fetchOffer())) return undefined;
+    if (!now || (now.is === "open" && !returned)) return this.#ready(now);
+    return now.is === "open" ? this.#follow(now, PATIENCE.back) : this.#conclude(now);
+  }
+
+  /** Ask whether and how can be paid; say so and return false when not. */
+  async #fetchOffer() {
+    const { gatewayConfigs, errors } = await this.#ask(OFFER, { id: this.#said("checkout-id"), gateway: this.#gateway });
+    const { data, errors: refused = [] } = gatewayConfigs?.[0] ?? {};
+    if (data?.available) {
+      this.#offer = data;
+      return true;
+    }
+    const [error] = [...(data?.errors ?? []), ...refused, ...errors, { code: "NOT_FOUND", message: "no such gateway" }];
+    this.#show("unavailable", "unavailable");
+    this.#tell("unavailable", { code: error.code, message: error.message });
+    return false;
+  }
+
+  #ready(page = null) {
+    this.#open = page;
+    this.#build({ card: this.#takesCards });
+    this.#show("ready", page ? "unpaid" : this.#takesCards ? "card" : "ready", { press: () => this.#pay(), code: true });
+    this.#tell("ready", { modes: this.#offer.modes ?? ["hosted"] });
+  }
+
+  async #pay(phone = false) {
+    const card = this.#parts.fields && !phone ? this.#readCard().card : null;
+    const over = this.#open?.expiresAt && Date.parse(this.#open.expiresAt) < Date.now();
+    if (over || (this.#attempt && Boolean(this.#attempt.card) !== Boolean(card))) this.#forget();
+    if (this.#open) return phone ? this.#showCode(this.#open) : this.#leaveFor(this.#open);
+    this.#show("waiting", card ? "paying" : "opening", { card: Boolean(card) });
+    let now = await this.#begin(card);
+    if (now.code === "SEAL_OUTDATED" && (await this.#fetchOffer())) {
+      this.#forget(); // the page was open for long: the key is another one by now
+      now = await this.#begin(card);
+    }
+    if (now.is !== "open") return this.#conclude(now);
+    return phone ? this.#showCode(now) : this.#leaveFor(now);
+  }
+
+  /** transactionInitialize: the same key for the same attempt, whatever is pressed or lost on the way. */
+  async #begin(card) {
+    for (let first = true; ; first = false) {
+      this.#attempt ??= { key: newKey(), card: Boolean(card) };
+      this.#keep();
+      const id = this.#said("checkout-id");
+      const { signal } = this.#turn;
+      const content = { ...card, at: new Date().toISOString(), for: id };
+      const sealed = card && { card: await sealCard(content, this.#offer.card), browserFingerprint: browserFingerprint() };
+      signal.throwIfAborted(); // encrypting is not interrupted
+      const gateway = { id: this.#gateway, data: { ...this.#data, ...sealed } };
+      const session = await this.#ask(START, { id, gateway, idempotencyKey: this.#attempt.key });
+      if (first && session.errors.some(({ code }) => code === "UNIQUE")) {
+        this.#forget(); // that attempt has ended, or the amount is another one by now
+        continue;
+      }
+      const now = standing(session);
+      this.#attempt.transactionId = now.transactionId;
+      this.#keep();
+      return now;
+    }
+  }
+
+  async #process() {
+    const variables = { transactionId: this.#attempt.transactionId, data: this.#data };
+    return standing(await this.#ask(PROCESS, variables));
+  }
+
+  async #look(patience) {
+    this.#show("waiting", "waiting");
+    const now = await this.#process();
+    return now.is === "waiting" || now.is === "open" ? this.#follow(now, patience) : this.#conclude(now);
+  }
+
+  /** Send the browser to the payment page or to the bank. */
+  #leaveFor({ url, transactionId }) {
+    const address = safeAddress(url);
+    if (!address) return this.#conclude({ is: "declined", transactionId, code: "APP_ERROR", said: `unsafe address: ${url}` });
+    this.#clearCard();
+    this.#show("waiting", "opening");
+    if (this.#tell("redirect", { transactionId, url: address })) location.assign(address);
+    return undefined;
+  }
+
+  async #showCode(page) {
+    const app = safeAddress(this.#said("app-url") || SERVED_BY);
+    const address = new URL(`pay/${encodeURIComponent(page.reference)}.svg`, app.replace(/\/?$/, "/"));
+    const code = node("img", { part: "qr-code", src: address.href, alt: this.#words.codeIs, width: "176", height: "176" });
+    this.#parts.qr.replaceChildren(code);
+    this.#open = page;
+    this.#show("waiting", "phone", { press: () => this.#pay(), code: true });
+    this.#tell("waiting", { transactionId: page.transactionId, reason: "phone" });
+    this.#free(); // whoever would rather pay here presses the button
+    return this.#follow(page, PATIENCE.phone, true);
+  }
+
+  /** Ask again, less and less often, until it is known or patience ends. */
+  async #follow(now, patience, phone = false) {
+    const { signal } = this.#turn;
+    const back = patience === PATIENCE.back;
+    if (!phone) this.#show("waiting", "waiting", { text: this.#shoppersWords(now) });
+    if (!phone) this.#tell("waiting", { transactionId: now.transactionId, reason: "confirming", code: now.code });
+    let misses = 0;
+    for (let pause = FIRST_PAUSE, waited = 0; waited < patience; pause = Math.min(pause * 1.3, LONGEST_PAUSE)) {
+      await sleep(pause, signal);
+      await inSight(signal);
+      waited += pause;
+      try {
+        now = await this.#process();
+        misses = 0;
+      } catch (error) {
+        if (signal.aborted || ++misses > MISSES_ALLOWED) throw error;
+        continue;
+      }
+      if (now.is === "open" && (phone || back)) continue;
+      if (now.is === "open") return this.#leaveFor(now);
+      if (now.is !== "waiting" || STANDS_STILL.has(now.code)) return this.#conclude(now);
+    }
+    if (now.is === "open" && back) return this.#ready(now);
+    return this.#show("waiting", "slow", { press: () => this.#look(PATIENCE.waiting), button: "check" });
+  }
+
+  /** Say how it ended, to the shopper and to the storefront. */
+  #conclude(now) {
+    const { is, transactionId, code, said } = now;
+    if (is === "paid" || is === "reserved") {
+      this.#clearCard();
+      this.#show(is, is);
+      return this.#tell(is, { transactionId, confirmed: now.confirmed });
+    }
+    const text = this.#shoppersWords(now);
+    if (STANDS_STILL.has(code)) {
+      this.#show("waiting", "waiting", { text });
+      return this.#tell("waiting", { transactionId, reason: "review", code });
+    }
+    if (is === "waiting") return this.#follow(now, PATIENCE.waiting);
+    // Ended: whatever comes next is another transaction, under another key.
+    this.#forget();
+    this.#build({ card: this.#takesCards });
+    this.#clearCard("cvv");
+    const again = !NO_OTHER_ATTEMPT.has(code) && { press: () => this.#payAgain(), button: "again", code: true };
+    this.#show(is, is, { text, ...again });
+    const field = { number: "number", expMonth: "expiry", expYear: "expiry", cvv: "cvv" }[now.field?.split(".").at(-1)];
+    if (code === "INVALID_CARD" && field && this.#parts.fields) this.#mark([field]);
+    if (!FOR_SHOPPERS.has(code) && !/^\d{4}$/.test(code)) console.error(`<gateway-payment>: ${code}: ${said}`);
+    return this.#tell("failed", { transactionId, code, message: text, retryAfter: now.retryAfter, details: said });
+  }
+
+  #payAgain() {
+    const address = new URL(location.href);
+    if (address.searchParams.has("transactionId")) {
+      address.searchParams.delete("transactionId"); // a reload is not to find the old attempt
+      history.replaceState(history.state, "", address);
+    }
+    return this.#pay();
+  }
+
+  #shoppersWords({ is, code, said, field }) {
+    const own = /^\d{4}$/.test(code ?? "") || FOR_SHOPPERS.has(code) || field?.startsWith("data.customer.");
+    return (own && said) || this.#words[code] || this.#words[is in this.#words ? is : "declined"][1];
+  }
+
+  #ask(query, variables) {
+    return this.#answer(query, variables, AbortSignal.any([this.#turn.signal, AbortSignal.timeout(ANSWER_WITHIN)]));
+  }
+
+  async #answer(query, variables, signal) {
+    const response = await fetch(this.#said("saleor-api-url"), {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ query, variables }),
+      signal,
+    });
+    const { data, errors } = await response.json();
+    if (!data || errors) throw new Error(errors?.[0]?.message ?? `Saleor: HTTP ${response.status}`);
+    return Object.values(data)[0];
+  }
+
+  #said(name) {
+    return this.getAttribute(name)?.trim() ?? "";
+  }
+
+  get #gateway() {
+    return this.#said("gateway-id") || "gateway.payments.app";
+  }
+
+  get #language() {
+    const said = this.#said("language") || this.closest("[lang]")?.lang || document.documentElement.lang;
+    return /^[a-z]{2,3}/i.exec(said)?.[0].toLowerCase() ?? "en";
+  }
+
+  get #words() {
+    return TEXTS[this.#language] ?? TEXTS.en;
+  }
+
+  get #data() {
+    const returnUrl = new URL(this.#said("return-url"), document.baseURI).href;
+    return { returnUrl, language: this.#language, ...(this.#customer && { customer: this.#customer }) };
+  }
+
+  // Where the page is no secure context a browser encrypts nothing: then the payment page it is.
+  get #takesCards() {
+    return this.#said("mode") === "direct" && Boolean(this.#offer?.card && globalThis.crypto?.subtle);
+  }
+
+  get #showsCodes() {
+    return !this.hasAttribute("no-qr") && Boolean(safeAddress(this.#said("app-url") || SERVED_BY));
+  }
+
+  #keep() {
+    remember(this.#said("checkout-id"), this.#attempt);
+  }
+
+  #forget() {
+    this.#attempt = this.#open = null;
+    this.#keep();
+  }
+
+  /** Dispatch an event; false when a listener has prevented what follows. */
+  #tell(name, detail) {
+    const options = { detail, bubbles: true, composed: true, cancelable: name === "redirect" };
+    return this.dispatchEvent(new CustomEvent(`gateway-payment-${name}`, options));
+  }
+
+  #build({ card }) {
+    const words = this.#words;
+    if (this.#parts.built === `${card} ${this.#language}`) return this.#offerCode();
+    const title = node("strong", { part: "title" });
+    const text = node("span", { part: "text" });
+    const message = node("div", { part: "message", role: "status", tabindex: "-1" }, title, text);
+    const button = node("button", { part: "button", type: "submit" });
+    const fields = card ? this.#cardFields(words) : null;
+    const form = node("form", { part: "form", novalidate: "", on: { submit: (event) => this.#submit(event) } });
+    form.append(...(fields ? [fields.set] : []), button);
+    const qr = node("div", { part: "qr" });
+    this.#root.replaceChildren(node("section", { part: "container", lang: words === TEXTS.uk ? "uk" : "en" }, message, form, qr));
+    this.#parts = { built: `${card} ${this.#language}`, title, text, message, button, form, qr, fields };
+    return this.#offerCode();
+  }
+
+  #offerCode() {
+    const press = () => this.#busy || ((this.#acted = true), this.#run(() => this.#pay(true)));
+    const button = node("button", { part: "qr-button", type: "button", on: { click: press } }, this.#words.showCode);
+    this.#parts.qr.replaceChildren(...(this.#showsCodes ? [button] : []));
+    this.#parts.qr.hidden = !this.#showsCodes;
+  }
+
+  #cardFields(words) {
+    const made = {};
+    const field = (name, attributes, tidy) => {
+      const wrong = node("span", { part: "field-error", id: `${name}-wrong` });
+      const input = node("input", {
+        part: "input", id: name, type: "text", inputmode: "numeric", required: "", "aria-describedby": wrong.id,
+        spellcheck: "false", ...attributes,
+      });
+      input.addEventListener("input", ({ inputType }) => {
+        if (!inputType?.startsWith("delete") && input.selectionStart === input.value.length) input.value = tidy(input.value);
+        this.#mark([], name);
+      });
+      made[name] = { input, wrong };
+      return node("div", { part: "field" }, node("label", { for: name }, words[name][0]), input, wrong);
+    };
+    const digits = (text) => text.replace(/\D/g, "");
+    const set = node(
+      "fieldset", { part: "card", "aria-label": words.card[0] },
+      field("number", { autocomplete: "cc-number", maxlength: "23" }, (text) => digits(text).replace(/(.{4})(?=.)/g, "$1 ")),
+      field("expiry", { autocomplete: "cc-exp", maxlength: "9" }, (text) => text.replace(/^(\d\d)(\d+)$/, "$1/$2")),
+      field("cvv", { autocomplete: "cc-csc", maxlength: "4" }, digits),
+    );
+    // What is typed would tell itself to the page's listeners, key by key.
+    for (const kind of ["keydown", "keyup", "keypress", "beforeinput", "input", "change", "paste", "copy", "cut"]) {
+      set.addEventListener(kind, (event) => event.stopPropagation());
+    }
+    return { ...made, set };
+  }
+
+  #submit(event) {
+    event.preventDefault();
+    if (this.#busy || !this.#press) return;
+    const { fields } = this.#parts;
+    if (fields && !fields.set.disabled) {
+      const { wrong } = this.#readCard();
+      this.#mark(wrong);
+      if (wrong.length) return;
+    }
+    this.#acted = true;
+    this.#run(this.#press);
+  }
+
+  #readCard() {
+    const { number, expiry, cvv } = this.#parts.fields;
+    return readCard(number.input.value, expiry.input.value, cvv.input.value);
+  }
+
+  /** Mark these fields as wrong and go to the first; the others (or only `field`) are right again. */
+  #mark(wrong, field = null) {
+    for (const name of field ? [field] : ["number", "expiry", "cvv"]) {
+      const { input, wrong: told } = this.#parts.fields[name];
+      input.setAttribute("aria-invalid", String(wrong.includes(name)));
+      told.textContent = wrong.includes(name) ? this.#words[name][1] : "";
+    }
+    if (wrong.length) this.#parts.fields[wrong[0]].input.focus();
+  }
+
+  #clearCard(...only) {
+    const names = only.length ? only : ["number", "expiry", "cvv"];
+    for (const name of this.#parts.fields ? names : []) this.#parts.fields[name].input.value = "";
+  }
+
+  #show(state, words, { text = this.#words[words][1], press = null, button = "pay", code = false, card = press && button !== "check" } = {}) {
+    const { title, text: line, message, button: main, qr, fields } = this.#parts;
+    this.#press = press;
+    this.setAttribute("state", state);
+    title.textContent = this.#words[words][0];
+    line.textContent = text;
+    main.textContent = (button === "pay" && this.#said("label")) || this.#words[button];
+    main.setAttribute("aria-disabled", "true"); // until #run has ended; a disabled button would lose the focus
+    const early = state === "loading";
+    main.classList.toggle("away", !press && !early && words !== "opening" && words !== "paying");
+    qr.classList.toggle("away", !code && !early);
+    if (fields) fields.set.disabled = !card || !press;
+    fields?.set.classList.toggle("away", !card && !early);
+    if (this.#acted && ["declined", "expired", "error"].includes(state)) message.focus();
+  }
+}
+
+if (!customElements.get("gateway-payment")) customElements.define("gateway-payment", GatewayPaymentElement);

@@ -1,0 +1,139 @@
+"""A checkout whose Saleor says what a test wants, and a browser whose clock moves only when told to."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest_asyncio
+from playwright.async_api import Browser, Page, expect
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route, Router
+
+from app.payments.cards.keys import ALG, ENC
+from tests.browsing import chromium
+from tests.dashboard.framing import Complaints
+from tests.storefront_kit.shop import KitShop, kit_shop
+
+CHECKOUT, TRANSACTION, REFERENCE = "Q2hlY2tvdXQ6MQ==", "VHJhbnNhY3Rpb25JdGVtOjE=", "9424b415bc3f4765ae40a795d92aa6ed"
+OFFER, START, PROCESS = "paymentGatewayInitialize", "transactionInitialize", "transactionProcess"
+Answer = dict[str, Any] | int
+"""What a mutation gives, or an HTTP status without anything."""
+
+
+@dataclass
+class Scripted:
+    """A Saleor that answers each mutation with what is next; the last answer is given again and again."""
+
+    answers: dict[str, list[Answer]] = field(default_factory=dict)
+    asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def says(self, mutation: str, *answers: Answer) -> None:
+        """Answer this mutation so from now on."""
+        self.answers[mutation] = list(answers)
+
+    def times(self, mutation: str) -> int:
+        """Return how often it was asked."""
+        return len(self.variables(mutation))
+
+    def variables(self, mutation: str) -> list[dict[str, Any]]:
+        """Return what it was asked with."""
+        return [variables for name, variables in self.asked if name == mutation]
+
+    async def answer(self, request: Request) -> Response:
+        """Answer as GraphQL does."""
+        asked = json.loads(await request.body())
+        (mutation,) = [each for each in (OFFER, START, PROCESS) if f"{each}(" in asked["query"]]
+        self.asked.append((mutation, asked["variables"]))
+        await self.gate.wait()
+        answers = self.answers[mutation]
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        if isinstance(answer, int):
+            return Response(status_code=answer)
+        return JSONResponse({"data": {mutation: answer}})
+
+
+def offered(**more: Any) -> Answer:
+    """Return what paymentGatewayInitialize gives."""
+    data = {"available": True, "mode": "hosted", "modes": ["hosted"], "saveCard": False, **more}
+    return {"gatewayConfigs": [{"data": data, "errors": []}], "errors": []}
+
+
+def session(
+    event: str, data: Any = None, *, words: str = "", reference: str = REFERENCE, transaction: str = TRANSACTION
+) -> Answer:
+    """Return what transactionInitialize and transactionProcess give."""
+    told = {"type": event, "pspReference": reference, "message": words}
+    return {"transaction": {"id": transaction}, "transactionEvent": told, "data": data, "errors": []}
+
+
+def refused(code: str, message: str = "", *, event: str = "CHARGE_FAILURE", **more: Any) -> Answer:
+    """Return a session with an error of the app."""
+    return session(event, {"errors": [{"code": code, "message": message, **more}]})
+
+
+def key_of(public_jwk: dict[str, Any]) -> dict[str, Any]:
+    """Return how the app offers a key for cards."""
+    return {"jwk": public_jwk, "alg": ALG, "enc": ENC}
+
+
+@dataclass
+class Visit:
+    """A shopper at the checkout."""
+
+    page: Page
+    saleor: Scripted
+    shop: KitShop
+    complaints: Complaints
+
+    def address(self, lang: str = "en", **attributes: str) -> str:
+        """Return the address of the checkout."""
+        here = {"saleor_api_url": "/graphql/", "checkout_id": CHECKOUT, "return_url": "/checkout"}
+        return self.shop.checkout(lang, **here | attributes)
+
+    async def opens(self, lang: str = "en", *, state: str | None = "ready", **attributes: str) -> None:
+        """Come to the payment step, and wait for a state of the kit."""
+        await self.page.goto(self.address(lang, **attributes))
+        if state is not None:
+            await self.sees(state)
+
+    async def sees(self, state: str) -> None:
+        """Wait until the kit says that it is so far."""
+        await expect(self.page.locator("gateway-payment")).to_have_attribute("state", state)
+
+    async def passes(self, seconds: float, until: Callable[[], bool] | None = None) -> None:
+        """Let time pass on the page, and wait until something was asked."""
+        await self.page.clock.run_for(int(seconds * 1000))
+        async with asyncio.timeout(10):
+            while until is not None and not until():  # noqa: ASYNC110 - a page of another process tells by asking
+                await asyncio.sleep(0.01)
+
+    async def evaluates(self, script: str) -> None:
+        """Run a script in the page, with the element as ``kit``."""
+        await self.page.evaluate(f"() => {{ const kit = document.querySelector('gateway-payment'); {script} }}")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser() -> AsyncIterator[Browser]:
+    async with chromium() as browser:
+        yield browser
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def visit(browser: Browser) -> AsyncIterator[Visit]:
+    saleor = Scripted()
+    saleor.gate.set()
+    saleor.says(OFFER, offered())
+    routes = {"/graphql": Router([Route("/", saleor.answer, methods=["POST"])])}
+    async with kit_shop(routes=routes) as shop:
+        context = await browser.new_context(viewport={"width": 900, "height": 900})
+        page = await context.new_page()
+        await page.clock.install()
+        complaints = Complaints()
+        complaints.of(page)
+        yield Visit(page, saleor, shop, complaints)
+        saleor.gate.set()
+        await context.close()
