@@ -13,6 +13,7 @@ from sqlmodel.sql.expression import SelectOfScalar
 
 from app.db.database import Database
 from app.db.reconciliations import forget_account, plan
+from app.db.summed_days import keep_days_before
 from app.db.tables import ChannelRoute, MerchantAccount, Notification, Payment
 from app.db.ttl_cache import TtlCache
 from app.db.vault import Vault
@@ -91,6 +92,7 @@ class AccountRepository:
             session.add(row)
             await session.flush()
             await plan(session, row, now)
+            await keep_days_before(session, account_id, now)
         return row
 
     async def find(self, account_id: str) -> MerchantAccount | None:

@@ -4,12 +4,13 @@ Everything that decides about a payment's money happens between ``load_*`` and t
 payment's lock: what is capturable or refundable is computed from what nobody else is changing (laws of money, 3).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, inspect
 from sqlalchemy.orm import defer, joinedload
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -17,7 +18,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from app.db.job_queue import JobQueue
 from app.db.problems import load_problems
 from app.db.saved_cards import RefusedCard, write_cards
-from app.db.tables import Kind, Operation, Payment, Problem, SaleorEvent, SavedCard, SplitShare
+from app.db.tables import ChangedDay, Kind, Operation, Payment, Problem, SaleorEvent, SavedCard, SplitShare
 
 POLLS = JobQueue(
     Operation,
@@ -167,7 +168,7 @@ async def save_all(session: AsyncSession, aggregates: Sequence[PaymentAggregate]
 
 async def save(session: AsyncSession, aggregate: PaymentAggregate) -> None:
     """Write what was added to an aggregate; the rows that it was loaded with write themselves."""
-    session.add_all([*aggregate.operations, *aggregate.events])
+    session.add_all([*aggregate.operations, *aggregate.events, *_changed_days(aggregate)])
     if aggregate.assigned or aggregate.tied:
         await session.flush()  # what names an operation needs its row
     while aggregate.tied:
@@ -189,6 +190,34 @@ async def save(session: AsyncSession, aggregate: PaymentAggregate) -> None:
         ]
         session.add_all(rows)
         aggregate.shares += rows
+
+
+_SUMMED = ("booked_at", "ended_at", "state", "status_code", "amount", "fee", "fee_currency", "details")
+"""What of an operation can change that is in the sums of its day (``summed_days``)."""
+
+
+def _changed_days(aggregate: PaymentAggregate) -> Iterator[ChangedDay]:
+    """Return notes of the days whose sums no longer hold, as operations have changed that are not written yet.
+
+    What counts for the first time, and on the day on which that was noted, needs none: no day is summed before it has
+    been over for an hour (``summed_days``). So hardly any payment costs a note.
+    """
+    days = set()
+    for each in aggregate.operations:
+        state: Any = inspect(each)
+        if not state.modified or not any(state.attrs[name].history.has_changes() for name in _SUMMED):
+            continue
+        for name in ("booked_at", "ended_at"):
+            at, history = getattr(each, name), state.attrs[name].history
+            counted = [_day(before) for before in (history.deleted or history.unchanged) if before is not None]
+            days.update(counted)
+            if at is not None and (counted or _day(at) < _day(each.updated_at)):
+                days.add(_day(at))
+    return (ChangedDay(account_id=aggregate.payment.account_id, day=day) for day in sorted(days))
+
+
+def _day(moment: datetime) -> date:
+    return moment.astimezone(UTC).date()
 
 
 async def payment_of(session: AsyncSession, payment_id: int) -> Payment:

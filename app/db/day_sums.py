@@ -4,11 +4,11 @@ Days are those of UTC. Sums are made by the database, of whole numbers, so they 
 currencies.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
 
 import sqlalchemy as sa
 from sqlalchemy import Date, delete, exists, func, insert, text
@@ -49,20 +49,20 @@ NOBODYS = "*"
 """What stands in place of the channel of orders that are nobody's here; none of Saleor's is called so."""
 
 
-class _UtcDay(GenericFunction[date]):
+class utc_day(GenericFunction[date]):  # noqa: N801 - in statements it is a function
     """The day of UTC on which a moment was."""
 
     type = Date()
     inherit_cache = True
 
 
-@compiles(_UtcDay, "sqlite")
-def _on_sqlite(element: _UtcDay, compiler: SQLCompiler, **how: Any) -> str:
+@compiles(utc_day, "sqlite")
+def _on_sqlite(element: utc_day, compiler: SQLCompiler, **how: Any) -> str:
     return f"date({compiler.process(element.clauses, **how)})"  # moments are kept in UTC
 
 
-@compiles(_UtcDay, "postgresql")
-def _on_postgresql(element: _UtcDay, compiler: SQLCompiler, **how: Any) -> str:
+@compiles(utc_day, "postgresql")
+def _on_postgresql(element: utc_day, compiler: SQLCompiler, **how: Any) -> str:
     return f"(({compiler.process(element.clauses, **how)}) AT TIME ZONE 'UTC')::date"
 
 
@@ -106,13 +106,27 @@ class Days:
     def __len__(self) -> int:
         return (self.last - self.first).days + 1
 
+    def __iter__(self) -> Iterator[date]:
+        return (self.first + timedelta(days=number) for number in range(len(self)))
 
-async def our_totals(session: AsyncSession, account_ids: Collection[str], days: Days) -> list[Total]:
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """From one moment to another; both are included."""
+
+    begins: datetime
+    ends: datetime
+
+
+Span: TypeAlias = Days | Moments
+
+
+async def our_totals(session: AsyncSession, account_ids: Collection[str], days: Span) -> list[Total]:
     """Return what moved by our books; a row for each day, account, channel, currency and way. One query.
 
     A fee in another currency than its payment is in a total of its own, of no amount.
     """
-    day: Any = _UtcDay(col(Operation.booked_at))
+    day: Any = utc_day(col(Operation.booked_at))
     columns: tuple[Any, ...] = (
         *(day, col(Operation.account_id), col(Payment.channel), col(Operation.currency)),
         *(col(Operation.kind), col(Payment.flow), col(Operation.fee_currency)),
@@ -147,7 +161,7 @@ async def our_shares(session: AsyncSession, account_ids: Collection[str], days: 
     Of what others did with a split payment (a refund in the merchant portal) no record says whose it is: that is of the
     receiver "".
     """
-    day: Any = _UtcDay(col(Operation.booked_at))
+    day: Any = utc_day(col(Operation.booked_at))
     columns: tuple[Any, ...] = (
         *(day, col(Operation.account_id), col(SplitShare.sub_merchant_id), col(Operation.currency)),
         col(Operation.kind),
@@ -180,7 +194,7 @@ async def our_shares(session: AsyncSession, account_ids: Collection[str], days: 
     return found
 
 
-def _booked_in(account_ids: Collection[str], days: Days) -> tuple[Any, ...]:
+def _booked_in(account_ids: Collection[str], days: Span) -> tuple[Any, ...]:
     booked = col(Operation.booked_at)
     return (col(Operation.account_id).in_(account_ids), booked >= days.begins, booked <= days.ends)
 

@@ -11,6 +11,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.db.database import Database
 from app.db.presence import BETWEEN_CHECKS, revive, row_id, tell_now
+from app.db.summed_days import next_time
 from app.db.tables import Installation, PendingToken
 from app.db.ttl_cache import TtlCache
 from app.db.vault import Vault
@@ -107,6 +108,7 @@ class InstallationRepository:
             if jwks is not None:
                 row.jwks, row.jwks_fetched_at = dict(jwks), now
             row.problems_due_at = row.updated_at = now
+            row.days_due_at = row.days_due_at or next_time(now)
             row.away_since = row.unauthorised_since = None
             row.next_check_at = now + BETWEEN_CHECKS
             session.add(row)

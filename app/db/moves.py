@@ -82,7 +82,7 @@ async def move(
     for name, value in taken.items():
         setattr(old, name, value)
     old.away_since = old.unauthorised_since = None
-    old.problems_due_at = old.next_check_at = old.updated_at = now
+    old.problems_due_at = old.next_check_at = old.days_due_at = old.updated_at = now
     await tell_now(session, old_id, now)
     return moved
 

@@ -16,6 +16,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from app.db.aggregates import WITH_ACCOUNT, PaymentAggregate, aggregates_of
 from app.db.day_sums import forget_days
 from app.db.job_queue import JobQueue
+from app.db.summed_days import forget_summed_days
 from app.db.tables import (
     Discrepancy,
     DiscrepancyKind,
@@ -87,6 +88,7 @@ async def plan(session: AsyncSession, account: MerchantAccount, now: datetime) -
 async def forget_account(session: AsyncSession, account_id: str) -> None:
     """Delete what was compared of an account that never had a payment."""
     await forget_days(session, account_id)
+    await forget_summed_days(session, account_id)
     for table in (Discrepancy, ReconciliationRun):
         await session.exec(delete(table).where(col(table.account_id) == account_id))
 

@@ -14,6 +14,7 @@ from app.db.placed_orders import ORDERS
 from app.db.presence import CHECKS
 from app.db.reconciliations import RECONCILIATIONS
 from app.db.reported_problems import PROBLEMS
+from app.db.summed_days import DAYS
 from app.payments.operations.competing_attempts import compare_attempts
 from app.payments.reconciliation.run import reconcile
 from app.payments.services import Services
@@ -26,6 +27,7 @@ from app.worker.deliver import deliver
 from app.worker.find_order import find_order
 from app.worker.presence import check_presence
 from app.worker.problems import compare_problems
+from app.worker.sum_days import sum_days
 
 log = structlog.get_logger(__name__)
 
@@ -61,6 +63,7 @@ class Worker:
             Consumer(Job(ORDERS, find, most=40, share=10)),
             Consumer(Job(CHECKS, check, most=5, share=1)),
             Consumer(Job(RECONCILIATIONS, reconcile, most=2, share=1)),
+            Consumer(Job(DAYS, sum_days, most=1, share=1)),
         )
         self._due = DueQueues([each.work for each in self._consumers])
         self._stopping = asyncio.Event()

@@ -7,6 +7,7 @@ What each row is, and what makes it unique, stands in its class. Secrets are kep
 from sqlmodel import SQLModel
 
 from app.db.columns import take_any_text
+from app.db.tables.days import ChangedDay, DayOutcome, DayTotal, SummedDay
 from app.db.tables.payments import Flow, Kind, Mode, Operation, Payment, PaymentStatus, SplitShare, State
 from app.db.tables.payouts import Payout
 from app.db.tables.problems import Problem, ProblemKind
@@ -37,8 +38,11 @@ from app.db.tables.stores import (
 __all__ = [
     "Booked",
     "CardKey",
+    "ChangedDay",
     "ChannelRoute",
     "ComparedDay",
+    "DayOutcome",
+    "DayTotal",
     "Discrepancy",
     "DiscrepancyKind",
     "DiscrepancyState",
@@ -67,6 +71,7 @@ __all__ = [
     "Source",
     "SplitShare",
     "State",
+    "SummedDay",
 ]
 
 take_any_text(SQLModel.metadata)

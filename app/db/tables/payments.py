@@ -133,6 +133,7 @@ class Payment(SQLModel, table=True):
     card_owner: str | None = Field(default=None, max_length=100)  # Saleor's id of who agreed that the card is kept
     saved_card_id: str | None = Field(default=None, max_length=64)  # the ``SavedCard`` that it is paid with
     saved_card_mask: str | None = Field(default=None, max_length=20)  # of that one, which may be deleted later
+    wallet: str | None = Field(default=None, max_length=20)  # whose token pays it (gateway.wallets); None: no wallet's
     recurring_id: str | None = Field(default=None, max_length=100)  # the subscription that it has begun
     recurring_status: str | None = Field(default=None, max_length=40)  # of that, in the gateway's word
     next_refund_split: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # whom staff chose to take it from
@@ -169,8 +170,10 @@ class Operation(SQLModel, table=True):
     gives back the payment itself.
 
     ``booked_at`` is when its money has moved, by the gateway's clock where it says so: charged, captured, refunded or
-    charged back; None for what has moved none. With it come ``account_id``, the payment's, and the ``fee`` that the
-    gateway has named (None: it has not). What a day has brought is summed over these (``day_sums``).
+    charged back; None for what has moved none. With it comes the ``fee`` that the gateway has named (None: it has
+    not). ``ended_at`` is when somebody's try to pay has ended, paid, reserved or failed; None for anything else, and
+    as long as it is open. With either comes ``account_id``, the payment's. What a day has brought is summed over these
+    (``day_sums``).
     """
 
     __tablename__: ClassVar[Any] = "operation"
@@ -181,6 +184,7 @@ class Operation(SQLModel, table=True):
         # Nearly all succeed, and a creation is found by its order: neither is worth an index.
         partial_index("kind <> 'create'", "ix_operation_psp_reference", "psp_reference"),
         partial_index("booked_at IS NOT NULL", "ix_operation_booked", "account_id", "booked_at"),
+        partial_index("ended_at IS NOT NULL", "ix_operation_ended", "account_id", "ended_at"),
     )
 
     id: int | None = Field(default=None, primary_key=True)
@@ -216,6 +220,7 @@ class Operation(SQLModel, table=True):
     polled_at: datetime | None = Field(default=None, sa_type=Moment)
     charge_id: str | None = Field(default=None, max_length=100)
     booked_at: datetime | None = Field(default=None, sa_type=Moment)
+    ended_at: datetime | None = Field(default=None, sa_type=Moment)
     account_id: str | None = Field(default=None, max_length=32)
     fee: Decimal | None = Field(default=None, sa_type=FineAmount)
     fee_currency: str | None = Field(default=None, max_length=3)

@@ -37,6 +37,7 @@ class Installation(SQLModel, table=True):
     app_id: str | None = Field(default=None, max_length=100)
     dashboard_url: str | None = Field(default=None, max_length=500)  # as the operator says; None: not said
     problems_due_at: datetime | None = Field(default=None, sa_type=Moment)  # when told problems are compared next
+    days_due_at: datetime | None = Field(default=None, sa_type=Moment)  # when its days that are over are summed next
     token_sealed: str | None = Field(default=None, sa_type=Text)
     away_since: datetime | None = Field(default=None, sa_type=Moment)
     revived_at: datetime | None = Field(default=None, sa_type=Moment)

@@ -202,16 +202,20 @@ def status_of(flow: Flow, operations: Sequence[Operation]) -> PaymentStatus:
 
 
 def book(payment: Payment, operation: Operation) -> None:
-    """Note of an operation when its money has moved and what fee the gateway has named; nothing of one that has not.
+    """Note when money has moved and when a try to pay has ended, and what fee was named; nothing of what has not.
 
     A fee that is finer or larger than a column holds, or in no currency, is not known here; ``details`` have it.
     """
-    if operation.state is not State.SUCCESS or not moves_money(payment.flow, operation.kind):
-        operation.booked_at = operation.account_id = operation.fee = operation.fee_currency = None
-        return
+    moved = operation.state is State.SUCCESS and moves_money(payment.flow, operation.kind)
+    ended = operation.state.final and operation.kind is Kind.CREATE and payment.flow is not Flow.PAYOUT
     said = Details.kept(operation.details)
-    operation.account_id = payment.account_id
-    operation.booked_at = operation.booked_at or said.processed_at or operation.updated_at
+    at = said.processed_at or operation.updated_at
+    operation.account_id = payment.account_id if moved or ended else None
+    operation.booked_at = (operation.booked_at or at) if moved else None
+    operation.ended_at = (operation.booked_at or operation.ended_at or at) if ended else None
+    if not moved:
+        operation.fee = operation.fee_currency = None
+        return
     currency = operation.currency if said.fee is None else said.fee.currency or operation.currency
     if said.fee is not None and is_in_millionths(said.fee.amount) and len(currency) <= _LONGEST_CURRENCY:
         operation.fee, operation.fee_currency = said.fee.amount, currency

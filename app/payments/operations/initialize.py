@@ -26,6 +26,7 @@ from app.db.tables import Installation, Kind, MerchantAccount, Mode, Operation, 
 from app.gateway.client import GatewayClient
 from app.gateway.models.payments import Creation, DirectPayment, HostedPayment
 from app.gateway.models.payments import Payment as Request
+from app.gateway.wallets import Wallet
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import translation_for
 from app.payments.cards.card_form import PaymentInstrument
@@ -92,6 +93,7 @@ async def initialize(
             asked.request,
             expires_at=asked.expires_at,
             saved_card=asked.saved_card,
+            wallet=asked.wallet,
             deadline=deadline,
         )
     except RefusalError as refusal:
@@ -116,6 +118,7 @@ class _Asked:
     call: Call
     expires_at: datetime | None
     saved_card: SavedCard | None = None
+    wallet: Wallet | None = None
 
 
 async def _asked(
@@ -129,7 +132,7 @@ async def _asked(
         direct = await direct_request(services, event, installation, account)
         client = services.gateways.client(direct.terms.account)
         call = _pay_directly(client, direct)
-        return _Asked(direct.terms, direct.request, call, None, direct.saved_card)
+        return _Asked(direct.terms, direct.request, call, None, direct.saved_card, direct.wallet)
     hosted = plan_hosted(event, account, services.addresses, installation.saleor_api_url)
     client = services.gateways.client(hosted.terms.account)
     # Known before the link is, and also when the link gets lost: after that nobody can pay any more.
@@ -158,6 +161,7 @@ async def record_intent(
     *,
     expires_at: datetime | None,
     saved_card: SavedCard | None,
+    wallet: Wallet | None,
     deadline: Deadline,
 ) -> PaymentAggregate | None:
     """Commit what is about to be asked (laws of money, 1); return the payment.
@@ -187,6 +191,7 @@ async def record_intent(
         card_owner=keeper_of(terms, event.source),
         saved_card_id=None if saved_card is None else saved_card.id,
         saved_card_mask=None if saved_card is None else saved_card.mask,
+        wallet=None if wallet is None else wallet.value,
         created_at=now,
         updated_at=now,
     )

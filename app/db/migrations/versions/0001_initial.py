@@ -30,6 +30,7 @@ def _installation() -> None:
         sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("dashboard_url", sa.String(length=500), nullable=True),
         sa.Column("problems_due_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("days_due_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("away_since", sa.DateTime(timezone=True), nullable=True),
         sa.Column("revived_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("unauthorised_since", sa.DateTime(timezone=True), nullable=True),
@@ -241,6 +242,7 @@ def _payment() -> None:
         sa.Column("card_owner", sa.String(length=100), nullable=True),
         sa.Column("saved_card_id", sa.String(length=64), nullable=True),
         sa.Column("saved_card_mask", sa.String(length=20), nullable=True),
+        sa.Column("wallet", sa.String(length=20), nullable=True),
         sa.Column("recurring_id", sa.String(length=100), nullable=True),
         sa.Column("recurring_status", sa.String(length=40), nullable=True),
         sa.ForeignKeyConstraint(["account_id"], ["merchant_account.id"]),
@@ -351,6 +353,7 @@ def _operation() -> None:
         sa.Column("asked_anew", sa.Integer(), nullable=False, server_default="0"),
         sa.Column("charge_id", sa.String(length=100), nullable=True),
         sa.Column("booked_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("ended_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("account_id", sa.String(length=32), nullable=True),
         sa.Column("fee", sa.BigInteger(), nullable=True),
         sa.Column("fee_currency", sa.String(length=3), nullable=True),
@@ -364,6 +367,7 @@ def _operation() -> None:
     op.create_index("ix_operation_payment_id", "operation", ["payment_id"])
     _index_where("kind <> 'create'", "ix_operation_psp_reference", "operation", ["psp_reference"])
     _index_where("booked_at IS NOT NULL", "ix_operation_booked", "operation", ["account_id", "booked_at"])
+    _index_where("ended_at IS NOT NULL", "ix_operation_ended", "operation", ["account_id", "ended_at"])
 
 
 def _saleor_event() -> None:
@@ -520,6 +524,51 @@ def _gateway_sums() -> None:
         )
 
 
+def _days() -> None:
+    op.create_table(
+        "summed_day",
+        sa.Column("account_id", sa.String(length=32), nullable=False),
+        sa.Column("day", sa.Date(), nullable=False),
+        sa.Column("summed_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(["account_id"], ["merchant_account.id"]),
+        sa.PrimaryKeyConstraint("account_id", "day"),
+    )
+    op.create_table(
+        "day_total",
+        sa.Column("account_id", sa.String(length=32), nullable=False),
+        sa.Column("day", sa.Date(), nullable=False),
+        sa.Column("channel", sa.String(length=255), nullable=False),
+        sa.Column("currency", sa.String(length=3), nullable=False),
+        sa.Column("kind", sa.String(length=32), nullable=False),
+        sa.Column("amount", sa.BigInteger(), nullable=False),
+        sa.Column("count", sa.Integer(), nullable=False),
+        sa.Column("fee", sa.BigInteger(), nullable=False),
+        sa.Column("fees", sa.Integer(), nullable=False),
+        sa.ForeignKeyConstraint(["account_id"], ["merchant_account.id"]),
+        sa.PrimaryKeyConstraint("account_id", "day", "channel", "currency", "kind"),
+    )
+    op.create_table(
+        "day_outcome",
+        sa.Column("account_id", sa.String(length=32), nullable=False),
+        sa.Column("day", sa.Date(), nullable=False),
+        sa.Column("channel", sa.String(length=255), nullable=False),
+        sa.Column("currency", sa.String(length=3), nullable=False),
+        sa.Column("state", sa.String(length=32), nullable=False),
+        sa.Column("reason", sa.String(length=100), nullable=False),
+        sa.Column("count", sa.Integer(), nullable=False),
+        sa.ForeignKeyConstraint(["account_id"], ["merchant_account.id"]),
+        sa.PrimaryKeyConstraint("account_id", "day", "channel", "currency", "state", "reason"),
+    )
+    op.create_table(
+        "changed_day",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("account_id", sa.String(length=32), nullable=False),
+        sa.Column("day", sa.Date(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_index("ix_changed_day", "changed_day", ["account_id", "day"])
+
+
 def upgrade() -> None:
     _installation()
     _card_key()
@@ -539,3 +588,4 @@ def upgrade() -> None:
     _discrepancy()
     _compared_day()
     _gateway_sums()
+    _days()

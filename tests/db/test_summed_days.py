@@ -1,0 +1,312 @@
+"""What is kept of days that are over, and the rest, are always the sums over all operations, whatever happens when."""
+
+import random
+from collections import Counter, defaultdict
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+from sqlmodel import col, select
+
+from app.db.aggregates import PaymentAggregate, row_id_of
+from app.db.database import Database, is_sqlite
+from app.db.day_sums import Days, Total, our_totals
+from app.db.repository import ById, PaymentRepository
+from app.db.summed_days import (
+    KEPT,
+    Outcome,
+    days_not_kept,
+    days_to_sum,
+    keep_day,
+    kept_outcomes,
+    kept_totals,
+    last_over,
+    next_time,
+    outcomes,
+)
+from app.db.tables import ChangedDay, Flow, Kind, MerchantAccount, Operation, State
+from app.payments.core.balance import book
+from tests.db.rows import a_new_payment, an_operation
+
+BEGUN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+DAY = timedelta(days=1)
+Sums = dict[tuple[Any, ...], Any]
+
+
+def totals_by_kind(totals: list[Total]) -> Sums:
+    """Return what moved and what it cost, by day, currency and way."""
+    found: defaultdict[tuple[Any, ...], list[Decimal]] = defaultdict(lambda: [Decimal(0)] * 4)
+    for each in totals:
+        key = (each.day, each.currency, each.kind)
+        added = (each.amount, Decimal(each.count), each.fee, Decimal(each.fees))
+        found[key] = [one + more for one, more in zip(found[key], added, strict=True)]
+    return {key: sums for key, sums in found.items() if any(sums)}
+
+
+def outcomes_by_reason(ended: list[Outcome]) -> Sums:
+    found: Counter[tuple[Any, ...]] = Counter()
+    for each in ended:
+        found[each.currency, each.state, each.reason] += each.count
+    return dict(found)
+
+
+class History:
+    """A store in which anything happens at any time, as the gateway's clock and ours have it."""
+
+    def __init__(self, database: Database, account: MerchantAccount, seed: int) -> None:
+        self.database = database
+        self.account = account
+        self.payments = PaymentRepository(database)
+        self.chance = random.Random(seed)  # noqa: S311 - a story, no secret
+        self.now = BEGUN
+        self.ids: list[int] = []
+
+    async def goes_on(self) -> None:
+        """Let one thing happen."""
+        match self.chance.choice(["begin", "begin", "end", "end", "end", "fee", "refund", "sleep", "sum", "overturn"]):
+            case "begin":
+                await self.begin()
+            case "end":
+                await self.change(self._end)
+            case "fee":
+                await self.change(self._fee)
+            case "refund":
+                await self.change(self._refund)
+            case "overturn":
+                await self.change(self._overturn)
+            case "sleep":
+                self.now += timedelta(hours=self.chance.choice([1, 5, 13, 40]))
+            case "sum":
+                await self.sum()
+
+    async def begin(self, flow: Flow | None = None) -> None:
+        payment = a_new_payment(self.account, len(self.ids), f"checkout-{len(self.ids)}")
+        payment.flow = flow or self.chance.choice([Flow.CHARGE, Flow.CHARGE, Flow.AUTHORIZATION, Flow.PAYOUT])
+        payment.channel = self.chance.choice(["uah", "wholesale", ""])
+        payment.currency = "UAH" if flow else self.chance.choice(["UAH", "EUR"])
+        payment.wallet = None if flow else self.chance.choice([None, None, "applepay"])
+        async with self.database.transaction() as session:
+            session.add(payment)
+            await session.flush()
+            create = an_operation(row_id_of(payment), Kind.CREATE, "create", currency=payment.currency)
+            create.created_at = create.updated_at = self.now
+            session.add(create)
+        self.ids.append(row_id_of(payment))
+
+    async def change(self, step: Any) -> None:
+        if self.ids:
+            await self.payments.update(ById(self.chance.choice(self.ids)), step)
+
+    def _moment(self) -> datetime:
+        """The gateway's clock: mostly now, sometimes long ago, as it tells late."""
+        return self.now - self.chance.choice([timedelta(), timedelta(), timedelta(minutes=50), DAY, 3 * DAY])
+
+    def _says(self, operation: Operation) -> None:
+        details: dict[str, Any] = {"processed_at": self._moment().isoformat()}
+        if self.chance.random() < 0.5:
+            details["fee"] = {"amount": "1.25", "currency": self.chance.choice(["UAH", "EUR"])}
+        if self.chance.random() < 0.5:
+            details |= {"card_mask": "424242******4242", "payway": "cc"}
+        operation.details = details
+
+    def _end(self, aggregate: PaymentAggregate) -> None:
+        create = aggregate.create
+        if create.state.final:
+            return
+        create.state = self.chance.choice([State.SUCCESS, State.SUCCESS, State.FAILURE])
+        create.status_code = None if create.state is State.SUCCESS else self.chance.choice(["4009", "6007", None])
+        self._says(create)
+        create.updated_at = self.now
+        book(aggregate.payment, create)
+
+    def _overturn(self, aggregate: PaymentAggregate) -> None:
+        """What had failed has succeeded after all."""
+        create = aggregate.create
+        if create.state is State.FAILURE:
+            create.state, create.updated_at = State.SUCCESS, self.now
+            self._says(create)
+            book(aggregate.payment, create)
+
+    def _fee(self, aggregate: PaymentAggregate) -> None:
+        """A fee is named late, and nothing else changes."""
+        create = aggregate.create
+        if create.state is State.SUCCESS:
+            create.details = {**create.details, "fee": {"amount": "2.50", "currency": "UAH"}}
+            book(aggregate.payment, create)
+
+    def _refund(self, aggregate: PaymentAggregate) -> None:
+        refund = an_operation(
+            row_id_of(aggregate.payment), Kind.REFUND, f"refund-{len(aggregate.operations)}", state=State.SUCCESS
+        )
+        refund.amount, refund.currency = Decimal("0.50"), aggregate.payment.currency
+        refund.created_at = refund.updated_at = self.now
+        self._says(refund)
+        book(aggregate.payment, refund)
+        aggregate.operations.append(refund)
+
+    async def sum(self) -> None:
+        """The worker's job."""
+        assert self.account.installation_id is not None
+        async with self.database.transaction() as session:
+            due = await days_to_sum(session, self.account.installation_id, self.now)
+        for day, account_ids in due:
+            async with self.database.transaction() as session:
+                await keep_day(session, account_ids, day, self.now)
+
+    async def kept_and_rest(self, days: Days) -> tuple[Sums, Sums]:
+        async with self.database.transaction() as session:
+            live = await days_not_kept(session, [self.account.id], days)
+            totals = await kept_totals(session, [self.account.id], days, without=live)
+            ended = await kept_outcomes(session, [self.account.id], days, without=live)
+            for day in live:
+                totals += await our_totals(session, [self.account.id], Days(day, day))
+                ended += await outcomes(session, [self.account.id], Days(day, day))
+        return totals_by_kind(totals), outcomes_by_reason(ended)
+
+    async def over_all_rows(self, days: Days) -> tuple[Sums, Sums]:
+        async with self.database.transaction() as session:
+            return (
+                totals_by_kind(await our_totals(session, [self.account.id], days)),
+                outcomes_by_reason(await outcomes(session, [self.account.id], days)),
+            )
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_kept_sums_and_the_rest_are_the_sums_over_all_operations(
+    database: Database, account: MerchantAccount, seed: int
+) -> None:
+    history = History(database, account, seed)
+    counted = False
+    for _ in range(60):
+        await history.goes_on()
+        days = Days((BEGUN - 5 * DAY).date(), history.now.date())
+        everything = await history.over_all_rows(days)
+        assert await history.kept_and_rest(days) == everything
+        counted = counted or all(everything)
+    await history.sum()
+    days = Days((BEGUN - 5 * DAY).date(), last_over(history.now))
+    async with database.transaction() as session:
+        assert await days_not_kept(session, [account.id], days) == []
+    assert await history.kept_and_rest(days) == await history.over_all_rows(days)
+    assert counted
+
+
+@pytest.fixture
+def history(database: Database, account: MerchantAccount) -> History:
+    return History(database, account, 0)
+
+
+async def notes(database: Database) -> list[date]:
+    async with database.transaction() as session:
+        return [each.day for each in (await session.exec(select(ChangedDay).order_by(col(ChangedDay.id)))).all()]
+
+
+def ends(at: datetime, **more: Any) -> Any:
+    """A payment succeeds, and we hear of it at that moment."""
+
+    def step(aggregate: PaymentAggregate) -> None:
+        create = aggregate.create
+        create.state, create.updated_at = State.SUCCESS, at
+        create.details = more
+        book(aggregate.payment, create)
+
+    return step
+
+
+async def test_an_ordinary_payment_costs_no_note(history: History) -> None:
+    await history.begin(Flow.CHARGE)
+    await history.payments.update(ById(history.ids[0]), ends(BEGUN))
+    await history.payments.update(ById(history.ids[0]), lambda aggregate: setattr(aggregate.create, "polls", 3))
+    assert await notes(history.database) == []
+
+
+async def test_what_comes_late_leaves_a_note_and_the_day_is_summed_anew(history: History) -> None:
+    await history.begin(Flow.CHARGE)
+    await history.begin(Flow.CHARGE)
+    await history.payments.update(ById(history.ids[0]), ends(BEGUN))
+    history.now += 2 * DAY
+    await history.sum()
+    late = ends(history.now, processed_at=BEGUN.isoformat())
+    await history.payments.update(ById(history.ids[1]), late)
+    assert await notes(history.database) == [BEGUN.date()]
+    async with history.database.transaction() as session:
+        assert await days_not_kept(session, [history.account.id], Days(BEGUN.date(), BEGUN.date())) == [BEGUN.date()]
+        [kept] = [
+            each.count
+            for each in await kept_outcomes(session, [history.account.id], Days(BEGUN.date(), BEGUN.date()), without=[])
+        ]
+    assert kept == 1  # as it was summed
+    await history.sum()
+    assert await notes(history.database) == []
+    [counted] = (await history.kept_and_rest(Days(BEGUN.date(), BEGUN.date())))[1].values()
+    assert counted == 2
+
+
+async def test_a_note_that_comes_while_its_day_is_summed_stays(
+    history: History, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever changes a day while it is being summed must not be forgotten: on SQLite nobody can."""
+    if is_sqlite(database_url):
+        pytest.skip("SQLite has one connection")
+    await history.begin(Flow.CHARGE)
+    history.now += 2 * DAY
+    late = ends(history.now, processed_at=BEGUN.isoformat())
+
+    async def meanwhile(*asked: Any) -> list[Total]:
+        found = await our_totals(*asked)
+        await history.payments.update(ById(history.ids[0]), late)
+        return found
+
+    monkeypatch.setattr("app.db.summed_days.our_totals", meanwhile)
+    async with history.database.transaction() as session:
+        await keep_day(session, [history.account.id], BEGUN.date(), history.now)
+    assert await notes(history.database) == [BEGUN.date()]
+    monkeypatch.undo()
+    days = Days(BEGUN.date(), BEGUN.date())
+    assert await history.kept_and_rest(days) == await history.over_all_rows(days)
+
+
+async def test_a_new_account_has_no_past_to_be_summed(history: History, account: MerchantAccount) -> None:
+    now = account.created_at
+    async with history.database.transaction() as session:
+        assert await days_to_sum(session, account.installation_id, now) == []
+        assert await days_not_kept(session, [account.id], Days(now.date() - (KEPT - 1) * DAY, now.date())) == [
+            now.date()
+        ]
+
+
+@pytest.mark.parametrize(
+    ("now", "over", "next_"),
+    [
+        (datetime(2026, 11, 21, 0, 59, tzinfo=UTC), date(2026, 11, 19), datetime(2026, 11, 21, 1, tzinfo=UTC)),
+        (datetime(2026, 11, 21, 1, 0, tzinfo=UTC), date(2026, 11, 20), datetime(2026, 11, 22, 1, tzinfo=UTC)),
+        (datetime(2026, 11, 21, 23, 59, tzinfo=UTC), date(2026, 11, 20), datetime(2026, 11, 22, 1, tzinfo=UTC)),
+    ],
+)
+def test_a_day_is_over_an_hour_after_its_end(now: datetime, over: date, next_: datetime) -> None:
+    assert last_over(now) == over
+    assert next_time(now) == next_
+
+
+async def test_what_has_ended_is_found_by_the_index(history: History, database_url: str) -> None:
+    asked: list[tuple[str, Any]] = []
+
+    def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_: object) -> None:
+        asked.append((statement, parameters))
+
+    engine = history.database.engine.sync_engine
+    event.listen(engine, "before_cursor_execute", note)
+    try:
+        async with history.database.transaction() as session:
+            await outcomes(session, [history.account.id], Days(BEGUN.date(), BEGUN.date()))
+    finally:
+        event.remove(engine, "before_cursor_execute", note)
+    [(statement, parameters)] = [each for each in asked if "ended_at" in each[0]]
+    how = "EXPLAIN QUERY PLAN" if is_sqlite(database_url) else "EXPLAIN"
+    async with history.database.engine.connect() as connection:
+        if not is_sqlite(database_url):
+            await connection.exec_driver_sql("SET enable_seqscan = off")
+        plan = str((await connection.exec_driver_sql(f"{how} {statement}", parameters)).all())
+    assert "ix_operation_ended" in plan
