@@ -45,6 +45,11 @@ class Staff:
     translation: Translation
     open_tasks: int = 0
 
+    @property
+    def name(self) -> str:
+        """What others know the person by in the history of a payment: the e-mail address, if Saleor says it."""
+        return self.email or self.id
+
 
 Guard = Callable[[Request], Awaitable[None]]
 

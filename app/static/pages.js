@@ -15,13 +15,19 @@ const alarm = document.getElementById("alert");
 const A_RELOAD = 15_000; // milliseconds that it takes at most
 const PLACE = `gateway-page:${base}:${saleorApiUrl}`; // in the session storage of the tab
 const PAUSE_IN_TYPING = 300; // milliseconds after which somebody has written what they mean
+const OPEN = "details[open], dialog[open]"; // what somebody is busy with
 const advised = new WeakMap(); // the newest question for each place of advice
 const opened = inside(location.href);
 let latest = 0; // whoever was asked last is shown, in whatever order they answer
 
+/** Say what has gone wrong: in the dialog that is open, which covers the page, else at the top of the page. */
 function warn(text) {
-  alarm.textContent = text;
-  alarm.hidden = !text;
+  const inDialog = content.querySelector("dialog[open] [role=alert]");
+  for (const place of [alarm, inDialog]) {
+    if (!place) continue;
+    place.textContent = place === (inDialog ?? alarm) ? text : "";
+    place.hidden = !place.textContent;
+  }
   if (!text) return;
   document.getElementById("loading")?.remove();
   if (framed) say("notification", { status: "error", text });
@@ -122,6 +128,13 @@ async function advise(place) {
   }
 }
 
+/** Open a dialog over the page, as the Dashboard does before something that cannot be taken back. */
+function openDialog(dialog) {
+  dialog.showModal();
+  const advice = dialog.querySelector("[data-advice]");
+  if (advice) advise(advice);
+}
+
 /** Show what becomes of a place in the page, until it says that nothing more will. */
 async function follow(place) {
   while (place.isConnected && !place.querySelector("[data-final]")) {
@@ -140,24 +153,26 @@ async function follow(place) {
   }
 }
 
-/** Show the page anew as soon as something has changed behind it; not while somebody has something unfolded in it. */
+/** Show the page anew as soon as something has changed behind it; not while somebody has something open in it. */
 async function watch(place) {
   while (place.isConnected) {
     await new Promise((resolve) => setTimeout(resolve, Number(place.dataset.every) * 1000));
-    if (!place.isConnected || document.hidden || content.querySelector("details[open]")) continue;
+    if (!place.isConnected || document.hidden || content.querySelector(OPEN)) continue;
     try {
       const answer = await ask(place.dataset.watch, {});
       if (!answer.ok || (await answer.text()) === place.dataset.stamp) continue;
     } catch {
       continue; // it may work the next time
     }
-    if (!place.isConnected || content.querySelector("details[open]") || content.hasAttribute("aria-busy")) continue;
+    if (!place.isConnected || content.querySelector(OPEN) || content.hasAttribute("aria-busy")) continue;
     await show(inside(location.pathname), { focus: false });
   }
 }
 
 function fill(part, language, focus) {
+  const kept = [...content.querySelectorAll("[type=checkbox][id]:checked:not([name])")].map(({ id }) => id);
   content.innerHTML = part;
+  for (const id of kept) content.querySelector(`#${CSS.escape(id)}`)?.click(); // how somebody looks at the page
   if (language) root.lang = language;
   const heading = content.querySelector("h1");
   document.title = heading.textContent;
@@ -272,6 +287,9 @@ async function fetchTold(form, path) {
 content.addEventListener("click", (event) => {
   const copying = event.target.closest("[data-copies]");
   if (copying) copyBy(copying);
+  const opening = event.target.closest("[data-opens]");
+  if (opening) openDialog(document.getElementById(opening.dataset.opens));
+  if (event.target.closest("[data-closes]")) event.target.closest("dialog").close();
   const page = event.target.closest("[data-dashboard]");
   if (page) say("redirect", { to: page.dataset.dashboard, newContext: false });
   const link = event.target.closest("a[href]:not([target])");

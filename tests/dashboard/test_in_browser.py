@@ -27,6 +27,12 @@ async def unfold(frame: FrameLocator, words: str) -> Locator:
     return frame.locator("details", has=summary)
 
 
+async def open_dialog(frame: FrameLocator, words: str) -> Locator:
+    """Press what opens a dialog over the page; return the dialog."""
+    await frame.get_by_role("button", name=words, exact=True).click()
+    return frame.get_by_role("dialog")
+
+
 @pytest.fixture
 async def market(staff_client: StaffClient) -> StaffClient:
     """A marketplace whose shopper has paid 569.50, and some other payments."""

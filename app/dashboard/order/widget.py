@@ -105,7 +105,7 @@ class OrderWidget:
     async def _close(self, visitor: Visitor) -> HTMLResponse:
         staff, order_id = visitor.staff, visitor.form.get("payment", "")
         try:
-            staff_request = read_staff_request(Kind.CANCEL, staff.id, list(visitor.form.items()))
+            staff_request = read_staff_request(Kind.CANCEL, staff.name, list(visitor.form.items()))
             _, operation = await ask_for(self._services, order_id, staff_request, installation_id=staff.installation.id)
         except NotOurFormError:
             return await self._shown(visitor, Flash(UNREADABLE, "error"))

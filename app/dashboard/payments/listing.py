@@ -8,14 +8,14 @@ from typing import Any
 from app.dashboard.payments.filter import Filter
 from app.db.aggregates import PaymentAggregate, outlines_of, row_by_order
 from app.db.search import MOST_COUNTED, Sums, Wanted, channels_of, payments_page, sums_of
-from app.db.tables import PaymentStatus, State
+from app.db.tables import PaymentStatus
 from app.i18n.messages import Money, StoredMessage, gettext_noop
 from app.payments.core.balance import ZERO
 from app.payments.core.details import Details, means_of
 from app.payments.core.problems import problem_messages
 from app.payments.services import Services
 from app.payments.staff.search_query import narrowed
-from app.payments.staff.status import Standing, standings
+from app.payments.staff.status import Standing, standings, why_failed
 
 A_PAGE = 25
 
@@ -115,8 +115,7 @@ def wanted_by(services: Services, installation_id: int, chosen: Filter) -> Wante
 def _row(aggregate: PaymentAggregate) -> Row:
     create = aggregate.create
     said = Details.kept(create.details)
-    reason = StoredMessage(create.message) if create.state is State.FAILURE and create.message else None
-    return Row(aggregate, standings(aggregate), means_of(said.card_mask, said.payway), reason)
+    return Row(aggregate, standings(aggregate), means_of(said.card_mask, said.payway), why_failed(create))
 
 
 def _chips(chosen: Filter, sums: Sums, in_review: Sums) -> list[Chip]:

@@ -14,6 +14,7 @@ from app.db.aggregates import PaymentAggregate, row_id_of
 from app.db.inbox import StoredNotification
 from app.db.payouts import PayoutRecord, payout_of, payouts_for
 from app.db.tables import Flow, Payment, Payout, SaleorEvent
+from app.i18n.messages import StoredMessage
 from app.payments.core.balance import Balance, balance
 from app.payments.core.details import Details, means_of
 from app.payments.core.problems import needs_decision, open_problems, problem_messages
@@ -23,7 +24,7 @@ from app.payments.split.overview import OneOfThem, overview
 from app.payments.split.rules import names_of
 from app.payments.split.standing import is_split, standing_of
 from app.payments.staff.payout_view import recipient_name, recipient_of
-from app.payments.staff.status import Expected, Standing, expectations, standings
+from app.payments.staff.status import Expected, Standing, expectations, standings, why_failed
 from app.payments.staff.timeline import Entry, timeline
 from app.payments.sync.on_demand import unprocessed, untold
 
@@ -31,10 +32,11 @@ from app.payments.sync.on_demand import unprocessed, untold
 @dataclass(frozen=True)
 class PaymentPage:
     """A payment. ``split`` is empty when it is not split; ``chosen_total`` None when the next refund goes by rules.
-    ``said`` is what the gateway said of the payment itself, ``means`` how it was paid, in words, ``receipts`` those of
-    all operations. ``saleor_order`` is the path of the order in the Dashboard, None where there is none yet. ``untold``
-    and ``unprocessed`` can be told, or made something of, again; ``needs_decision``: only a person can say how it
-    ended. ``payout``: who wanted it, if it is one; ``payouts`` are those that are about it.
+    ``reason`` is why nothing was paid, ``said`` what the gateway said of the payment itself, ``means`` how it was paid,
+    in words, ``receipts`` those of all operations. ``saleor_order`` is the path of the order in the Dashboard, None
+    where there is none yet. ``untold`` and ``unprocessed`` can be told, or made something of, again;
+    ``needs_decision``: only a person can say how it ended. ``payout``: who wanted it, if it is one; ``payouts`` are
+    those that are about it.
     """
 
     aggregate: PaymentAggregate
@@ -44,6 +46,7 @@ class PaymentPage:
     now: Balance
     offers: list[Offer]
     recurring: list[ChargeOffer]
+    reason: StoredMessage | None
     said: Details
     means: str | None
     receipts: list[str]
@@ -100,6 +103,7 @@ async def page_of(services: Services, aggregate: PaymentAggregate) -> PaymentPag
         now=now,
         offers=offers(now),
         recurring=charge_offers(now, aggregate.operations),
+        reason=why_failed(aggregate.create),
         said=said,
         means=means_of(aggregate.payment.saved_card_mask or said.card_mask, said.payway),
         receipts=_receipts(aggregate),

@@ -81,7 +81,7 @@ class PaymentParts:
     def _acting(self, kind: Kind) -> Callable[..., Awaitable[HTMLResponse]]:
         async def act(request: Request, order_id: str, staff: AnyStaff) -> HTMLResponse:
             try:
-                staff_request = read_staff_request(kind, staff.id, await fields_of(request))
+                staff_request = read_staff_request(kind, staff.name, await fields_of(request))
             except (NotAnAmountError, NotOurFormError) as wrong:
                 await self._shown.payment(staff, order_id)  # of a payment that is another store's nothing else is said
                 if isinstance(wrong, NotAnAmountError):
@@ -104,7 +104,7 @@ class PaymentParts:
         log.info("staff cancel a subscription", order_id=order_id[:_LONGEST_ORDER], staff=staff.id)
         try:
             aggregate = await cancel_subscription(
-                self._services, order_id, staff.id, installation_id=staff.installation.id
+                self._services, order_id, staff.name, installation_id=staff.installation.id
             )
         except RefusalError as refusal:
             if refusal.code is RefusalCode.UNKNOWN_PAYMENT:

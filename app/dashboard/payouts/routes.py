@@ -136,7 +136,7 @@ class PayoutParts:
         raise refused(403, "NOT_NAMED", staff.translation, NOT_NAMED)
 
     def _signature(self, request: Request, staff: Staff) -> Signature:
-        return Signature(staff.id, self._services.now(), address_of(request, self._address_header))
+        return Signature(staff.name, self._services.now(), address_of(request, self._address_header))
 
 
 def address_of(request: Request, header: str | None) -> str:

@@ -156,7 +156,7 @@ def _read(staff: Staff, said: FormFields) -> Trial:
         raise refused(422, "INVALID_DATA", staff.translation, _NOT_OUR_FORM) from typed
     return Trial(
         key=key,
-        by=staff.id,
+        by=staff.name,
         amount=amount,
         currency=text_of(said, "currency"),
         email=text_of(said, "email"),

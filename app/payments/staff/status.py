@@ -7,10 +7,10 @@ from enum import StrEnum
 
 from app.db.aggregates import PaymentAggregate
 from app.db.inbox import StoredNotification
-from app.db.tables import Flow, Kind, State
+from app.db.tables import Flow, Kind, Operation, State
 from app.gateway.statuses import Kind as CodeKind
 from app.gateway.statuses import Status, explain
-from app.i18n.messages import LazyMessage, gettext_noop
+from app.i18n.messages import LazyMessage, StoredMessage, gettext_noop
 from app.payments.core.balance import Balance, balance
 from app.payments.staff.timeline import name_of
 
@@ -89,6 +89,13 @@ def _of_money(aggregate: PaymentAggregate, now: Balance) -> Standing:
         return Standing.PAID if aggregate.payment.flow is Flow.CHARGE else Standing.CHARGED
     released = any(each.kind is Kind.VOID and each.state is State.SUCCESS for each in aggregate.operations)
     return Standing.RELEASED if released else Standing.RESERVED
+
+
+def why_failed(operation: Operation) -> StoredMessage | None:
+    """Return why an operation has failed, in the gateway's words or ours; None if it has not, or nobody knows."""
+    if operation.state is not State.FAILURE or not operation.message:
+        return None
+    return StoredMessage(operation.message)
 
 
 @dataclass(frozen=True, slots=True)

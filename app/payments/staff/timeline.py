@@ -63,6 +63,14 @@ class Entry:
     tone: Tone = Tone.NEUTRAL
     facts: Facts = field(default_factory=dict)
 
+    @property
+    def is_routine(self) -> bool:
+        """Whether nobody has to know of it while all goes well: the outcome that follows says it too."""
+        return self.tone is Tone.NEUTRAL and self.what in _ROUTINE
+
+
+_ROUTINE = {"asked", "looked_up", "notified", "details", "reported"}
+
 
 _DONE_BY_OTHERS = {Kind.DISPUTE, Kind.RECURRING}
 _ASKED = {

@@ -10,7 +10,7 @@ from tests.dashboard.dashboard_app import StaffClient, other_store
 from tests.dashboard.framing import Complaints, dashboard_of, sign_in
 from tests.dashboard.gateway.conftest import GatewayAtHand
 from tests.dashboard.gateway.test_balances import BALANCES, text
-from tests.dashboard.test_in_browser import unfold
+from tests.dashboard.test_in_browser import open_dialog
 from tests.payments.split.people import POTTER, SMITH
 
 ORDER = f"{1:032x}"
@@ -114,7 +114,7 @@ async def test_it_comes_and_goes_with_what_is_typed(
     complaints = Complaints()
     async with dashboard_of(staff_client.app, f"/payments/{payment}", complaints=complaints) as (page, frame):
         await sign_in(page, staff_client.token())
-        form = await unfold(frame, "Refund")
+        form = await open_dialog(frame, "Refund")
         await expect(form.get_by_text("this refund of 100.00 UAH may be refused")).to_be_visible()
         await form.get_by_label("Amount, UAH").fill("30")
         await expect(form.get_by_text("may be refused")).to_have_count(0)

@@ -7,7 +7,7 @@ from app.db.tables import Kind
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.framing import Complaints, dashboard_of, heard, sign_in
-from tests.dashboard.test_in_browser import unfold
+from tests.dashboard.test_in_browser import open_dialog, unfold
 from tests.loopback import Heard, said
 from tests.payments.fake_gateway import action_of, operation, payment
 from tests.payments.split.market import becomes_a_market, bought, recorded
@@ -22,7 +22,7 @@ async def test_a_refund_of_a_marketplace_pressed_twice_is_done_once(staff_client
     complaints = Complaints()
     async with dashboard_of(staff_client.app, f"/payments/{shop.order_id}", complaints=complaints) as (page, frame):
         await sign_in(page, staff_client.token())
-        form = await unfold(frame, "Refund")
+        form = await open_dialog(frame, "Refund")
         await expect(form.get_by_label("Amount, UAH")).to_have_value("")
         await form.get_by_label("Potter").fill("40")
         await form.get_by_label("Smith").fill("10,50")
@@ -49,19 +49,24 @@ async def test_the_page_changes_by_itself_until_all_is_told(staff_client: StaffC
     async with dashboard_of(staff_client.app, f"/payments/{shop.order_id}", complaints=complaints) as (page, frame):
         await sign_in(page, staff_client.token())
         await expect(frame.locator("header .badge")).to_have_text("waiting for the shopper")
+        step = frame.get_by_text("asks the gateway for a payment page")
+        await expect(step).to_be_hidden()
+        await frame.get_by_label("Show every step").check()
+        await expect(step).to_be_visible()
         await shop.notify(payment(shop.order_id, method="auth"))
         await shop.work()
         await expect(frame.locator("header .badge")).to_have_text("authorized", timeout=15_000)
+        await expect(step).to_be_visible()  # as somebody wanted to look at it
         assert await frame.locator("[data-watch]").count() == 0  # nothing is open: nobody asks any more
         shop.gateway.will(said(operation("capture", shop.order_id, "300.00", "pending", named="part")))
-        form = await unfold(frame, "Capture")
+        form = await open_dialog(frame, "Capture")
         await form.get_by_label("Amount, UAH").fill("300")
         await form.get_by_role("button", name="Capture now").click()
         await expect(frame.locator("header .badge")).to_have_text("authorized, charge under way")
         await shop.notify(operation("capture", shop.order_id, "300.00", named="part"))
         await shop.work()
         await expect(frame.locator("header .badge")).to_have_text("charged", timeout=15_000)
-        await expect(frame.locator("summary", has_text="Refund")).to_be_visible()
+        await expect(frame.get_by_role("button", name="Refund")).to_be_visible()
         assert complaints == []
 
 
@@ -72,15 +77,19 @@ async def test_nothing_moves_before_the_button_inside(staff_client: StaffClient)
         await sign_in(page, staff_client.token())
         await page.evaluate("dress('dark')")
         await page.evaluate("speak('uk')")
-        form = await unfold(frame, "Списати")
+        form = await open_dialog(frame, "Списати")
         await expect(form.get_by_text("Авторизовано 569,50")).to_be_visible()
         wide = await frame.locator("html").evaluate("html => html.scrollWidth - html.clientWidth")
         assert wide == 0
         assert shop.gateway.heard == []
         await form.get_by_label("Сума, UAH").fill("600")
         await form.get_by_role("button", name="Списати зараз").click()
-        await expect(frame.get_by_role("alert")).to_be_visible()
+        await expect(form.get_by_role("alert")).to_be_visible()
         await expect(form.get_by_label("Сума, UAH")).to_have_value("600")
+        await page.keyboard.press("Escape")
+        await expect(frame.get_by_role("dialog")).to_have_count(0)
+        await expect(frame.get_by_role("button", name="Списати")).to_be_focused()
+        await page.keyboard.press("Enter")
         shop.gateway.will(said(operation("capture", shop.order_id, "300.00")))
         await form.get_by_label("Сума, UAH").fill("300,00")
         await form.get_by_role("button", name="Списати зараз").click()

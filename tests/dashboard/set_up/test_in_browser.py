@@ -78,7 +78,7 @@ async def test_from_nothing_to_the_first_payment(new_store: StaffClient) -> None
 
         # Afterwards it can be refunded, on its page.
         await frame.get_by_role("link", name="Відкрити платіж").click()
-        await expect(frame.get_by_role("heading", name="Дії")).to_be_visible()
+        await expect(frame.get_by_role("button", name="Повернути кошти")).to_be_visible()
         assert complaints == []
     assert shop.saleor.reports == []
 

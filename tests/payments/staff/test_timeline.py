@@ -213,3 +213,16 @@ def test_what_the_gateway_says_besides() -> None:
         "gateway: also says of the payment: card 424242******4242; fee 8.54 UAH; 3-D Secure result (ECI) 05"
     )
     assert entries[-1].facts["details"] == said
+
+
+def test_what_a_shop_need_not_know_is_routine_and_the_outcome_is_not() -> None:
+    paid = operation(polls=1, polled_at=after(seconds=30), details={"bank": "Bank"})
+    told = event("CHARGE_SUCCESS", delivered_at=after(seconds=2))
+    entries = timeline(aggregate([paid], [told]), [notification()])
+    assert {each.what for each in entries if each.is_routine} == {
+        "asked", "looked_up", "notified", "details", "reported",
+    }  # fmt: skip
+    assert [each.what for each in entries if not each.is_routine] == ["payment_asked", "recorded"]
+    refused = event("CHARGE_SUCCESS", state=EventState.REFUSED, last_error="no such amount")
+    (bad,) = (each for each in timeline(aggregate([paid], [refused]), []) if each.what == "reported")
+    assert not bad.is_routine, "bad news is never folded away"
