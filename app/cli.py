@@ -66,6 +66,19 @@ COMMANDS: Mapping[str, Command | Group] = {
             "unmap": Command("app.commands.channels:unmap_channel", "Offer payments in a channel no longer."),
         },
     ),
+    "customers": Group(
+        "What is kept of a store's customers.",
+        {
+            "forget": Command(
+                "app.commands.customers:forget",
+                "Delete the cards that a store keeps of a customer, and keep none of payments that have not ended.",
+            ),
+            "export": Command(
+                "app.commands.customers:export",
+                "Write what is kept of a customer as JSON: saved cards, and by e-mail address their payments.",
+            ),
+        },
+    ),
     "card-keys": Group(
         "The keys for which storefronts encrypt cards.",
         {

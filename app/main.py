@@ -23,7 +23,7 @@ from app.db.errors import DatabaseError
 from app.framing import ANY_DASHBOARD
 from app.payments.services import Services
 from app.payments.sync.notifications import Receipt, receive
-from app.payments.webhooks import define_webhooks
+from app.payments.webhooks import CUSTOMER_PERMISSION, define_webhooks
 from app.saleor.app import AppInfo, SaleorApp
 from app.saleor.bodies import read_at_most
 from app.saleor.documents import Documents
@@ -104,6 +104,7 @@ def _mount(
         name=settings.name or info.name,
         support_url=settings.support_url or info.support_url,
         privacy_url=settings.privacy_url or info.privacy_url,
+        permissions=(*info.permissions, *([CUSTOMER_PERMISSION] if settings.customer_deletions else [])),
     )
     saleor = SaleorApp(
         info=info,
@@ -118,7 +119,7 @@ def _mount(
         oldest=settings.webhook_oldest,
         budget=services.schedule.budget,
     )
-    define_webhooks(saleor, services)
+    define_webhooks(saleor, services, customers=settings.customer_deletions)
     saleor.show(ORDER_WIDGET)
     app.include_router(saleor.router())
     limits = PageLimits(services.now, settings.client_address_header)

@@ -48,6 +48,7 @@ class Settings(BaseSettings):
     log_format: Literal["console", "json"] = "console"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     worker: bool = True
+    customer_deletions: bool = False
     client_address_header: str | None = Field(default=None, min_length=1, max_length=64, pattern=r"^[A-Za-z0-9-]+$")
     webhook_max_age: float = Field(default=3600, gt=0)
     gateway_budget: float = Field(default=12, gt=0, le=13)

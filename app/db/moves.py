@@ -16,6 +16,7 @@ from app.db.presence import tell_now
 from app.db.tables import (
     CardKey,
     ChannelRoute,
+    DeletedCustomer,
     Discrepancy,
     Installation,
     Kind,
@@ -32,7 +33,7 @@ from app.db.tables import (
 )
 
 _FOLLOW = (
-    *(MerchantAccount, ChannelRoute, SavedCard, Payment, Payout, Problem),
+    *(MerchantAccount, ChannelRoute, SavedCard, DeletedCustomer, Payment, Payout, Problem),
     *(SaleorEvent, ReconciliationRun, Discrepancy),
 )
 
@@ -63,6 +64,9 @@ async def move(
     await _check(session, old, new)
     moved = Moved(*[await _count(session, table, old_id) for table in (Payment, MerchantAccount, ChannelRoute)])
     await _index_anew(session, old_id, new_id, emails, personal)
+    known = select(DeletedCustomer.user_id).where(DeletedCustomer.installation_id == old_id)
+    twice = (col(DeletedCustomer.installation_id) == new_id, col(DeletedCustomer.user_id).in_(known))
+    await session.exec(delete(DeletedCustomer).where(*twice))
     for table in _FOLLOW:
         theirs: Any = table
         follow = update(table).where(col(theirs.installation_id) == new_id).values(installation_id=old_id)

@@ -4,19 +4,19 @@ A card belongs to one customer of one store at one merchant account: every quest
 alone finds anything.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from secrets import token_urlsafe
 from typing import Any, Protocol
 
-from sqlalchemy import ColumnElement, delete, update
+from sqlalchemy import ColumnElement, delete, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.db.database import Database
-from app.db.tables import Payment, SavedCard
+from app.db.tables import DeletedCustomer, Payment, SavedCard
 from app.db.vault import Vault
 
 _ID_BYTES = 24  # nobody guesses so many
@@ -29,6 +29,17 @@ class RefusedCard:
     card_id: str
     paid_at: datetime
     since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What was done so that a store keeps no card of a customer.
+
+    ``cards`` are deleted; ``consents``: of so many payments that have not ended a card would have been kept.
+    """
+
+    cards: int
+    consents: int
 
 
 class NewCard(Protocol):
@@ -112,24 +123,75 @@ class SavedCards:
         async with self._database.transaction() as session:
             return (await session.exec(statement)).first() is not None
 
+    async def of_customer(self, installation_id: int, user_id: str) -> Sequence[SavedCard]:
+        """Return all that a store keeps of a customer, also what cannot be paid with any more, the oldest first."""
+        query = select(SavedCard).where(*_of_customer(installation_id, user_id))
+        async with self._database.transaction() as session:
+            return (await session.exec(query.order_by(col(SavedCard.created_at), col(SavedCard.id)))).all()
+
+    async def forget(self, installation_id: int, user_id: str) -> Forgotten:
+        """Delete all cards of a customer of a store, and keep none of payments that have been begun until now.
+
+        Whoever is about to keep one has locked its payment: first the payments, then the cards, and none is left.
+        """
+        agreed = (col(Payment.installation_id) == installation_id, col(Payment.card_owner) == user_id)
+        under_way = select(Payment.id).where(*agreed).order_by(col(Payment.id)).with_for_update()
+        cards: Any = delete(SavedCard).where(*_of_customer(installation_id, user_id))
+        async with self._database.transaction() as session:
+            payments = (await session.exec(under_way)).all()
+            await session.exec(update(Payment).where(col(Payment.id).in_(payments)).values(card_owner=None))
+            gone = (await session.exec(cards.returning(col(SavedCard.id)))).all()
+        return Forgotten(cards=len(gone), consents=len(payments))
+
+    async def forget_deleted(self, installation_id: int, user_id: str, now: datetime) -> Forgotten:
+        """Do the same for a customer whom Saleor has deleted, for ever; as often as Saleor says so.
+
+        An event that Saleor has sent before can still be on its way, so that is written down first: also of a payment
+        that is begun by it nothing is kept (``write_cards``).
+        """
+        row = {"installation_id": installation_id, "user_id": user_id, "deleted_at": now}
+        async with self._database.transaction() as session:
+            await session.exec(_insert(session)(DeletedCustomer).values(row).on_conflict_do_nothing())
+        return await self.forget(installation_id, user_id)
+
 
 async def write_cards(session: AsyncSession, kept: Iterable[SavedCard], refused: Iterable[RefusedCard]) -> None:
     """Write the cards that are kept, each once, and mark those that the gateway takes no more.
 
     In one order everywhere, so that no two processes wait for each other's row. A card that was kept anew since it was
-    refused has another token, and stays.
+    refused has another token, and stays. Of a customer whom Saleor has deleted meanwhile none is kept.
     """
     for each in sorted(refused, key=lambda refused: refused.card_id):
         meant = (col(SavedCard.id) == each.card_id, col(SavedCard.updated_at) <= each.paid_at)
         usable = (*meant, col(SavedCard.unusable_since).is_(None))
         await session.exec(update(SavedCard).where(*usable).values(unusable_since=each.since))
-    insert: Any = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
+    cards = sorted(kept, key=lambda each: (each.account_id, each.user_id, each.mask))
+    deleted = await _deleted(session, {(each.installation_id, each.user_id) for each in cards})
     known_by = ("account_id", "user_id", "mask")
-    for card in sorted(kept, key=lambda each: (each.account_id, each.user_id, each.mask)):
-        statement = insert(SavedCard).values(card.model_dump())
+    for card in cards:
+        if (card.installation_id, card.user_id) in deleted:
+            continue
+        statement = _insert(session)(SavedCard).values(card.model_dump())
         newer = ("brand", "token_sealed", "expires_at", "unusable_since", "updated_at")
         again = {name: statement.excluded[name] for name in newer}
         await session.exec(statement.on_conflict_do_update(index_elements=known_by, set_=again))
+
+
+async def _deleted(session: AsyncSession, owners: Collection[tuple[int, str]]) -> set[tuple[int, str]]:
+    """Return which of these customers of these stores Saleor has deleted."""
+    if not owners:
+        return set()
+    both = (col(DeletedCustomer.installation_id), col(DeletedCustomer.user_id))
+    query = select(DeletedCustomer).where(tuple_(*both).in_(owners))
+    return {(each.installation_id, each.user_id) for each in (await session.exec(query)).all()}
+
+
+def _insert(session: AsyncSession) -> Any:
+    return postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
+
+
+def _of_customer(installation_id: int, user_id: str) -> tuple[ColumnElement[bool], ...]:
+    return col(SavedCard.installation_id) == installation_id, col(SavedCard.user_id) == user_id
 
 
 def _usable(installation_id: int, account_id: str, user_id: str, now: datetime) -> tuple[ColumnElement[bool], ...]:

@@ -4,7 +4,7 @@ from app.db.aggregates import PaymentAggregate
 from app.db.installations import OpenInstallation
 from app.db.repository import ByTransaction, PaymentNotFoundError
 from app.db.tables import Operation
-from app.payments.cards.saved import deleted, listed
+from app.payments.cards.saved import customer_deleted, deleted, listed
 from app.payments.core.answers import action_answer
 from app.payments.core.references import keep_reference
 from app.payments.operations.actions import requested
@@ -13,9 +13,12 @@ from app.payments.operations.gateway_initialize import offer
 from app.payments.operations.initialize import begun_elsewhere, initialize, not_ours, recorded_answer
 from app.payments.services import Services
 from app.payments.sync.process_session import process
-from app.saleor.answers import ActionAnswer, GatewayConfigAnswer, SessionAnswer
+from app.saleor.answers import Acknowledgement, ActionAnswer, GatewayConfigAnswer, SessionAnswer
 from app.saleor.app import SaleorApp, WebhookContext
 from app.saleor.events import (
+    AccountDeleted,
+    CustomerDeleted,
+    CustomerEvent,
     ListStoredPaymentMethods,
     PaymentGatewayInitializeSession,
     RequestedAction,
@@ -29,9 +32,12 @@ from app.saleor.events import (
 )
 from app.saleor.stored_methods import MethodDeletedAnswer, StoredMethodsAnswer
 
+CUSTOMER_PERMISSION = "MANAGE_USERS"
+"""Without it Saleor tells an app nothing of customers."""
 
-def define_webhooks(saleor: SaleorApp, services: Services) -> None:
-    """Define all webhooks of a payment app on ``saleor``."""
+
+def define_webhooks(saleor: SaleorApp, services: Services, *, customers: bool = False) -> None:
+    """Define all webhooks of a payment app on ``saleor``; ``customers``: also those about customers who are deleted."""
 
     async def session_as_recorded(event: SessionEvent, context: WebhookContext, error: Exception) -> SessionAnswer:
         """After an error of ours: what is recorded is still true, and a payment that exists has not failed."""
@@ -108,6 +114,22 @@ def define_webhooks(saleor: SaleorApp, services: Services) -> None:
     @saleor.webhook("STORED_PAYMENT_METHOD_DELETE_REQUESTED", query="stored_payment_method_delete_requested.graphql")
     async def card_deleted(event: StoredPaymentMethodDeleteRequested, context: WebhookContext) -> MethodDeletedAnswer:
         return await deleted(services, event, _installation(context))
+
+    if customers:
+        _define_customers(saleor, services)
+
+
+def _define_customers(saleor: SaleorApp, services: Services) -> None:
+    async def gone(event: CustomerEvent, context: WebhookContext) -> Acknowledgement:
+        return await customer_deleted(services, event, _installation(context))
+
+    @saleor.webhook("CUSTOMER_DELETED", query="customer_deleted.graphql")
+    async def deleted_by_staff(event: CustomerDeleted, context: WebhookContext) -> Acknowledgement:
+        return await gone(event, context)
+
+    @saleor.webhook("ACCOUNT_DELETED", query="account_deleted.graphql")
+    async def deleted_by_themselves(event: AccountDeleted, context: WebhookContext) -> Acknowledgement:
+        return await gone(event, context)
 
 
 def _asked_for(aggregate: PaymentAggregate, event: RequestedAction, context: WebhookContext) -> Operation | None:

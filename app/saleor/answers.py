@@ -22,6 +22,7 @@ from app.saleor.payment_methods import CardDetails, OtherMethod, PaymentMethod
 from app.saleor.vocabulary import AvailableAction, EventType, TransactionFlow
 
 __all__ = [
+    "Acknowledgement",
     "ActionAnswer",
     "Answer",
     "AvailableAction",
@@ -70,6 +71,14 @@ class Answer(BaseModel, ABC):
     @abstractmethod
     def dump(self) -> dict[str, Any]:
         """Return the JSON object for Saleor, amounts still as ``Decimal``."""
+
+
+class Acknowledgement(Answer):
+    """The answer to an asynchronous event: Saleor looks at its status alone."""
+
+    def dump(self) -> dict[str, Any]:
+        """Return an empty object."""
+        return {}
 
 
 class GatewayConfigAnswer(Answer):

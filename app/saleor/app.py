@@ -109,7 +109,7 @@ class SaleorApp:
 
         def register(handler: H) -> H:
             webhook = define(event_type, query, handler, otherwise)
-            self._subscriptions.text(webhook.query)
+            self._subscriptions.text(webhook.query, self._subscriptions.versions(webhook.query)[0])
             if event_type in self._webhooks:
                 msg = f"{event_type} is defined already"
                 raise ValueError(msg)

@@ -10,7 +10,7 @@
     └── RequestRefusedError          somebody asked us, and we say no (status, code)
         ├── RegistrationRefusedError     the install handshake; Saleor shows the message to staff
         ├── NotVerifiedError             a webhook, or a Dashboard's token, of which nobody knows whose it is: 401
-        ├── NotUsableError               Saleor's own webhook, but nothing to act on: always 4xx
+        ├── NotUsableError               Saleor's own webhook, but not acted upon: 4xx, or 503 (asynchronous)
         └── NotPermittedError            a person whom Saleor vouches for, but who may not do this: always 403
     StillUnderwayError               what was asked is recorded as begun, and its outcome is told later
     └── TooLateError                 a handler has used up the time in which Saleor reads an answer; it goes on even so

@@ -14,7 +14,10 @@ from app.saleor.source import Channel, Checkout, FromSaleor, Line, Money, Order,
 from app.saleor.vocabulary import AvailableAction, TransactionFlow
 
 __all__ = [
+    "AccountDeleted",
     "Checkout",
+    "CustomerDeleted",
+    "CustomerEvent",
     "Event",
     "GrantedRefund",
     "ListStoredPaymentMethods",
@@ -124,6 +127,7 @@ class Event(FromSaleor):
     """What every event has."""
 
     event_type: ClassVar[str]  # as the manifest says it: TRANSACTION_CHARGE_REQUESTED
+    is_asynchronous: ClassVar[bool] = False  # Saleor waits for no answer, and repeats what was answered with a 5xx
 
     issued_at: AwareDatetime
     version: str | None = None  # of Saleor: 3.23.28
@@ -164,6 +168,26 @@ class StoredPaymentMethodDeleteRequested(StoredMethodEvent):
     event_type = "STORED_PAYMENT_METHOD_DELETE_REQUESTED"
 
     payment_method_id: str
+
+
+class CustomerEvent(Event):
+    """Something about a customer, which Saleor tells apps that may manage users (MANAGE_USERS)."""
+
+    is_asynchronous = True
+
+    user: User
+
+
+class CustomerDeleted(CustomerEvent):
+    """Staff, or an app, have deleted a customer. Saleor 3.21 and 3.22 have no such event that could be selected."""
+
+    event_type = "CUSTOMER_DELETED"
+
+
+class AccountDeleted(CustomerEvent):
+    """A customer has deleted their own account."""
+
+    event_type = "ACCOUNT_DELETED"
 
 
 class SessionEvent(Event):

@@ -93,7 +93,11 @@ def build_manifest(
         "tokenTargetUrl": addresses.for_servers("/api/register"),
         "brand": {"logo": {"default": addresses.for_servers(info.logo)}},
         "extensions": [each for each in extensions if each is not None],
-        "webhooks": [_webhook(webhook, subscriptions, addresses, version) for webhook in webhooks],
+        "webhooks": [
+            _webhook(webhook, subscriptions, addresses, version)
+            for webhook in webhooks
+            if subscriptions.versions(webhook.query)[0] <= version
+        ],
     }
     links = {"supportUrl": info.support_url, "dataPrivacyUrl": info.privacy_url, "homepageUrl": info.homepage_url}
     manifest.update({name: addresses.for_people(link) for name, link in links.items() if link})
@@ -107,7 +111,7 @@ def _webhook(
         "name": webhook.name,
         "targetUrl": addresses.for_servers(webhook.path),
         "query": subscriptions.text(webhook.query, version),
-        "syncEvents": [webhook.event_type],
+        "asyncEvents" if webhook.event.is_asynchronous else "syncEvents": [webhook.event_type],
         "isActive": True,
     }
     if version >= WITH_WEBHOOK_IDENTIFIERS:

@@ -7,9 +7,17 @@ from datetime import datetime
 from typing import Any, get_type_hints
 
 from app.amounts import CENT
-from app.saleor.answers import ActionAnswer, Answer, GatewayConfigAnswer, SessionAnswer, unique_reference
+from app.saleor.answers import (
+    Acknowledgement,
+    ActionAnswer,
+    Answer,
+    GatewayConfigAnswer,
+    SessionAnswer,
+    unique_reference,
+)
 from app.saleor.deadline import Deadline
 from app.saleor.events import (
+    CustomerEvent,
     Event,
     ListStoredPaymentMethods,
     PaymentGatewayInitializeSession,
@@ -100,6 +108,7 @@ class WebhookDefinition:
 
 
 _ANSWERS: dict[type[Event], type[Answer]] = {
+    CustomerEvent: Acknowledgement,
     SessionEvent: SessionAnswer,
     PaymentGatewayInitializeSession: GatewayConfigAnswer,
     ListStoredPaymentMethods: StoredMethodsAnswer,
@@ -127,7 +136,8 @@ def define(event_type: str, query: str, handler: Handler, otherwise: Otherwise |
 def failure_of(event: Event, message: str) -> Answer:
     """Return the well-formed answer to ``event`` that says: not done. Its reference is one that nothing else has.
 
-    There is none to ListStoredPaymentMethods: what Saleor is answered it shows for a while, also that there is nothing.
+    There is none to ListStoredPaymentMethods: what Saleor is answered it shows for a while, also that there is nothing;
+    nor to an asynchronous event.
     """
     if isinstance(event, SessionEvent):
         return SessionAnswer.failure(

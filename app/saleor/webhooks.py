@@ -11,7 +11,8 @@ Nothing of a body is parsed before its signature holds. What is answered when so
   "Missing value for field". Never a 5xx: Saleor would repeat the request five times, with an empty body (Saleor
   contract, A.4 and A.5).
 - **Signed, understood, and then something broke in here, or took too long**: 200 and the event's well-formed failure,
-  or what the definition's ``otherwise`` says instead.
+  or what the definition's ``otherwise`` says instead. To an asynchronous event there is no failure: it is answered 503,
+  so that Saleor shows it as failed and sends it again; after a 4xx it would not.
 
 Saleor reads an answer for 18 seconds from its request on (Saleor contract, A.2), so the time is counted from there, and
 everything has to fit into it: keys, the proof of a token, the database, the handler. A handler that takes longer is
@@ -71,7 +72,7 @@ class Reply:
 
 
 class WebhookReceiver:
-    """Receives every webhook of the app. Never raises, so that Saleor never sees a 5xx."""
+    """Receives every webhook of the app. Never raises, so that Saleor sees no 5xx but of an asynchronous event."""
 
     def __init__(
         self,
@@ -106,10 +107,10 @@ class WebhookReceiver:
             return _refused(webhook, refusal)
         except TimeoutError:
             logger.warning("saleor_webhook_not_checked_in_time", webhook=webhook.header)
-            return _refused(webhook, NotUsableError(400, "TOO_LATE", _NOT_IN_TIME))
+            return _refused(webhook, NotUsableError(_failed(webhook.event), "TOO_LATE", _NOT_IN_TIME))
         except Exception:  # an error of ours must not become a 5xx, which Saleor repeats with an empty body
             logger.exception("saleor_webhook_not_checked", webhook=webhook.header)
-            return _refused(webhook, NotUsableError(400, "APP_ERROR", SORRY))
+            return _refused(webhook, NotUsableError(_failed(webhook.event), "APP_ERROR", SORRY))
         try:
             return Reply(200, await self._answered(webhook, event, context))
         except NotUsableError as refusal:
@@ -174,8 +175,9 @@ class WebhookReceiver:
             return _rendered(webhook, await self._handled(webhook, event, context), context)
         except Exception as error:  # noqa: BLE001 - an error of ours must not become a 5xx that Saleor repeats
             _log(error, "saleor_webhook_failed", webhook)
-            if isinstance(event, ListStoredPaymentMethods):  # no list is kept by Saleor of a request that has failed
-                raise NotUsableError(400, "APP_ERROR", SORRY) from None
+            # No list is kept by Saleor of a request that has failed.
+            if isinstance(event, ListStoredPaymentMethods) or event.is_asynchronous:
+                raise NotUsableError(_failed(webhook.event), "APP_ERROR", SORRY) from None
             return await self._answered_otherwise(webhook, event, context, error)
 
     async def _handled(self, webhook: WebhookDefinition, event: Event, context: WebhookContext) -> Answer:
@@ -205,6 +207,11 @@ class WebhookReceiver:
         if isinstance(error, StillUnderwayError):
             return dumps(uncertain_of(event, SORRY, goes_on=True).dump()).encode()
         return dumps(failure_of(event, SORRY).dump()).encode()
+
+
+def _failed(event: type[Event]) -> int:
+    """Return the status for an error of ours: what is asynchronous Saleor sends again after a 5xx, and only then."""
+    return 503 if event.is_asynchronous else 400
 
 
 def _read(body: bytes) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from sqlmodel import col, select
 
 from app.db.database import Database, create_engine
 from app.db.saved_cards import RefusedCard, SavedCards, write_cards
-from app.db.tables import MerchantAccount, SavedCard
+from app.db.tables import MerchantAccount, Payment, SavedCard
 from app.db.vault import Vault, VaultError
 from tests.db.rows import NOON, a_new_payment
 
@@ -102,3 +102,42 @@ async def test_a_card_kept_anew_after_the_payment_that_was_refused_stays_good(
     assert [each.unusable_since for each in await rows(database)] == [NOON]
     await write(database, [card(cards, account, MASKS[0], "two", now=NOON + timedelta(days=1))])
     assert [each.unusable_since for each in await rows(database)] == [None]
+
+
+async def test_whoever_keeps_a_card_and_whoever_forgets_its_owner_leave_none(
+    database: Database, other: Database, account: MerchantAccount, cards: SavedCards, vault: Vault
+) -> None:
+    """At the same moment, in two processes: the payment is locked by whoever is about to keep its card."""
+    owner = "VXNlcjox"
+    forgetting = SavedCards(other, vault)
+    for number in range(1, 6):
+        async with database.transaction() as session:
+            begun = a_new_payment(account, number)
+            begun.card_owner = owner
+            session.add(begun)
+
+        async def keep(number: int = number) -> None:
+            async with database.transaction() as session:
+                query = select(Payment).where(Payment.transaction_id == a_new_payment(account, number).transaction_id)
+                payment = (await session.exec(query.with_for_update())).one()
+                await asyncio.sleep(0)
+                if payment.card_owner is not None:
+                    payment.card_owner = None
+                    await write_cards(session, [card(cards, account, MASKS[0], "one", owner=owner)], [])
+
+        _, done = await asyncio.gather(keep(), forgetting.forget(account.installation_id, owner))
+        assert done.cards + done.consents == 1
+        assert await rows(database) == []
+
+
+async def test_what_saleor_says_twice_at_once_is_written_down_once(
+    database: Database, other: Database, account: MerchantAccount, cards: SavedCards, vault: Vault
+) -> None:
+    store, owner = account.installation_id, "VXNlcjox"
+    await write(database, [card(cards, account, MASKS[0], "one"), card(cards, account, MASKS[0], "two", owner="other")])
+    done = await asyncio.gather(
+        cards.forget_deleted(store, owner, NOON), SavedCards(other, vault).forget_deleted(store, owner, NOON)
+    )
+    assert sorted(each.cards for each in done) == [0, 1]
+    await write(database, [card(cards, account, MASKS[1], "late")])
+    assert [each.user_id for each in await rows(database)] == ["other"]

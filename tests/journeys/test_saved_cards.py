@@ -1,14 +1,19 @@
 """A customer agrees that the card is kept, sees it, pays with it again, and deletes it; between three processes."""
 
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from app.bootstrap import open_services
 from app.saleor.testing.views import NewCheckout, SessionView, StoredMethodView
 from app.sandbox.scripting import FaultRule
 from tests.journeys.card_shop import ASKS_THE_SHOPPER, nothing_of_the_card_is_left
-from tests.journeys.stack import Stack, eventually
+from tests.journeys.processes import AppLauncher, Mortal
+from tests.journeys.stack import PATIENCE, Stack, a_stack, eventually
 from tests.journeys.stories import BACK, TOTAL, both_books_agree, order_id_of, paid_order, quiet, told
 from tests.payments.cards.seals import BROWSER
 
@@ -29,6 +34,21 @@ async def shop(shop: Stack) -> Stack:
 
     await eventually(offered)
     return shop
+
+
+@pytest.fixture
+async def told_of_customers(
+    database_url: str, tmp_path: Path, neighbours: tuple[str, str], launcher: AppLauncher
+) -> AsyncIterator[Stack]:
+    """A shop whose operator lets Saleor tell the app of customers who are deleted."""
+    patience = {**PATIENCE, "APP_CUSTOMER_DELETIONS": "true"}
+    process = partial(Mortal, launcher=launcher)
+    async with a_stack(database_url, tmp_path, neighbours, patience=patience, process=process) as stack:
+        permissions = ("HANDLE_PAYMENTS", "MANAGE_USERS")
+        installed = await stack.saleor.install(f"{stack.app.url}/api/manifest", permissions)
+        assert installed.status == "INSTALLED", installed.message
+        await stack.open_account(options={"saved_cards": True})
+        yield stack
 
 
 async def begin(shop: Stack, user: str | None, data: dict[str, Any]) -> tuple[str, SessionView]:
@@ -125,3 +145,37 @@ async def test_the_gateways_answer_gets_lost_and_the_kept_card_pays_once(shop: S
     await paid_order(shop, checkout_id)
     await both_books_agree(shop, transaction.id)
     await nothing_of_the_card_is_left(shop, "4242424242424242", token=token)
+
+
+@pytest.mark.parametrize("themselves", [False, True])
+async def test_saleor_deletes_a_customer_and_no_card_of_theirs_is_left(
+    told_of_customers: Stack, *, themselves: bool
+) -> None:
+    shop = told_of_customers
+    _, token = await keep(shop)
+    _, session = await begin(shop, OLENA, {"saveCard": True})  # and one is under way
+
+    await shop.saleor.set_faults(webhooks_twice=True)
+    await shop.saleor.delete_customer(OLENA, themselves=themselves)
+    await shop.saleor.background_done()
+    await shop.saleor.clear_faults()
+    event = "account_deleted" if themselves else "customer_deleted"
+    assert [each.status for each in await shop.saleor.deliveries(event)] == [200, 200]
+
+    await shop.gateway.pay(order_id_of(session), card="4242424242424242", challenge="pass")
+    paid = await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    await both_books_agree(shop, paid.id)
+    async with open_services(shop.settings) as services:
+        [installation] = await services.installations.all()
+        assert await services.saved_cards.of_customer(installation.id, OLENA) == []
+    await nothing_of_the_card_is_left(shop, "4242424242424242", token=token)
+
+
+async def test_nothing_of_customers_is_asked_for_unless_the_operator_wants_it(shop: Stack) -> None:
+    async with httpx2.AsyncClient() as http:
+        headers = {"Saleor-Schema-Version": "3.23"}
+        manifest = (await http.get(f"{shop.app.url}/api/manifest", headers=headers)).json()
+        assert manifest["permissions"] == ["HANDLE_PAYMENTS"]
+        assert not any(each.get("asyncEvents") for each in manifest["webhooks"])
+        nobody = await http.post(f"{shop.app.url}/api/webhooks/customer-deleted", content=b"{}")
+        assert nobody.status_code == 404

@@ -7,10 +7,18 @@ import pytest
 from sqlmodel import col, select
 
 from app.db.accounts import AccountKeys, NewAccount
-from app.db.tables import SavedCard
+from app.db.saved_cards import Forgotten
+from app.db.tables import SavedCard, State
 from app.payments.core.references import order_id_of
 from app.saleor.answers import SessionAnswer
-from app.saleor.events import Event, ListStoredPaymentMethods, StoredPaymentMethodDeleteRequested
+from app.saleor.events import (
+    AccountDeleted,
+    CustomerDeleted,
+    CustomerEvent,
+    Event,
+    ListStoredPaymentMethods,
+    StoredPaymentMethodDeleteRequested,
+)
 from tests.payments.fake_gateway import POS_ID, payment
 from tests.payments.shop import SECRET, Shop, source
 from tests.payments.test_a_saleor_moves import NEW, installed_at, moved
@@ -329,3 +337,78 @@ async def _offered(shop: Shop, user: str | None) -> bool:
     )
     said: bool = (await _answered(shop, event))["data"]["saveCard"]
     return said
+
+
+async def saleor_deletes(shop: Shop, user: str = OLENA, event: type[CustomerEvent] = CustomerDeleted) -> None:
+    """Saleor says that a customer is deleted."""
+    assert await _answered(shop, event.model_validate(said_by(user))) == {}
+
+
+@pytest.mark.parametrize("event", [CustomerDeleted, AccountDeleted])
+async def test_of_a_deleted_customer_no_card_stays_and_everybody_elses_does(
+    offering: Shop, event: type[CustomerEvent]
+) -> None:
+    """Of another customer, and of the customer of another store who happens to have the same id."""
+    await pays(offering)
+    await pays(offering, TARAS)
+    own, account = offering.installation, offering.account
+    new = offering.installation = await installed_at(offering)
+    await another_account(offering, "eur")
+    await saleor_deletes(offering)
+    assert len(await kept(offering)) == 2  # the other store never had any
+
+    offering.installation, offering.account = own, account
+    for _ in range(2):  # Saleor says it twice
+        await saleor_deletes(offering, event=event)
+        assert [each.user_id for each in await kept(offering)] == [TARAS]
+    assert (await offering.aggregate()).create.state is State.SUCCESS  # the money is what it was
+    assert new.id != own.id
+
+
+async def test_of_a_payment_under_way_no_card_is_kept_after_its_customer_was_deleted(offering: Shop) -> None:
+    """Consent given, customer deleted, paid: whichever word of the gateway's comes, and however often."""
+    offering.gateway.will(offering.gateway.page())
+    await offering.begin(data=AGREED, sourceObject=of(OLENA))
+    await saleor_deletes(offering)
+    paid = payment(offering.order_id, **CARD)
+    await offering.notify(paid)
+    await offering.work()
+    await offering.notify(paid | {"fee": {"amount": 1, "currency": "UAH"}})
+    await offering.come_back(sourceObject=of(OLENA))
+    await offering.later(days=1)
+    assert await kept(offering) == []
+    assert (await offering.aggregate()).create.state is State.SUCCESS
+
+
+async def test_of_a_payment_that_saleor_had_asked_for_before_no_card_is_kept_either(offering: Shop) -> None:
+    """Its event was on its way while the customer was deleted."""
+    await saleor_deletes(offering)
+    await pays(offering)
+    assert await kept(offering) == []
+    await pays(offering, TARAS)
+    assert [each.user_id for each in await kept(offering)] == [TARAS]
+
+
+async def test_a_customer_who_is_forgotten_and_not_deleted_can_agree_again(offering: Shop) -> None:
+    await pays(offering)
+    offering.transaction = offering.saleor.new_transaction()
+    offering.gateway.will(offering.gateway.page())
+    await offering.begin(data=AGREED, sourceObject=of(OLENA, id="another-checkout"))
+    done = await offering.services.saved_cards.forget(offering.installation.id, OLENA)
+    assert done == Forgotten(cards=1, consents=1)
+    await offering.notify(payment(offering.order_id, **CARD))
+    await offering.work()
+    assert await kept(offering) == []
+    await pays(offering)
+    assert len(await kept(offering)) == 1
+
+
+async def test_that_a_customer_is_deleted_follows_a_saleor_that_moves(offering: Shop) -> None:
+    await saleor_deletes(offering)
+    new = offering.installation = await installed_at(offering)
+    await saleor_deletes(offering)
+    await saleor_deletes(offering, TARAS)
+    await moved(offering, new)
+    for user in (OLENA, TARAS):
+        await pays(offering, user)
+    assert await kept(offering) == []

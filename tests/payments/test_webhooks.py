@@ -28,7 +28,7 @@ def app_of(shop: Shop) -> SaleorApp:
         client=shop.saleor,
         now=shop.clock,
     )
-    define_webhooks(saleor, shop.services)
+    define_webhooks(saleor, shop.services, customers=True)
     return saleor
 
 

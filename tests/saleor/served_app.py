@@ -13,6 +13,7 @@ import httpx2
 from fastapi import FastAPI
 
 from app.saleor.answers import (
+    Acknowledgement,
     ActionAnswer,
     Answer,
     AvailableAction,
@@ -22,6 +23,8 @@ from app.saleor.answers import (
 )
 from app.saleor.app import AppInfo, SaleorApp
 from app.saleor.events import (
+    AccountDeleted,
+    CustomerDeleted,
     Event,
     ListStoredPaymentMethods,
     PaymentGatewayInitializeSession,
@@ -150,6 +153,14 @@ def make_app(
     @app.webhook("STORED_PAYMENT_METHOD_DELETE_REQUESTED", query="stored_payment_method_delete_requested.graphql")
     async def deleted(event: StoredPaymentMethodDeleteRequested, context: WebhookContext) -> Answer:
         return handlers.take(event, context, MethodDeletedAnswer.deleted())
+
+    @app.webhook("CUSTOMER_DELETED", query="customer_deleted.graphql")
+    async def customer_deleted(event: CustomerDeleted, context: WebhookContext) -> Answer:
+        return handlers.take(event, context, Acknowledgement())
+
+    @app.webhook("ACCOUNT_DELETED", query="account_deleted.graphql")
+    async def account_deleted(event: AccountDeleted, context: WebhookContext) -> Answer:
+        return handlers.take(event, context, Acknowledgement())
 
     return app
 

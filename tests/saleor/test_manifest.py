@@ -30,6 +30,8 @@ EVENTS = {
     "STORED_PAYMENT_METHOD_DELETE_REQUESTED",
 }
 
+IN_BACKGROUND = {"CUSTOMER_DELETED", "ACCOUNT_DELETED"}
+
 
 async def manifest_for(version: str | None, app: SaleorApp) -> dict[str, Any]:
     async with served(app) as client:
@@ -62,13 +64,15 @@ async def test_who_we_are(app: SaleorApp) -> None:
 
 async def test_every_webhook_that_is_defined_is_in_it_and_leads_to_its_route(app: SaleorApp) -> None:
     said = await manifest_for("3.23", app)
-    assert {event for webhook in said["webhooks"] for event in webhook["syncEvents"]} == EVENTS
+    assert {event for webhook in said["webhooks"] for event in webhook.get("syncEvents", ())} == EVENTS
+    assert {event for webhook in said["webhooks"] for event in webhook.get("asyncEvents", ())} == IN_BACKGROUND
     async with served(app) as client:
         for webhook in said["webhooks"]:
-            assert len(webhook["syncEvents"]) == 1
+            events: list[str] = webhook.get("syncEvents", []) + webhook.get("asyncEvents", [])
+            [named] = events
             assert webhook["isActive"] is True
             assert webhook["name"]
-            slug = webhook["syncEvents"][0].lower().replace("_", "-")
+            slug = named.lower().replace("_", "-")
             assert webhook["targetUrl"] == f"{BASE_URL}/api/webhooks/{slug}"
             answer = await client.post(webhook["targetUrl"])
             assert answer.status_code == 401, "the route exists and asks for a signature"
@@ -84,6 +88,8 @@ async def test_nothing_in_it_is_newer_than_the_saleor_that_asks(
 ) -> None:
     said = await manifest_for(version, app)
     assert all(("identifier" in webhook) is known for webhook in said["webhooks"])
+    in_background = {event for webhook in said["webhooks"] for event in webhook.get("asyncEvents", ())}
+    assert in_background == (IN_BACKGROUND if known else {"ACCOUNT_DELETED"})
 
 
 WIDGET = Widget(label="Payments", mount="ORDER_DETAILS_WIDGETS", path="/widget", permissions=("HANDLE_PAYMENTS",))

@@ -5,18 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlmodel import col, select
-
 from app.db.aggregates import PaymentAggregate
 from app.db.payouts import PayoutRecord, payout_of, payouts_page
 from app.db.repository import ByOrder
-from app.db.search import Wanted, payments_page
-from app.db.tables import Flow, Kind, MerchantAccount, Operation, Payment, Payout, SavedCard
-from app.db.vault import VaultError
+from app.db.tables import Flow, MerchantAccount, Payment, Payout, SavedCard
 from app.i18n.messages import LazyMessage
 from app.payments.cards.keys import ALG, ENC, offered_key
 from app.payments.requests.payout import TAXABLE, currency_of
 from app.payments.services import Services
+from app.payments.staff.customers import customers_of, opened
 from app.payments.staff.payout_view import recipient_name, recipient_of
 from app.payments.staff.payouts import accounts_of
 from app.payments.staff.status import standings
@@ -115,14 +112,14 @@ async def read_form(
     known: dict[str, str] = {}
     customers: set[str] = set()
     if about is not None:
-        asked = _opened(services, about.payment, about.create)
+        asked = opened(services, about.payment, about.create)
         customers |= {str(asked["customer_id"])} if asked.get("customer_id") else set()
         known = {
             "recipient_first_name": str(asked.get("customer_fname") or ""),
             "recipient_last_name": str(asked.get("customer_lname") or ""),
         }
     if customer_email:
-        customers |= await _customers(services, account.installation_id, customer_email)
+        customers |= await customers_of(services, account.installation_id, customer_email)
     cards: list[SavedCard] = []
     for customer in sorted(customers):
         cards += await services.saved_cards.usable(account.installation_id, account.id, customer, services.now())
@@ -145,24 +142,3 @@ async def payment_about(services: Services, installation_id: int, order_id: str)
     """Return the payment of a store that a payout can be about; None for a payout, and for what is not there."""
     found = await services.payments.find(ByOrder(order_id, installation_id=installation_id)) if order_id else None
     return None if found is None or found.payment.flow is Flow.PAYOUT else found
-
-
-async def _customers(services: Services, installation_id: int, email: str) -> set[str]:
-    """Return whom of Saleor's customers the payments with that address are of; guests are nobody's."""
-    digests = services.emails.sought([installation_id], email)
-    async with services.database.transaction() as session:
-        wanted = Wanted(installation_id=installation_id, email_digests=digests)
-        payments = {each.id: each for each in await payments_page(session, wanted, most=_MOST_CARDS)}
-        creations = select(Operation).where(
-            col(Operation.payment_id).in_(list(payments)), Operation.kind == Kind.CREATE
-        )
-        rows = (await session.exec(creations)).all()
-    asked = (_opened(services, payments[each.payment_id], each) for each in rows)
-    return {str(each["customer_id"]) for each in asked if each.get("customer_id")}
-
-
-def _opened(services: Services, payment: Payment, create: Operation) -> Mapping[str, Any]:
-    try:
-        return services.personal.opened(payment.transaction_id, create)
-    except VaultError:
-        return {}

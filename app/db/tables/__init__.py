@@ -27,6 +27,7 @@ from app.db.tables.reconciliation import (
 from app.db.tables.stores import (
     CardKey,
     ChannelRoute,
+    DeletedCustomer,
     Installation,
     MerchantAccount,
     PendingToken,
@@ -43,6 +44,7 @@ __all__ = [
     "ComparedDay",
     "DayOutcome",
     "DayTotal",
+    "DeletedCustomer",
     "Discrepancy",
     "DiscrepancyKind",
     "DiscrepancyState",

@@ -97,6 +97,7 @@ class Payment(SQLModel, table=True):
         partial_index("order_number IS NOT NULL", "ix_payment_order_number", "order_number"),
         partial_index("next_order_poll_at IS NOT NULL", "ix_payment_next_order_poll_at", "next_order_poll_at"),
         partial_index("attempts_due_at IS NOT NULL", "ix_payment_attempts_due_at", "attempts_due_at"),
+        partial_index("card_owner IS NOT NULL", "ix_payment_card_owner", "installation_id", "card_owner"),
         partial_index("problem_since IS NOT NULL", "ix_payment_with_problem", "installation_id", "created_at", "id"),
     )
 

@@ -180,3 +180,16 @@ class SavedCard(SQLModel, table=True):
     unusable_since: datetime | None = Field(default=None, sa_type=Moment)
     created_at: datetime = Field(sa_type=Moment)
     updated_at: datetime = Field(sa_type=Moment)
+
+
+class DeletedCustomer(SQLModel, table=True):
+    """A customer whom Saleor has deleted: of a payment that they had agreed to before, no card is kept any more.
+
+    Saleor gives an id once, so that this holds for ever.
+    """
+
+    __tablename__: ClassVar[Any] = "deleted_customer"
+
+    installation_id: int = Field(foreign_key="installation.id", primary_key=True)
+    user_id: str = Field(primary_key=True, max_length=100)
+    deleted_at: datetime = Field(sa_type=Moment)

@@ -3,12 +3,17 @@
 Whose cards these are is Saleor's word, in an event that it has signed, and never a storefront's.
 """
 
+import structlog
+
 from app.db.installations import OpenInstallation
 from app.db.tables import MerchantAccount, SavedCard
 from app.payments.core.refusal import RefusalCode, RefusalError, shopper_words
 from app.payments.services import Services
-from app.saleor.events import ListStoredPaymentMethods, StoredPaymentMethodDeleteRequested
+from app.saleor.answers import Acknowledgement
+from app.saleor.events import CustomerEvent, ListStoredPaymentMethods, StoredPaymentMethodDeleteRequested
 from app.saleor.stored_methods import MethodDeletedAnswer, StoredCard, StoredMethodsAnswer
+
+log = structlog.get_logger(__name__)
 
 _NO_SUCH_CARD = "There is no such saved card."  # for a storefront's developer: Saleor does not say who reads it
 
@@ -34,6 +39,13 @@ async def deleted(
     if await services.saved_cards.delete(installation.id, event.user.id, event.payment_method_id):
         return MethodDeletedAnswer.deleted()
     return MethodDeletedAnswer.failure(_NO_SUCH_CARD)
+
+
+async def customer_deleted(services: Services, event: CustomerEvent, installation: OpenInstallation) -> Acknowledgement:
+    """Delete all cards of a customer who is no more, and keep none of payments that are under way. Money stays."""
+    forgotten = await services.saved_cards.forget_deleted(installation.id, event.user.id, services.now())
+    log.info("customer_deleted", store=installation.saleor_api_url, cards=forgotten.cards, consents=forgotten.consents)
+    return Acknowledgement()
 
 
 async def card_of(

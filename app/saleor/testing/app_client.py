@@ -80,6 +80,15 @@ class AppClient:
             delivery.status, delivery.answer, delivery.error = None, None, "RemoteProtocolError: the answer broke off"
         return delivery
 
+    async def post_again(self, webhook: Webhook, delivery: Delivery) -> Delivery:
+        """Deliver again after a 5xx, each time later; these retries have an empty body. Return the last delivery."""
+        for attempt, delay in enumerate(self._state.settings.retry_delays, 2):
+            if delivery.status is None or delivery.status < 500:
+                break
+            await self._state.sleep(delay * self._state.settings.delay_factor)
+            delivery = await self.post_event(webhook, b"", attempt=attempt)
+        return delivery
+
     def _first_headers(self, url: str) -> Headers:
         return [
             ("Host", urlsplit(url).netloc),

@@ -173,6 +173,10 @@ class FakeSaleor:
         asked = {"user_id": user_id, "method_id": method_id, "channel_slug": channel_slug, "currency": currency}
         return await self._act("/storefront/delete-method", MethodDeletionView, asked)
 
+    async def delete_customer(self, user_id: str, *, themselves: bool = False) -> None:
+        """``customerDelete`` by staff, or ``accountDelete`` by that customer: their checkouts go, their orders stay."""
+        await self._post("/customers/delete", {"user_id": user_id, "themselves": themselves})
+
     # Staff
 
     async def sign_in(self, email: str, permissions: Sequence[str] | None = None) -> MemberView:

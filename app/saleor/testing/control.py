@@ -63,6 +63,7 @@ def control_routes() -> APIRouter:
         "/storefront/complete": _complete,
         "/storefront/stored-methods": _stored_methods,
         "/storefront/delete-method": _delete_method,
+        "/customers/delete": _delete_customer,
         "/staff/sign-in": _sign_in,
         "/staff/action": _action,
         "/staff/at-once": _at_once,
@@ -165,6 +166,10 @@ async def _delete_method(
     saleor: Here, user_id: Text, method_id: Text, channel_slug: Text, currency: Text
 ) -> MethodDeletionView:
     return await saleor.stored_methods.delete(user_id, method_id, channel_slug, currency)
+
+
+async def _delete_customer(saleor: Here, user_id: Text, *, themselves: Annotated[bool, Body()] = False) -> None:
+    saleor.customers.delete(user_id, themselves=themselves)
 
 
 async def _sign_in(

@@ -9,6 +9,7 @@ import httpx2
 from app.saleor.testing.api import Api
 from app.saleor.testing.app_client import AppClient
 from app.saleor.testing.apps import Apps
+from app.saleor.testing.customers import Customers
 from app.saleor.testing.saleor_state import SaleorState, Sleep
 from app.saleor.testing.settings import SaleorSettings
 from app.saleor.testing.staff import Staff
@@ -35,5 +36,6 @@ class Saleor:
         self.apps = Apps(self.state, app_client)
         self.storefront = Storefront(self.state, app_client)
         self.stored_methods = StoredMethods(self.state, app_client)
+        self.customers = Customers(self.state, app_client)
         self.staff = Staff(self.state, app_client)
         self.api = Api(self.state, self.storefront, self.staff)

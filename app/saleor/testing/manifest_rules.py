@@ -19,6 +19,8 @@ from app.saleor.testing.vocabulary import WebhookEvent
 
 _BY_TYPENAME = {event.typename: event for event in WebhookEvent}
 _BY_ENUM_NAME = {event.enum_name: event for event in WebhookEvent}
+_ASYNC_NAMES = {event.enum_name for event in WebhookEvent if event.asynchronous}
+_SYNC_NAMES = set(_BY_ENUM_NAME) - _ASYNC_NAMES
 
 
 class ManifestRefusedError(Exception):
@@ -81,13 +83,14 @@ def _webhooks(raw: Mapping[str, Any], settings: SaleorSettings) -> list[Webhook]
         raise ManifestRefusedError(("webhooks", "INVALID_URL_FORMAT", "Invalid target url."))
     query = str(raw.get("query", ""))
     _check_query(query, settings)
-    if set(raw.get("asyncEvents") or ()) & set(_BY_ENUM_NAME):
+    in_background, names = raw.get("asyncEvents") or (), raw.get("syncEvents") or ()
+    if set(in_background) & _SYNC_NAMES:
         raise ManifestRefusedError(("webhooks", "INVALID", "Invalid asynchronous event."))
-    names = raw.get("syncEvents") or ()
-    if not names and not raw.get("asyncEvents"):
+    if not names and not in_background:
         events = [_BY_TYPENAME[name] for name in sorted(event_types(query)) if name in _BY_TYPENAME]
-    elif set(names) <= set(_BY_ENUM_NAME):
-        events = [_BY_ENUM_NAME[name] for name in names]
+    elif set(names) <= _SYNC_NAMES:
+        # Of the asynchronous events this Saleor has those of the list only: it tells of nothing else.
+        events = [_BY_ENUM_NAME[name] for name in (*names, *in_background) if name in _BY_ENUM_NAME]
     else:
         raise ManifestRefusedError(("webhooks", "INVALID", "Invalid synchronous event."))
     if raw.get("isActive") is False:

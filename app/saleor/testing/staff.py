@@ -187,9 +187,4 @@ class Staff:
     async def _deliver(self, pending: _PendingRequest) -> Delivery:
         """Deliver, and after a 5xx deliver again, each time later; these retries have an empty body."""
         delivery = await self._app_client.post_event(pending.webhook, pending.body, unplayed=pending.unplayed)
-        for attempt, delay in enumerate(self._state.settings.retry_delays, 2):
-            if delivery.status is None or delivery.status < 500:
-                break
-            await self._state.sleep(delay * self._state.settings.delay_factor)
-            delivery = await self._app_client.post_event(pending.webhook, b"", attempt=attempt)
-        return delivery
+        return await self._app_client.post_again(pending.webhook, delivery)

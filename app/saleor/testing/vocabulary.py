@@ -93,7 +93,7 @@ class GrantedRefundStatus(StrEnum):
 
 
 class WebhookEvent(StrEnum):
-    """The synchronous events of a payment app, as the ``Saleor-Event`` header spells them."""
+    """The events of a payment app, as the ``Saleor-Event`` header spells them: synchronous ones, but for the last."""
 
     PAYMENT_GATEWAY_INITIALIZE_SESSION = "payment_gateway_initialize_session"
     TRANSACTION_INITIALIZE_SESSION = "transaction_initialize_session"
@@ -103,6 +103,8 @@ class WebhookEvent(StrEnum):
     TRANSACTION_CANCELATION_REQUESTED = "transaction_cancelation_requested"
     LIST_STORED_PAYMENT_METHODS = "list_stored_payment_methods"
     STORED_PAYMENT_METHOD_DELETE_REQUESTED = "stored_payment_method_delete_requested"
+    ACCOUNT_DELETED = "account_deleted"
+    CUSTOMER_DELETED = "customer_deleted"
 
     @property
     def typename(self) -> str:
@@ -111,8 +113,13 @@ class WebhookEvent(StrEnum):
 
     @property
     def enum_name(self) -> str:
-        """WebhookEventTypeSyncEnum member: ``TRANSACTION_INITIALIZE_SESSION``."""
+        """WebhookEventTypeSyncEnum or -AsyncEnum member: ``TRANSACTION_INITIALIZE_SESSION``."""
         return self.value.upper()
+
+    @property
+    def asynchronous(self) -> bool:
+        """Whether it is sent in the background, to apps that may manage users, and nobody reads the answer."""
+        return self in {WebhookEvent.ACCOUNT_DELETED, WebhookEvent.CUSTOMER_DELETED}
 
 
 ACTION_EVENTS = {
@@ -122,4 +129,5 @@ ACTION_EVENTS = {
 }
 
 HANDLE_PAYMENTS = "HANDLE_PAYMENTS"
+MANAGE_USERS = "MANAGE_USERS"
 MANAGE_ORDERS = "MANAGE_ORDERS"

@@ -129,6 +129,17 @@ def _saved_card() -> None:
     op.create_index("ix_saved_card_installation_id", "saved_card", ["installation_id"])
 
 
+def _deleted_customer() -> None:
+    op.create_table(
+        "deleted_customer",
+        sa.Column("installation_id", sa.Integer(), nullable=False),
+        sa.Column("user_id", sa.String(length=100), nullable=False),
+        sa.Column("deleted_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(["installation_id"], ["installation.id"]),
+        sa.PrimaryKeyConstraint("installation_id", "user_id"),
+    )
+
+
 def _pending_token() -> None:
     op.create_table(
         "pending_token",
@@ -262,6 +273,7 @@ def _payment() -> None:
     op.create_index("ix_payment_of_source", "payment", ["installation_id", "source_id"])
     op.create_index("ix_payment_of_store", "payment", ["installation_id", "created_at", "id"])
     _index_where("order_number IS NOT NULL", "ix_payment_order_number", "payment", ["order_number"])
+    _index_where("card_owner IS NOT NULL", "ix_payment_card_owner", "payment", ["installation_id", "card_owner"])
     _index_where(
         "problem_since IS NOT NULL", "ix_payment_with_problem", "payment", ["installation_id", "created_at", "id"]
     )
@@ -574,6 +586,7 @@ def upgrade() -> None:
     _card_key()
     _merchant_account()
     _saved_card()
+    _deleted_customer()
     _pending_token()
     _reported_problem()
     _channel_route()

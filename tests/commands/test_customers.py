@@ -1,0 +1,126 @@
+"""``customers forget`` and ``customers export``."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from app.db.tables import MerchantAccount, Payment, SavedCard
+from app.payments.services import Services
+from tests.commands.books import a_payment, operation
+from tests.commands.conftest import Shell, add_account, install
+
+OLENA, TARAS = "VXNlcjox", "VXNlcjoy"
+TOKEN = "tok_of_the_card"
+
+
+@pytest.fixture
+async def account(services: Services, installed: int) -> MerchantAccount:
+    """An account with which two customers keep cards."""
+    account = await add_account(services, installed, options={"saved_cards": True})
+    for owner, digits in ((OLENA, "4242"), (OLENA, "1111"), (TARAS, "4242")):
+        await a_card(services, account, owner, digits)
+    return account
+
+
+async def a_card(services: Services, account: MerchantAccount, owner: str, digits: str) -> None:
+    paid = Payment.model_construct(installation_id=account.installation_id, account_id=account.id)
+    card = services.saved_cards.of_payment(
+        paid, owner, token=TOKEN, mask=f"424242******{digits}", brand="Visa", expires_at=None, now=services.now()
+    )
+    async with services.database.transaction() as session:
+        session.add(card)
+
+
+async def cards(services: Services, account: MerchantAccount, owner: str) -> Sequence[SavedCard]:
+    return await services.saved_cards.of_customer(account.installation_id, owner)
+
+
+async def test_one_customers_cards_go_and_nobody_elses(
+    shell: Shell, services: Services, account: MerchantAccount
+) -> None:
+    done = await shell("customers", "forget", OLENA, "--yes", "--json")
+    assert done.status == 0
+    assert done.json["forgotten"] == [{"customer": OLENA, "cards": 2, "consents": 0}]
+    assert "amounts" in done.json["remains"]
+    assert [await cards(services, account, OLENA), len(await cards(services, account, TARAS))] == [[], 1]
+    again = await shell("customers", "forget", OLENA, "--yes")
+    assert (again.status, "cards deleted: 0" in again.out) == (0, True)
+
+
+async def test_nothing_is_deleted_without_a_yes(shell: Shell, services: Services, account: MerchantAccount) -> None:
+    (await shell("customers", "forget", OLENA)).failed("confirm with --yes", status=2)
+    assert len(await cards(services, account, OLENA)) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ((), "say who it is"),
+        ((OLENA, "--by-email"), "say who it is"),
+        (("olena@example.com",), "history"),
+        (("42",), "is no id of a customer"),
+        (("T3JkZXI6MQ==",), "is no id of a customer"),
+        (("VXNlcjo=",), "is no id of a customer"),
+    ],
+)
+@pytest.mark.parametrize("command", ["forget", "export"])
+async def test_who_cannot_be_meant_is_said_at_once(
+    shell: Shell, account: MerchantAccount, command: str, words: tuple[str, ...], why: str
+) -> None:
+    (await shell("customers", command, *words)).failed(why, status=2)
+
+
+async def test_the_store_must_be_named_where_there_are_several(
+    shell: Shell, services: Services, account: MerchantAccount
+) -> None:
+    other = "https://other.example.com/graphql/"
+    await install(services, other)
+    (await shell("customers", "forget", OLENA, "--yes")).failed("--saleor")
+    done = await shell("customers", "forget", OLENA, "--yes", "--json", "--saleor", other)
+    assert done.json["forgotten"] == [{"customer": OLENA, "cards": 0, "consents": 0}]
+    assert len(await cards(services, account, OLENA)) == 2
+
+
+async def test_what_is_kept_is_written_down_without_a_token(shell: Shell, account: MerchantAccount) -> None:
+    done = await shell("customers", "export", OLENA)
+    assert (done.json["customers"], done.json["payments"]) == ([OLENA], None)
+    assert [each["card"] for each in done.json["cards"]] == ["424242******4242", "424242******1111"]
+    assert TOKEN not in done.out
+    assert "token" not in done.out
+
+
+async def test_whom_nobody_knows_by_an_address(shell: Shell, account: MerchantAccount) -> None:
+    nobody = await shell("customers", "forget", "--by-email", "--yes", typed="nobody@example.com\n")
+    nobody.failed("no customer has paid here with that address")
+    written = await shell("customers", "export", "--by-email", typed="nobody@example.com\n")
+    assert written.json == {"customers": [], "cards": [], "payments": []}
+    (await shell("customers", "export", "--by-email", typed="nobody\n")).failed("no e-mail address", status=2)
+
+
+async def test_a_customer_is_found_by_the_address_that_they_have_paid_with(
+    shell: Shell, services: Services, account: MerchantAccount
+) -> None:
+    """What is written down of the payment names what is kept encrypted, and says nothing of it."""
+    asked = {"customer_id": OLENA, "customer_email": "olena@example.com", "description": "Order 7"}
+    told, sealed = services.personal.sealed("transaction-7", asked)
+    create = operation(request=told, personal_sealed=sealed, details={"card_mask": "424242******4242"})
+    digest = services.emails.kept(account.installation_id, "olena@example.com")
+    paid = await a_payment(services, account, [create], transaction_id="transaction-7", email_digest=digest)
+    guest = services.personal.sealed("transaction-8", asked | {"customer_id": None})
+    unread = operation(request=guest[0], personal_sealed=guest[1])
+    await a_payment(services, account, [unread], transaction_id="transaction-8", order_id="8", email_digest=digest)
+
+    typed = "Olena@example.com\n"
+    written = (await shell("customers", "export", "--by-email", typed=typed)).json
+    assert written["customers"] == [OLENA]
+    assert {each["customer"] for each in written["cards"]} == {OLENA}
+    by_order = {each["order_id"]: each for each in written["payments"]}
+    assert set(by_order) == {paid.order_id, "8"}
+    said = by_order[paid.order_id]
+    assert (str(said["amount"]), said["card"], said["state"]) == ("100.00", "424242******4242", "success")
+    assert said["encrypted"] == ["customer_email", "customer_id"]
+    assert "olena" not in str(written["payments"])
+
+    done = await shell("customers", "forget", "--by-email", "--yes", typed=typed)
+    assert (done.status, f"{OLENA}: cards deleted: 2" in done.out) == (0, True)
+    assert [await cards(services, account, OLENA), len(await cards(services, account, TARAS))] == [[], 1]
