@@ -80,7 +80,11 @@ def list_payouts(
     for each in found:
         to = Text(f"{plain(each['recipient'])}\n{each['card']}")
         shown.add_row(
-            each["confirmed_at"], each["order_id"], f"{each['amount']}\n{each['currency']}", to, each["standing"]
+            each["confirmed_at"],
+            each["order_id"],
+            f"{each['amount']}\n{each['currency']}",
+            to,
+            Text("\n".join(plain(words) for words in (each["standing"], *each["problem"].splitlines()))),
         )
     show(shown)
 

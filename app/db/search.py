@@ -54,8 +54,8 @@ class Wanted:
 
     ``installation_id``: those of one store. ``status``: those that stand so. ``since`` and ``until``: when it was
     begun, the end excluded. ``names``: any of them. ``amount``: exactly that was to be paid. ``email_digests``: the
-    shopper's address is one of these (``emails``). Payouts are in a list of their own (``payouts``): here they are
-    found only by their ``names``, or when they have ``problems``.
+    shopper's address is one of these (``emails``). Payouts have a list of their own (``payouts``), and are
+    among these only with ``payouts``.
     """
 
     installation_id: int | None = None
@@ -69,6 +69,7 @@ class Wanted:
     amount: Decimal | None = None
     currency: str | None = None
     email_digests: Collection[str] | None = None
+    payouts: bool = False
 
 
 async def payments_page(
@@ -117,8 +118,8 @@ async def sums_of(session: AsyncSession, wanted: Wanted) -> Sums:
 
 
 async def called(session: AsyncSession, names: Names, *, most: int = 20) -> Sequence[Payment]:
-    """Return the payments that somebody calls so, the newest first. An order can have several payments."""
-    return await payments_page(session, Wanted(names=names), most=most)
+    """Return the payments and payouts that somebody calls so, the newest first. An order can have several payments."""
+    return await payments_page(session, Wanted(names=names, payouts=True), most=most)
 
 
 async def channels_of(session: AsyncSession, installation_id: int) -> list[str]:
@@ -165,7 +166,7 @@ def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
     found: list[ColumnElement[bool]] = []
     if wanted.installation_id is not None:
         found.append(col(Payment.installation_id) == wanted.installation_id)
-    if wanted.names is None and not wanted.problems:
+    if not wanted.payouts:
         found.append(col(Payment.flow) != Flow.PAYOUT)
     if wanted.problems:
         found.append(col(Payment.problem_since).is_not(None))

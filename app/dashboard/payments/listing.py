@@ -115,7 +115,9 @@ def wanted_by(services: Services, installation_id: int, chosen: Filter) -> Wante
 def _row(aggregate: PaymentAggregate) -> Row:
     create = aggregate.create
     said = Details.kept(create.details)
-    return Row(aggregate, standings(aggregate), means_of(said.card_mask, said.payway), why_failed(create))
+    payment = aggregate.payment
+    means = means_of(payment.saved_card_mask or said.card_mask, said.payway, payment.wallet)
+    return Row(aggregate, standings(aggregate), means, why_failed(create))
 
 
 def _chips(chosen: Filter, sums: Sums, in_review: Sums) -> list[Chip]:

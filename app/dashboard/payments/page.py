@@ -105,7 +105,7 @@ async def page_of(services: Services, aggregate: PaymentAggregate) -> PaymentPag
         recurring=charge_offers(now, aggregate.operations),
         reason=why_failed(aggregate.create),
         said=said,
-        means=means_of(aggregate.payment.saved_card_mask or said.card_mask, said.payway),
+        means=means_of(aggregate.payment.saved_card_mask or said.card_mask, said.payway, aggregate.payment.wallet),
         receipts=_receipts(aggregate),
         split=overview(aggregate, names) if split else [],
         assumed=split and standing_of(aggregate).assumed,

@@ -11,6 +11,7 @@ from app.db.repository import ByOrder
 from app.db.tables import Flow, MerchantAccount, Payment, Payout, SavedCard
 from app.i18n.messages import LazyMessage
 from app.payments.cards.keys import ALG, ENC, offered_key
+from app.payments.core.problems import problem_messages
 from app.payments.requests.payout import TAXABLE, currency_of
 from app.payments.services import Services
 from app.payments.staff.customers import customers_of, opened
@@ -54,6 +55,11 @@ class PayoutRow:
     def standings(self) -> Sequence[Any]:
         """Where it stands."""
         return standings(self.record.aggregate)
+
+    @property
+    def problems(self) -> Sequence[str]:
+        """What somebody must look at, in words."""
+        return problem_messages(self.record.aggregate.payment)
 
 
 @dataclass(frozen=True)

@@ -200,12 +200,26 @@ def from_kept(row: Mapping[str, Any] | None) -> PaymentMethod | None:
     return OtherMethod(**details) if row.get("type") == "OTHER" else CardDetails.of_what_is_known(**details)
 
 
-def means_of(mask: str | None, payway: str | None) -> str | None:
-    """Return how somebody has paid, as people read it: ``Visa •••• 4242``, ``Apple pay``; None: nobody has said it."""
-    if mask is not None:
-        return f"{card_brand(mask) or ''} •••• {mask[-4:]}".strip()
+_WALLETS = {"applepay": "Apple Pay", "googlepay": "Google Pay", "gpay": "Google Pay"}
+
+
+def wallet_name(said: str | None) -> str | None:
+    """Return what people call a wallet, ours or the gateway's word for it; None for what is none that is known."""
+    return _WALLETS.get(re.sub(r"[^a-z]", "", (said or "").lower()))
+
+
+def means_of(mask: str | None, payway: str | None, wallet: str | None = None) -> str | None:
+    """Return how somebody has paid, as people read it; None: nobody has said it.
+
+    ``Visa •••• 4242``, ``Apple Pay · Visa •••• 4242``, ``Bank pay``. ``wallet``: as the payment was asked for; of what
+    is chosen on the payment page only the gateway's ``payway`` can say it.
+    """
     name = " ".join((payway or "").replace("_", " ").split())
-    return None if name in {"", _CARD} else name[:1].upper() + name[1:]
+    way = wallet_name(wallet) or wallet_name(payway)
+    if mask is not None:
+        card = f"{card_brand(mask) or ''} •••• {mask[-4:]}".strip()
+        return card if way is None else f"{way} · {card}"
+    return way or (None if name in {"", _CARD} else name[:1].upper() + name[1:])
 
 
 def card_brand(mask: str) -> str | None:

@@ -25,7 +25,6 @@ from app.db.repository import ByTransaction, NewPayment, PaymentNotFoundError, S
 from app.db.tables import Installation, Kind, MerchantAccount, Mode, Operation, Payment, SavedCard, State
 from app.gateway.client import GatewayClient
 from app.gateway.models.payments import Creation, DirectPayment, HostedPayment
-from app.gateway.models.payments import Payment as Request
 from app.gateway.wallets import Wallet
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import translation_for
@@ -85,15 +84,11 @@ async def initialize(
     account = await services.accounts.for_channel(installation.id, event.source.channel.slug)
     try:
         asked = await _asked(services, event, installation, account)
-        journaled = await record_intent(
+        journaled = await _record_intent(
             services,
             event,
             installation,
-            asked.terms,
-            asked.request,
-            expires_at=asked.expires_at,
-            saved_card=asked.saved_card,
-            wallet=asked.wallet,
+            asked,
             deadline=deadline,
         )
     except RefusalError as refusal:
@@ -152,16 +147,12 @@ def _pay_directly(client: GatewayClient, plan: DirectPlan) -> Call:
     return lambda seconds: client.create_direct(plan.request, timeout=seconds)
 
 
-async def record_intent(
+async def _record_intent(
     services: Services,
     event: TransactionInitializeSession | TransactionProcessSession,
     installation: OpenInstallation,
-    terms: Terms,
-    request: Request,
+    asked: _Asked,
     *,
-    expires_at: datetime | None,
-    saved_card: SavedCard | None,
-    wallet: Wallet | None,
     deadline: Deadline,
 ) -> PaymentAggregate | None:
     """Commit what is about to be asked (laws of money, 1); return the payment.
@@ -170,7 +161,7 @@ async def record_intent(
     same covers it (12), which is decided under the locks of all attempts. Raises TimeoutError: what is not recorded in
     time is not asked for, as it was answered otherwise meanwhile (11).
     """
-    now = services.now()
+    now, terms, request, saved_card = services.now(), asked.terms, asked.request, asked.saved_card
     payment = partial(
         Payment,
         installation_id=installation.id,
@@ -187,11 +178,11 @@ async def record_intent(
         email_digest=services.emails.kept(installation.id, request.customer_email),
         language=terms.language,
         return_url=services.personal.seal_return_url(event.transaction.id, terms.return_url),
-        expires_at=expires_at,
+        expires_at=asked.expires_at,
         card_owner=keeper_of(terms, event.source),
         saved_card_id=None if saved_card is None else saved_card.id,
         saved_card_mask=None if saved_card is None else saved_card.mask,
-        wallet=None if wallet is None else wallet.value,
+        wallet=None if asked.wallet is None else asked.wallet.value,
         created_at=now,
         updated_at=now,
     )

@@ -7,6 +7,7 @@ from typing import Any
 from app.db.payouts import PayoutRecord, payouts_page
 from app.db.vault import VaultError
 from app.gateway.models.payout import Recipient
+from app.payments.core.problems import problem_words
 from app.payments.services import Services
 from app.payments.staff.csv_export import harmless, lines
 from app.payments.staff.status import standing
@@ -61,6 +62,7 @@ def facts_of(services: Services, record: PayoutRecord) -> dict[str, Any]:
         "confirmed_from": payout.confirmed_from,
         "payment_id": create.operation_id,
         "fee": create.fee,
+        "problem": problem_words(payment) or "",
     }
 
 

@@ -24,7 +24,7 @@ from app.i18n.messages import (
     Verbatim,
     gettext_noop,
 )
-from app.payments.core.details import Details
+from app.payments.core.details import Details, wallet_name
 from app.payments.core.labels import ENDS, NAMES, PAYOUT, RESERVATION, STATES
 from app.payments.core.mapper import Observation
 from app.payments.core.observation import seen_in
@@ -147,6 +147,8 @@ def _what_was_asked(payment: Payment, operation: Operation) -> LazyMessage:
         return LazyMessage("to pay %(sum)s out to a card", sum=Money(operation.amount, operation.currency))
     if operation.kind is Kind.CREATE and payment.saved_card_mask is not None:
         return LazyMessage("for a payment with a saved card (%(card)s)", card=f"****{payment.saved_card_mask[-4:]}")
+    if operation.kind is Kind.CREATE and (wallet := wallet_name(payment.wallet)) is not None:
+        return LazyMessage("for a payment with %(wallet)s", wallet=wallet)
     return LazyMessage(_ASKED[operation.kind], sum=Money(operation.amount, operation.currency))
 
 

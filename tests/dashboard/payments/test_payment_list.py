@@ -166,7 +166,7 @@ async def test_a_row_says_where_how_much_and_with_what(staff_client: StaffClient
     await staff_client.payment(1, operations=[operation(details={"card_mask": "424242******4242"})], channel="eur")
     await staff_client.payment(2, operations=[operation(details={"payway": "apple_pay"})])
     page = (await staff_client.see("/payments")).text
-    for words in ("Visa •••• 4242", "Apple pay", "eur", "100.00\N{NO-BREAK SPACE}UAH", "paid"):
+    for words in ("Visa •••• 4242", "Apple Pay", "eur", "100.00\N{NO-BREAK SPACE}UAH", "paid"):
         assert words in page
     assert "olena" not in page
 

@@ -81,6 +81,37 @@ async def test_a_card_that_the_customer_has_saved(staff_client: StaffClient) -> 
 
 
 @one_database
+@pytest.mark.parametrize(
+    ("kept", "details", "words"),
+    [
+        ({"wallet": "applepay"}, {"card_mask": "424242******4242"}, "Apple Pay · Visa •••• 4242"),
+        ({"wallet": "gpay"}, {}, "Google Pay"),
+        ({}, {"card_mask": "545454******5454", "payway": "google_pay"}, "Google Pay · Mastercard •••• 5454"),
+        ({}, {"payway": "ApplePay"}, "Apple Pay"),
+        ({}, {"card_mask": "545454******5454", "payway": "cc"}, "Mastercard •••• 5454"),
+        ({}, {"card_mask": "545454******5454", "payway": "whatever"}, "Mastercard •••• 5454"),
+        ({}, {"payway": "bank_pay"}, "Bank pay"),
+    ],
+)
+async def test_the_way_in_which_it_was_paid(
+    staff_client: StaffClient, kept: dict[str, str], details: dict[str, str], words: str
+) -> None:
+    """What we were passed for certain, and else what the gateway says of its own page."""
+    row = await staff_client.payment(1, operations=[operation(details=details)], **kept)
+    page = text(await staff_client.see(f"/payments/{row.order_id}"))
+    assert f"Paid with {words} " in page
+    if kept:
+        assert f"asks the gateway for a payment with {words.partition(' ·')[0]}" in page
+    assert f'class="means">{words}</td>' in (await staff_client.see("/payments")).text
+
+
+@one_database
+async def test_a_saved_card_is_told_from_others_in_the_list(staff_client: StaffClient) -> None:
+    await staff_client.payment(1, saved_card_id="a-card", saved_card_mask="545454******5454")
+    assert 'class="means">Saved card · Mastercard •••• 5454</td>' in (await staff_client.see("/payments")).text
+
+
+@one_database
 async def test_the_same_in_ukrainian(staff_client: StaffClient) -> None:
     kept = await staff_client.payment(1, amount=Decimal("1234.50"))
     answer = await staff_client.see(f"/payments/{kept.order_id}", **{"Accept-Language": "uk"})

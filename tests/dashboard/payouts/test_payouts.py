@@ -6,9 +6,14 @@ from typing import Any
 
 import httpx2
 import pytest
+from sqlmodel import select
 
+from app.db.problems import load_problems
 from app.db.tables import Payment
+from app.i18n.messages import LazyMessage
 from app.payments.cards.keys import offered_key
+from app.payments.core.problems import raise_on
+from tests.commands.books import BEGUN, DIFFERS
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient, other_store
 from tests.loopback import Behaviour, HangUp, Heard, said
@@ -196,3 +201,35 @@ async def test_a_customers_saved_card_is_found_by_their_address_and_paid(staff_c
     assert heard.json["cc_token"] == "tok_1"
     page = (await staff_client.see(f"/payments/{shop.order_id}")).text
     assert f"/payments/{heard.json['order_id']}" in page
+
+
+async def test_a_payout_that_needs_review_is_among_payouts_and_not_among_payments(staff_client: StaffClient) -> None:
+    """It is a task all the same, and its page is one step away."""
+    ordinary = await staff_client.payment(1, problem="The gateway says something else of a payment")
+    done = await staff_client.do("/payouts/confirm", sealed=await reviewed(staff_client))
+    order_id = done.headers["content-location"].removeprefix("/payments/")
+    async with staff_client.services.database.transaction() as session:
+        payout = (await session.exec(select(Payment).where(Payment.order_id == order_id))).one()
+        await load_problems(session, [payout])
+        raise_on(payout, DIFFERS, LazyMessage("The gateway says something else of a payout"), BEGUN)
+
+    for search in (
+        "",
+        "?problems=1",
+        f"?search={order_id}",
+        f"?search={order_id[:8]}",
+        f"?problems=1&search={order_id}",
+    ):
+        listed = (await staff_client.see(f"/payments{search}")).text
+        assert f"/payments/{order_id}" not in listed, search
+    assert ordinary.order_id in (await staff_client.see("/payments?problems=1")).text
+    assert order_id not in (await staff_client.do("/payments.csv", problems="1")).text
+    assert order_id not in (await staff_client.do("/payments.csv", search=order_id)).text
+
+    link = f'<a href="/payments/{order_id}">'
+    for page in ("/attention", "/payouts"):
+        shown = (await staff_client.see(page)).text
+        assert link in shown, page
+        assert "The gateway says something else of a payout" in shown, page
+    assert f"{link}Payout {order_id}</a>" in (await staff_client.see("/attention")).text
+    assert "The gateway says something else of a payout" in (await staff_client.see(f"/payments/{order_id}")).text

@@ -170,7 +170,8 @@ async def test_a_wallets_token_is_exchanged_and_pays(shop: Shop, wallet: str, pr
     assert (paying.json["cc_token"], paying.json["amount"]) == (TOKEN, Decimal(TOTAL))
     assert not {"cryptogram", "cc_number"} & set(paying.json)
     assert shop.amounts == amounts(charged=TOTAL)
-    assert (await shop.aggregate()).payment.mode is Mode.DIRECT
+    row = (await shop.aggregate()).payment
+    assert (row.mode, row.wallet) == (Mode.DIRECT, prefix.removesuffix(":"))
 
 
 async def test_a_reservation_is_taken_and_then_captured(shop: Shop) -> None:
