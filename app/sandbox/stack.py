@@ -73,7 +73,7 @@ class Stack:
             self._opened.push_async_callback(end)
         await self._opened.enter_async_context(self.gateway)
         await asyncio.gather(*(process.start() for process in self.processes))
-        shop = Shop(self.urls["shop"], self.saleor, self.timeline).application()
+        shop = Shop(self.urls["shop"], self.saleor, self.timeline, self.urls["app"]).application()
         config = uvicorn.Config(shop, log_config=None, lifespan="off", ws="none", timeout_graceful_shutdown=1)
         await self._opened.enter_async_context(serving(config, listen(HOST, self._shop_port)))
 

@@ -5,15 +5,21 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Page, Route, expect
 
 from app.saleor.testing.views import NewCheckout, TransactionView
+from app.sandbox.processes import free_port
+from app.sandbox.shop import Shop
+from app.sandbox.timeline import Output, Timeline, standard_console
 from tests.browsing import chromium
 from tests.dashboard.framing import Complaints
-from tests.journeys.card_shop import allow_cards
-from tests.journeys.stack import Stack
-from tests.journeys.stories import TOTAL, both_books_agree, paid_order
-from tests.storefront_kit.shop import KitShop, button, kit_shop, message, told
+from tests.journeys.card_shop import ASKS_THE_SHOPPER, GOOD, NO_MONEY, allow_cards, nothing_of_the_card_is_left
+from tests.journeys.stack import Stack, eventually
+from tests.journeys.stories import TOTAL, both_books_agree, order_of, paid_order
+from tests.loopback import serving
+from tests.pages.sight import faults
+from tests.reading_codes import read_code
+from tests.storefront_kit.shop import KitShop, button, kit_shop, message, told, type_card
 
 pytestmark = [pytest.mark.browser, pytest.mark.journey]
 ONE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # the browser sees no database
@@ -32,14 +38,8 @@ class Till:
     async def opens(self, language: str = "en", **attributes: str) -> None:
         """Come to the payment step, where the button waits."""
         here = {"saleor_api_url": self.shop.saleor.api_url, "checkout_id": self.checkout_id}
-        address = self.storefront.checkout(language, **here, **attributes, return_url=self.back(language, **attributes))
-        await self.page.goto(address)
+        await self.page.goto(self.storefront.checkout(language, **here, **attributes))
         await expect(self.page.locator("gateway-payment")).to_have_attribute("state", "ready")
-
-    def back(self, language: str, **attributes: str) -> str:
-        """Return where the shopper comes back to: the same page, whose element needs an address again."""
-        here = {"saleor_api_url": self.shop.saleor.api_url, "checkout_id": self.checkout_id}
-        return self.storefront.checkout(language, **here, **attributes, return_url="/checkout")
 
     async def pays_at_the_gateway(self, card: str = "5454 5454 5454 5454") -> None:
         """Pay on the gateway's page."""
@@ -70,7 +70,7 @@ async def till(shop: Stack, browser: Browser) -> AsyncIterator[Till]:
     async with kit_shop(shop.app.url, shop.saleor.url) as storefront:
         await allow_cards(shop, storefront_origins=[storefront.url])
         checkout = await shop.saleor.new_checkout(NewCheckout())
-        page = await browser.new_page()
+        page = await (await browser.new_context()).new_page()
         complaints = Complaints()
         complaints.of(page)
         yield Till(shop, page, storefront, checkout.id, complaints)
@@ -90,3 +90,158 @@ async def test_a_shopper_pays_on_the_payment_page_and_is_back(till: Till) -> Non
     assert paid["transactionId"] == transaction.id
     await expect(button(till.page)).to_be_hidden()
     await till.has_paid(transaction.id)
+
+
+@pytest.mark.long
+@ONE
+async def test_a_phone_pays_and_the_page_notices(till: Till) -> None:
+    await till.opens()
+    await till.page.get_by_role("button", name="show the QR code").click()
+    code = till.page.get_by_role("img", name="QR code of the payment page")
+    await expect(code).to_have_js_property("complete", value=True)
+    assert await code.evaluate("image => image.naturalWidth") > 0
+    [transaction] = await till.transactions()
+    order_id = order_of(transaction)
+    # A page of the app's own origin may look at the pixels.
+    of_the_app = await till.page.context.new_page()
+    await of_the_app.goto(f"{till.shop.app.url}/pay/{order_id}")
+    shown = "src => { const image = new Image(); image.id = 'shown'; image.src = src; document.body.append(image); }"
+    await of_the_app.evaluate(shown, await code.get_attribute("src"))
+    assert await read_code(of_the_app.locator("#shown")) == (await till.shop.gateway.payment(order_id)).checkout_url
+    await of_the_app.close()
+    await till.shop.gateway.pay(order_id)
+    await expect(message(till.page)).to_contain_text("Payment received", timeout=20_000)
+    assert [each["transactionId"] for each in await told(till.page, "paid")] == [transaction.id]
+    await till.has_paid(transaction.id)
+
+
+@pytest.mark.long
+@ONE
+async def test_a_decline_is_told_with_its_reason_and_the_next_try_is_another_transaction(till: Till) -> None:
+    await till.opens("uk")
+    await button(till.page, "Оплатити").click()
+    await till.page.get_by_role("button", name="Замало коштів").click()
+    await till.page.get_by_role("link", name="Повернутися до магазину").click()
+    await expect(message(till.page)).to_contain_text("Оплата не пройшла")
+    await expect(message(till.page)).to_contain_text("На картці недостатньо коштів.")
+    [first] = await till.transactions()
+    [failed] = await told(till.page, "failed")
+    assert (failed["code"], failed["transactionId"]) == ("4009", first.id)
+    await button(till.page, "Спробувати ще раз").click()
+    await till.page.get_by_role("button", name=re.compile("^Сплатити")).click()
+    await till.page.wait_for_url(re.compile("transactionId="), timeout=20_000)
+    await expect(message(till.page)).to_contain_text("Оплату отримано")
+    [second] = [each for each in await till.transactions() if each.id != first.id]
+    await till.has_paid(second.id)
+
+
+@pytest.mark.long
+@ONE
+async def test_impatience_begins_one_payment(till: Till) -> None:
+    await till.opens()
+    await button(till.page).dblclick()
+    await till.page.wait_for_url(re.compile("/api/v1/checkout/"))
+    assert len(await till.transactions()) == 1
+    await till.page.go_back()  # and pressed once more
+    await expect(button(till.page)).to_be_visible()
+    await button(till.page).click()
+    await till.page.wait_for_url(re.compile("/api/v1/checkout/"))
+    assert len(await till.transactions()) == 1
+    assert len(await till.shop.gateway.payments()) == 1
+
+
+class TestCards:
+    """Typed into the storefront."""
+
+    @pytest.mark.long
+    @ONE
+    async def test_a_card_pays_at_once(self, till: Till) -> None:
+        await till.opens(mode="direct")
+        await type_card(till.page, GOOD)
+        await button(till.page).click()
+        await expect(message(till.page)).to_contain_text("Payment received")
+        [transaction] = await till.transactions()
+        await till.has_paid(transaction.id)
+        await nothing_of_the_card_is_left(till.shop, GOOD)
+
+    @pytest.mark.long
+    @ONE
+    async def test_a_card_without_money_is_declined_and_another_one_pays(self, till: Till) -> None:
+        await till.opens(mode="direct")
+        await type_card(till.page, NO_MONEY)
+        await button(till.page).click()
+        await expect(message(till.page)).to_contain_text("There is not enough money on the card.")
+        await type_card(till.page, GOOD)
+        await button(till.page, "Try again").click()
+        await expect(message(till.page)).to_contain_text("Payment received")
+        both = await till.transactions()
+        assert len(both) == 2
+        [paid] = await told(till.page, "paid")
+        await till.has_paid(paid["transactionId"])
+        await nothing_of_the_card_is_left(till.shop, NO_MONEY)
+
+    @pytest.mark.long
+    @ONE
+    async def test_the_bank_asks_the_shopper(self, till: Till) -> None:
+        await till.opens(mode="direct")
+        await type_card(till.page, ASKS_THE_SHOPPER)
+        await button(till.page).click()
+        await till.page.get_by_role("button", name="Confirm").click()
+        await till.page.wait_for_url(re.compile("transactionId="), timeout=20_000)
+        await expect(message(till.page)).to_contain_text("Payment received")
+        [transaction] = await till.transactions()
+        await till.has_paid(transaction.id)
+
+    @pytest.mark.long
+    @ONE
+    async def test_a_lost_answer_charges_once(self, till: Till) -> None:
+        """Saleor has begun, and the shopper's network breaks before the answer is through."""
+        await till.opens(mode="direct")
+        await type_card(till.page, GOOD)
+        broken = 0
+
+        async def lose(route: Route) -> None:
+            nonlocal broken
+            if "transactionInitialize" in (route.request.post_data or "") and not broken:
+                broken += 1
+                await route.fetch()
+                await route.abort()
+            else:
+                await route.continue_()
+
+        await till.page.route(till.shop.saleor.api_url, lose)
+        await button(till.page).click()
+        await expect(message(till.page)).to_contain_text("you will not pay twice")
+        await button(till.page, "Try again").click()
+
+        async def charged() -> bool:
+            return any(each.amounts.charged == TOTAL for each in await till.transactions())
+
+        await eventually(charged)
+        [transaction] = [each for each in await till.transactions() if each.amounts.charged == TOTAL]
+        await expect(message(till.page)).to_contain_text("This is paid already")
+        assert await told(till.page, "paid") == [{"confirmed": False, "code": "INVALID_AMOUNT"}]
+        assert len(await till.shop.gateway.payments()) == 1
+        till.complaints.clear()  # of the network
+        await till.has_paid(transaction.id)
+
+
+@pytest.mark.long
+@ONE
+async def test_the_demos_shop_sells_with_it(shop: Stack, browser: Browser) -> None:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    await allow_cards(shop, storefront_origins=[url])
+    timeline = Timeline(shop.saleor, shop.gateway, Output(standard_console()))
+    page, complaints = await browser.new_page(), Complaints()
+    complaints.of(page)
+    async with serving(Shop(url, shop.saleor, timeline, shop.app.url).application(), port):
+        await page.goto(url)
+        await page.get_by_text("Українська").click()
+        await page.get_by_role("button", name="Check out with the payment button").click()
+        await expect(message(page)).to_contain_text("Ви заплатите на платіжній сторінці")
+        assert await faults(page) == []
+        await button(page, "Оплатити").click()
+        await page.get_by_role("button", name=re.compile("^Сплатити")).click()
+        await expect(page.get_by_role("heading", name=re.compile("Thank you for order"))).to_be_visible(timeout=20_000)
+    assert complaints == []

@@ -19,7 +19,7 @@ async def shop(harness: Harness) -> AsyncIterator[str]:
     """A shop whose Saleor has no app to pay with."""
     async with saleor_serving() as saleor, SandboxControl(harness.url) as gateway:
         timeline = Timeline(saleor.saleor, gateway, Output(standard_console()))
-        async with serving(Shop("http://shop.test", saleor.saleor, timeline).application()) as url:
+        async with serving(Shop("http://shop.test", saleor.saleor, timeline, "http://app.test").application()) as url:
             yield url
 
 
@@ -42,6 +42,19 @@ async def test_staff_see_that_there_is_nothing(shop: str, http: httpx2.AsyncClie
     browser = Browser(http)
     dashboard = await browser.open((await browser.open(shop)).link("What staff see"))
     assert "Nobody has bought anything yet." in dashboard.words
+
+
+async def test_the_payment_button_is_on_a_page_that_lets_nothing_else_in(shop: str, http: httpx2.AsyncClient) -> None:
+    sent = await http.post(f"{shop}/buy", data={"way": "button", "language": "UK"})
+    page = await http.get(f"{shop}{sent.headers['location']}")
+    assert 'src="http://app.test/static/' in page.text
+    assert 'language="uk"' in page.text
+    policy = dict(each.strip().split(" ", 1) for each in page.headers["content-security-policy"].split(";"))
+    assert policy["script-src"] == "'self' http://app.test"
+    assert policy["img-src"] == "'self' http://app.test"
+    assert policy["default-src"] == "'none'"
+    gone = await http.get(f"{shop}/checkout", params={"checkout": "nobodys"})
+    assert (gone.status_code, gone.headers["location"]) == (303, "/")
 
 
 async def test_another_site_cannot_press_the_buttons(shop: str, http: httpx2.AsyncClient) -> None:

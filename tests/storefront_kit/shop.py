@@ -65,6 +65,7 @@ async def kit_shop(
     async def checkout(request: Request) -> HTMLResponse:
         here = str(request.base_url).rstrip("/")
         given = {name: value for name, value in request.query_params.items() if name not in {"lang", "transactionId"}}
+        given.setdefault("return-url", str(request.url.remove_query_params("transactionId")))
         said = " ".join(f'{escape(name)}="{escape(value)}"' for name, value in given.items())
         policy = (
             f"default-src 'none'; script-src 'self' {app or ''}; connect-src 'self' {saleor or ''}; "

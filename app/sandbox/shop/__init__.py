@@ -1,12 +1,14 @@
 """The demo's shop: a storefront as small as can be, over HTTP, for browsers.
 
 It does what ``docs/storefront.md`` tells storefronts to do: ``paymentGatewayInitialize``, ``transactionInitialize``,
-send the shopper to ``checkoutUrl``, ``transactionProcess`` when they are back, ``checkoutComplete``.
+send the shopper to ``checkoutUrl``, ``transactionProcess`` when they are back, ``checkoutComplete``. On one page the
+storefront kit does it, in the shopper's browser.
 """
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated, TypeVar
+from urllib.parse import urlencode
 
 from fastapi import Depends, FastAPI, Form, Query
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -18,6 +20,7 @@ from app.saleor.testing.vocabulary import Flow
 from app.sandbox.control.access import only_from_here
 from app.sandbox.pages.rendering import STATIC, template_environment
 from app.sandbox.timeline import Timeline
+from app.static import kit_tag
 
 T = TypeVar("T")
 
@@ -35,8 +38,9 @@ Field = Annotated[str, Form()]
 class Shop:
     """The shop that browsers reach at ``url``."""
 
-    def __init__(self, url: str, saleor: FakeSaleor, timeline: Timeline) -> None:
+    def __init__(self, url: str, saleor: FakeSaleor, timeline: Timeline, app_url: str) -> None:
         self._url = url
+        self._app_url = app_url
         self._saleor = saleor
         self._timeline = timeline
         self._templates = template_environment(HERE / "templates")
@@ -48,6 +52,7 @@ class Shop:
         app.mount("/shop-static", StaticFiles(directory=HERE / "static"))
         app.add_api_route("/", self.front, methods=["GET"])
         app.add_api_route("/buy", self.buy, methods=["POST"], dependencies=[Depends(only_from_here)])
+        app.add_api_route("/checkout", self.checkout, methods=["GET"])
         app.add_api_route("/back", self.back, methods=["GET"])
         return app
 
@@ -57,6 +62,8 @@ class Shop:
 
     async def buy(self, way: Field = "pay", checkout: Field = "", language: Field = "EN") -> Response:
         """Fill a basket, or take one that could not be paid, and send the shopper to the payment page."""
+        if way == "button":
+            return await self._to_the_button(language)
         saleor, flow = self._saleor, Flow.AUTHORIZATION if way == "reserve" else Flow.CHARGE
         async with self._timeline.exchange("shopper", "shop", f"checks out ({way})") as noted:
             basket = await self._ask(
@@ -79,6 +86,35 @@ class Shop:
                 return RedirectResponse(link, 303)
             noted.answer, noted.failed = "no payment page", True
             return self._unpaid(basket, session, 502)
+
+    async def _to_the_button(self, language: str) -> Response:
+        async with self._timeline.exchange("shopper", "shop", "checks out (payment button)") as noted:
+            basket = await self._ask(
+                "checkoutCreate: apple juice and delivery",
+                self._saleor.new_checkout(NewCheckout(language_code=language)),
+                lambda basket: f"{basket.total:.2f} {basket.currency} to pay",
+            )
+            noted.answer = "the button is on the shop's page"
+        return RedirectResponse(f"/checkout?{urlencode({'checkout': basket.id, 'language': language.lower()})}", 303)
+
+    async def checkout(self, checkout: str, language: str = "en") -> Response:
+        """The payment button: from here on the shopper's browser talks to Saleor, before the payment and after it."""
+        try:
+            basket = await self._saleor.checkout(checkout)
+        except LookupError:  # it is an order by now, or nobody's
+            return RedirectResponse("/", 303)
+        page = self._page(
+            "checkout.html",
+            kit=kit_tag(self._app_url),
+            basket=basket,
+            language="uk" if language == "uk" else "en",
+            api_url=self._saleor.api_url,
+            return_url=f"/checkout?{urlencode({'checkout': checkout, 'language': language})}",
+        )
+        script, saleor = f"script-src 'self' {self._app_url}", f"connect-src {self._saleor.url}"
+        policy = HEADERS["Content-Security-Policy"].replace("img-src 'self'", f"img-src 'self' {self._app_url}")
+        page.headers["Content-Security-Policy"] = f"{policy}; {script}; {saleor}"
+        return page
 
     async def back(self, transaction_id: Annotated[str, Query(alias="transactionId")]) -> Response:
         """The shopper is back from the payment page: ask how it went, and place the order."""

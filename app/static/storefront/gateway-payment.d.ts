@@ -52,10 +52,14 @@ export interface GatewayPaymentWaitingDetail {
   code?: string;
 }
 
-/** Call `checkoutComplete`. Not `confirmed`: the bank is still at it, and Saleor counts the amount as covered. */
+/**
+ * Call `checkoutComplete`. Not `confirmed`: the bank is still at it, and Saleor counts the amount as covered; or, with a
+ * `code` and without a transaction, the app says that nothing is left to pay.
+ */
 export interface GatewayPaymentCoveredDetail {
-  transactionId: string;
+  transactionId?: string;
   confirmed: boolean;
+  code?: "ALREADY_PAID" | "INVALID_AMOUNT";
 }
 
 /** `message` is for the shopper, who reads it already. `details`, where there are any, are the app's own words. */

@@ -38,8 +38,10 @@ const FOR_SHOPPERS = new Set([
   "SAVED_CARD_UNUSABLE", "STORE_MOVED", "STORE_UNAVAILABLE", "TRY_AGAIN", "UNDER_REVIEW",
 ]);
 // Nothing that a shopper does now changes these: neither another attempt nor another question.
-const NO_OTHER_ATTEMPT = new Set(["4000", "4124", "4139", "4150", "4151", "4152", "ALREADY_PAID", "APP_ERROR", "STORE_UNAVAILABLE"]);
+const NO_OTHER_ATTEMPT = new Set(["4000", "4124", "4139", "4150", "4151", "4152", "APP_ERROR", "STORE_UNAVAILABLE"]);
 const STANDS_STILL = new Set(["UNDER_REVIEW", "STORE_MOVED"]);
+// An earlier attempt covers the checkout, also one whose answer got lost: whoever completes it hears so from Saleor.
+const COVERED = new Set(["ALREADY_PAID", "INVALID_AMOUNT"]);
 const CLOSED = new Set(["4149", "6007"]);
 
 const TEXTS = {
@@ -54,6 +56,7 @@ const TEXTS = {
     slow: ["No answer yet", "If you have paid, do not pay a second time."],
     unpaid: ["Not paid yet", "You can go on to the payment page."],
     paid: ["Payment received", "Thank you! The shop takes it from here."],
+    already: ["Nothing is left to pay", "This is paid already. Please do not pay again."],
     reserved: ["Amount reserved", "The money is blocked on your card. The shop will take it when it confirms your order."],
     declined: ["The payment did not go through", "The shop received no money."],
     expired: ["This payment is closed", "The time to pay ran out, or the payment was cancelled."],
@@ -87,6 +90,7 @@ const TEXTS = {
     slow: ["Відповіді ще немає", "Якщо ви вже заплатили, не платіть удруге."],
     unpaid: ["Ще не оплачено", "Можна перейти на платіжну сторінку."],
     paid: ["Оплату отримано", "Дякуємо! Далі замовленням займеться магазин."],
+    already: ["Платити більше нічого", "Це вже сплачено. Будь ласка, не платіть ще раз."],
     reserved: ["Суму зарезервовано", "Гроші заблоковано на вашій картці. Магазин спише їх, коли підтвердить замовлення."],
     declined: ["Оплата не пройшла", "Магазин не отримав грошей."],
     expired: ["Цей платіж закрито", "Час на оплату минув, або платіж скасовано."],
@@ -529,6 +533,12 @@ export class GatewayPaymentElement extends HTMLElement {
       this.#clearCard();
       this.#show(is, is);
       return this.#tell(is, { transactionId, confirmed: now.confirmed });
+    }
+    if (COVERED.has(code)) {
+      this.#forget();
+      this.#clearCard();
+      this.#show("paid", "already");
+      return this.#tell("paid", { confirmed: false, code });
     }
     const text = this.#shoppersWords(now);
     if (STANDS_STILL.has(code)) {
