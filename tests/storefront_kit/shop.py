@@ -20,6 +20,9 @@ from tests.loopback import serving
 REST = "; require-trusted-types-for 'script'; base-uri 'none'; form-action 'none'"
 STYLE = """
 body { max-width: 44rem; margin: 2rem auto; padding: 0 1rem; font: 16px/1.4 sans-serif; }
+:root { --accent: rgb(0, 90, 60); --text: rgb(0, 0, 0); }
+gateway-payment { --gateway-payment-accent: var(--accent); --gateway-payment-on-accent: rgb(255, 255, 255); }
+gateway-payment::part(button) { text-transform: uppercase; }
 gateway-payment:not(:defined) { display: block; min-block-size: 13rem; }
 gateway-payment[mode="direct"] { --gateway-payment-min-height: 24rem; }
 gateway-payment[mode="direct"]:not(:defined) { min-block-size: 24rem; }

@@ -105,6 +105,12 @@ async def test_the_attribute_language_goes_before_the_documents(visit: Visit) ->
     await expect(message(visit.page)).to_contain_text("You pay on the payment page")
 
 
+async def test_it_looks_as_the_storefront_wants(visit: Visit) -> None:
+    await visit.opens()
+    await expect(button(visit.page)).to_have_css("background-color", "rgb(0, 90, 60)")
+    await expect(button(visit.page)).to_have_css("text-transform", "uppercase")
+
+
 async def test_a_lost_answer_is_asked_again_under_the_same_key(visit: Visit) -> None:
     visit.saleor.says(START, 503, PAID)
     await visit.opens()

@@ -116,52 +116,55 @@ const TEXTS = {
 };
 
 // A style sheet that is constructed needs no 'unsafe-inline' in the page's Content-Security-Policy.
+// Names that begin with --_ are its own: a storefront's --accent, say, is left alone.
 const STYLE = `
 :host {
-  --accent: var(--gateway-payment-accent, light-dark(#1d4ed8, #a9c2ff));
-  --on-accent: var(--gateway-payment-on-accent, light-dark(#ffffff, #0a1b4d));
-  --text: var(--gateway-payment-text, light-dark(#1c2024, #eef0f2));
-  --quiet: var(--gateway-payment-quiet, light-dark(#5a6169, #b4bac1));
-  --line: var(--gateway-payment-line, light-dark(#8a929b, #79818a));
-  --field: var(--gateway-payment-field, light-dark(#ffffff, #16181b));
-  --bad: var(--gateway-payment-bad, light-dark(#b3261e, #ffb4ab));
-  --good: var(--gateway-payment-good, light-dark(#1b6e3a, #8fdcaa));
-  --radius: var(--gateway-payment-radius, 8px);
-  --gap: var(--gateway-payment-gap, 0.875rem);
+  --_accent: var(--gateway-payment-accent, light-dark(#1d4ed8, #a9c2ff));
+  --_on-accent: var(--gateway-payment-on-accent, light-dark(#ffffff, #0a1b4d));
+  --_text: var(--gateway-payment-text, light-dark(#1c2024, #eef0f2));
+  --_quiet: var(--gateway-payment-quiet, light-dark(#5a6169, #b4bac1));
+  --_line: var(--gateway-payment-line, light-dark(#8a929b, #79818a));
+  --_field: var(--gateway-payment-field, light-dark(#ffffff, #16181b));
+  --_bad: var(--gateway-payment-bad, light-dark(#b3261e, #ffb4ab));
+  --_good: var(--gateway-payment-good, light-dark(#1b6e3a, #8fdcaa));
+  --_radius: var(--gateway-payment-radius, 8px);
+  --_gap: var(--gateway-payment-gap, 0.875rem);
   display: block; box-sizing: border-box; container-type: inline-size;
   min-block-size: var(--gateway-payment-min-height, 13rem);
-  color: var(--text); font: var(--gateway-payment-font, inherit); line-height: 1.4;
+  color: var(--_text); font: var(--gateway-payment-font, inherit); line-height: 1.4;
 }
 :host([hidden]) { display: none; }
 * { box-sizing: border-box; }
 .away { visibility: hidden; }
-[part="container"], [part="form"], [part="card"] { display: grid; gap: var(--gap); margin: 0; padding: 0; border: 0; min-inline-size: 0; }
-[part="message"] { min-block-size: 4.5em; border-radius: var(--radius); }
-[part="message"]:focus-visible { outline: 2px solid var(--bad); outline-offset: 4px; }
+[part="container"], [part="form"], [part="card"] { display: grid; gap: var(--_gap); margin: 0; padding: 0; border: 0; min-inline-size: 0; }
+[part="message"] { min-block-size: 4.5em; border-radius: var(--_radius); }
+[part="message"]:focus-visible { outline: 2px solid var(--_bad); outline-offset: 4px; }
 [part="title"] { display: block; font-size: 1.125em; font-weight: 600; }
-[part="text"] { color: var(--quiet); }
-:host([state="paid"]) [part="title"], :host([state="reserved"]) [part="title"] { color: var(--good); }
-:is(:host([state="declined"]), :host([state="expired"]), :host([state="error"])) [part="title"] { color: var(--bad); }
+[part="text"] { color: var(--_quiet); }
+:host([state="paid"]) [part="title"], :host([state="reserved"]) [part="title"] { color: var(--_good); }
+:is(:host([state="declined"]), :host([state="expired"]), :host([state="error"])) [part="title"] { color: var(--_bad); }
+[part="form"] { align-content: start; }
 [part="card"] { grid-template-columns: 1fr 1fr; align-items: start; }
 [part="field"] { display: grid; gap: 0.25em; }
 [part="field"]:first-child { grid-column: 1 / -1; }
 [part="field"] label { font-size: 0.875em; }
 [part="input"] {
   inline-size: 100%; min-block-size: 2.75rem; padding: 0.5em 0.75em; font: inherit; color: inherit;
-  background: var(--field); border: 1px solid var(--line); border-radius: var(--radius);
+  background: var(--_field); border: 1px solid var(--_line); border-radius: var(--_radius);
 }
-[part="input"][aria-invalid="true"] { border-color: var(--bad); }
-[part="field-error"] { min-block-size: 2.8em; font-size: 0.8125em; color: var(--bad); }
+[part="input"][aria-invalid="true"] { border-color: var(--_bad); }
+[part="field-error"] { min-block-size: 2.8em; font-size: 0.8125em; color: var(--_bad); }
+[part="field"]:first-child [part="field-error"] { min-block-size: 1.4em; }
 button {
   min-block-size: 2.75rem; padding: 0.5em 1.25em; font: inherit; font-weight: 600; cursor: pointer;
-  border: 1px solid transparent; border-radius: var(--radius);
+  border: 1px solid transparent; border-radius: var(--_radius);
 }
-[part="button"] { background: var(--accent); color: var(--on-accent); }
-[part="button"][aria-disabled="true"] { cursor: progress; opacity: 0.6; }
-button:focus-visible, [part="input"]:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+[part="button"] { background: var(--_accent); color: var(--_on-accent); }
+button[aria-disabled="true"] { cursor: progress; opacity: 0.6; }
+button:focus-visible, [part="input"]:focus-visible { outline: 2px solid var(--_accent); outline-offset: 2px; }
 [part="qr"] { display: none; place-items: center; inline-size: 11rem; block-size: 11rem; }
-[part="qr-button"] { inline-size: 100%; block-size: 100%; background: none; color: inherit; border: 1px dashed var(--line); }
-[part="qr-code"] { inline-size: 100%; block-size: 100%; padding: 0.5rem; background: #fff; border-radius: var(--radius); }
+[part="qr-button"] { inline-size: 100%; block-size: 100%; background: none; color: inherit; border: 1px dashed var(--_line); }
+[part="qr-code"] { inline-size: 100%; block-size: 100%; padding: 0.5rem; background: #fff; border-radius: var(--_radius); }
 @container (min-width: 32rem) {
   [part="container"] { grid-template-columns: minmax(0, 1fr) auto; grid-template-rows: auto 1fr; }
   [part="qr"]:not([hidden]) { display: grid; grid-area: 1 / 2 / 3 / 3; }
@@ -377,7 +380,12 @@ export class GatewayPaymentElement extends HTMLElement {
 
   #free() {
     this.#busy = false;
-    this.#parts.button.removeAttribute("aria-disabled");
+    this.#pressable(true);
+  }
+
+  // A button that is disabled outright would lose the focus.
+  #pressable(now) {
+    for (const each of this.#root.querySelectorAll("button")) each.setAttribute("aria-disabled", String(!now));
   }
 
   // The same attempt again, from where it is known to stand.
@@ -726,7 +734,7 @@ export class GatewayPaymentElement extends HTMLElement {
     title.textContent = this.#words[words][0];
     line.textContent = text;
     main.textContent = (button === "pay" && this.#said("label")) || this.#words[button];
-    main.setAttribute("aria-disabled", "true"); // until #run has ended; a disabled button would lose the focus
+    this.#pressable(!this.#busy);
     const early = state === "loading";
     main.classList.toggle("away", !press && !early && words !== "opening" && words !== "paying");
     qr.classList.toggle("away", !code && !early);

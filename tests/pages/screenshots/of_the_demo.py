@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
-from playwright.async_api import ViewportSize
+from playwright.async_api import ViewportSize, expect
 from rich.console import Console, RenderableType
 from rich.terminal_theme import TerminalTheme
 
@@ -26,6 +26,7 @@ COLUMNS = 120
 PAY = re.compile("^Pay ")
 TOLD_IN_THE_PICTURE = ("pay",)
 STAFF: ViewportSize = {"width": 1000, "height": 790}
+KIT: ViewportSize = {"width": 760, "height": 470}
 SHOPPER: ViewportSize = {"width": 440, "height": 705}
 
 INK, PAPER = (226, 232, 240), (15, 23, 42)
@@ -154,6 +155,16 @@ async def pages_of_shoppers(demo: Demo, photographer: Photographer) -> None:
     await photographer.take(await photographer.open(stack.urls["gateway"], DESK), "sandbox.png")
 
 
+async def payment_button(demo: Demo, photographer: Photographer) -> None:
+    """Take the picture of a storefront with the kit in it, whose shopper pays with a phone."""
+    page = await photographer.open(demo.stack.urls["shop"], KIT, sharpness=1)
+    await page.get_by_role("button", name="Check out with the payment button").click()
+    await page.get_by_role("button", name="show the QR code").click()
+    code = page.get_by_role("img", name="QR code of the payment page")
+    await expect(code).to_have_js_property("complete", value=True)
+    await photographer.take(page, "payment-button.png")
+
+
 async def photograph(photographer: Photographer) -> None:
     """Play the demo, and take the pictures of its pages and of what it tells."""
     recorder = Recorder()
@@ -165,6 +176,7 @@ async def photograph(photographer: Photographer) -> None:
                 raise SystemExit("the demo went wrong: saleor-gateway demo --once says how")
             pictures = await three_pages(demo, photographer)
             await pages_of_shoppers(demo, photographer)
+            await payment_button(demo, photographer)
     recorder.finish()
     told = "\n\n".join(recorder.steps[name] for name in (*TOLD_IN_THE_PICTURE, "end"))
     await compose(photographer, pictures, told)
