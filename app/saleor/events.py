@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AwareDatetime, Field
 
-from app.saleor.source import Channel, Checkout, FromSaleor, Line, Money, Order, OrderOrCheckout, Text, User
+from app.saleor.source import Channel, Checkout, FromSaleor, Line, Money, Order, OrderOrCheckout, Principal, Text, User
 from app.saleor.vocabulary import AvailableAction, TransactionFlow
 
 __all__ = [
@@ -134,19 +134,31 @@ class Event(FromSaleor):
     recipient: Recipient
 
 
-class PaymentGatewayInitializeSession(Event):
+class ShoppersEvent(Event):
+    """A storefront asks about what is to be paid. ``data`` is whatever it passed, or None."""
+
+    source_object: OrderOrCheckout
+    data: Any = None
+    # Nobody, too, where the app was installed before it asked for this.
+    issuing_principal: Principal | None = None
+
+    @property
+    def source(self) -> Checkout | Order:
+        """What is, or would be, paid for."""
+        return self.source_object
+
+    @property
+    def customer_id(self) -> str | None:
+        """The id of the customer whose checkout or order it is, if they ask themselves or by an app of the store."""
+        return self.source.asking_customer(self.issuing_principal)
+
+
+class PaymentGatewayInitializeSession(ShoppersEvent):
     """The storefront wants to know how to offer us. ``amount`` may be None."""
 
     event_type = "PAYMENT_GATEWAY_INITIALIZE_SESSION"
 
-    source_object: OrderOrCheckout
     amount: Amount | None = None
-    data: Any = None
-
-    @property
-    def source(self) -> Checkout | Order:
-        """What would be paid for."""
-        return self.source_object
 
 
 class StoredMethodEvent(Event):
@@ -190,21 +202,14 @@ class AccountDeleted(CustomerEvent):
     event_type = "ACCOUNT_DELETED"
 
 
-class SessionEvent(Event):
-    """What starting and continuing a payment have in common. ``data`` is whatever the storefront passed, or None."""
+class SessionEvent(ShoppersEvent):
+    """What starting and continuing a payment have in common."""
 
     transaction: Transaction
-    source_object: OrderOrCheckout
     action: SessionAction
-    data: Any = None
     merchant_reference: Text = ""
     # Of whoever called Saleor: the storefront's server, when it renders on the server.
     customer_ip_address: str | None = None
-
-    @property
-    def source(self) -> Checkout | Order:
-        """What is being paid for."""
-        return self.source_object
 
 
 class TransactionInitializeSession(SessionEvent):

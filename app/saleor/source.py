@@ -58,6 +58,13 @@ class User(FromSaleor):
     id: str
 
 
+class Principal(FromSaleor):
+    """Who has called Saleor: somebody who has signed in, or an app with its token. Whoever has not is nobody."""
+
+    kind: Text = Field(default="", alias="__typename")
+    id: Text = ""
+
+
 class Country(FromSaleor):
     """ISO 3166-1 alpha-2."""
 
@@ -206,6 +213,16 @@ class Source(FromSaleor):
     def user_id(self) -> str | None:
         """The customer's global id, None for a guest."""
         return self.user.id if self.user else None
+
+    def asking_customer(self, principal: Principal | None) -> str | None:
+        """Return the customer's id if it is they who ask, or an app on their behalf; None for anybody else.
+
+        Whoever knows the id of a checkout can begin to pay it, signed in or not. An app has its token from the store:
+        whom a storefront's server asks for is for that server to know.
+        """
+        if principal is None or self.user is None:
+            return None
+        return self.user.id if principal.kind == "App" or principal.id == self.user.id else None
 
     @property
     def first_name(self) -> str:

@@ -51,10 +51,12 @@ async def told_of_customers(
         yield stack
 
 
-async def begin(shop: Stack, user: str | None, data: dict[str, Any]) -> tuple[str, SessionView]:
-    """A customer, or a guest, fills a basket and begins to pay; return the checkout and what the storefront is told."""
+async def begin(
+    shop: Stack, user: str | None, data: dict[str, Any], caller: str = "customer"
+) -> tuple[str, SessionView]:
+    """A customer, or a guest, fills a basket, and they or somebody else begin to pay it; return it and what is told."""
     checkout = await shop.saleor.new_checkout(NewCheckout(user=None if user is None else {"id": user}))
-    session = await shop.saleor.initialize(checkout.id, data=BACK | data, customer_ip="203.0.113.7")
+    session = await shop.saleor.initialize(checkout.id, data=BACK | data, customer_ip="203.0.113.7", caller=caller)
     assert session.event is not None, session
     return checkout.id, session
 
@@ -108,13 +110,22 @@ async def test_a_customer_keeps_a_card_sees_it_pays_with_it_and_deletes_it(shop:
 async def test_nobody_else_pays_with_it(shop: Stack) -> None:
     card, token = await keep(shop)
     payments = len(await shop.gateway.payments())
-    for user in (TARAS, None):
-        _, session = await begin(shop, user, with_card(card) | {"customer": {"userId": OLENA}})
+    for user, caller in ((TARAS, "customer"), (None, "customer"), (OLENA, "nobody"), (OLENA, TARAS), (None, OLENA)):
+        _, session = await begin(shop, user, with_card(card) | {"customer": {"userId": OLENA}}, caller)
         assert session.event is not None
         assert session.event.type == "CHARGE_FAILURE"
         assert session.data["errors"][0]["code"] == "SAVED_CARD_UNUSABLE"
     assert len(await shop.gateway.payments()) == payments
     await nothing_of_the_card_is_left(shop, "4242424242424242", token=token)
+
+
+async def test_a_storefronts_server_pays_for_the_customer_with_an_apps_token(shop: Stack) -> None:
+    card, _ = await keep(shop)
+    [app] = await shop.saleor.apps()
+    _, session = await begin(shop, OLENA, with_card(card), app.id)
+    assert session.event is not None
+    assert session.event.type == "CHARGE_SUCCESS"
+    await both_books_agree(shop, session.paid_for.id)
 
 
 async def test_the_bank_asks_the_customer_of_a_kept_card_too(shop: Stack) -> None:

@@ -87,8 +87,10 @@ def session_event(
     data: Any = None,
     **changed: Any,
 ) -> dict[str, Any]:
-    """Return the members of an initialize or process event."""
+    """Return the members of an initialize or process event; the customer of what is paid has signed in, if any."""
+    user = (changed.get("sourceObject") or {}).get("user")
     return {
+        "issuingPrincipal": None if user is None else {"__typename": "User", "id": user["id"]},
         "issuedAt": "2026-11-21T12:00:00+00:00",
         "version": "3.23.28",
         "recipient": {"id": "QXBwOjE=", "identifier": "gateway.payments.app"},

@@ -9,14 +9,16 @@ import pytest
 from app.db.tables import Kind, Mode, State
 from app.db.vault import VaultError
 from app.payments.cards.keys import offered_key
+from app.payments.operations.initialize import initialize
 from app.payments.staff.timeline import timeline
 from app.saleor.answers import SessionAnswer
+from app.saleor.events import TransactionInitializeSession
 from tests.loopback import HangUp, said
 from tests.payments.cards.seals import BROWSER, seal
 from tests.payments.cards.seals import CARD as TYPED
 from tests.payments.fake_gateway import BROKEN, payment, refused
 from tests.payments.fake_saleor import amounts
-from tests.payments.shop import TOTAL, Shop, at_once
+from tests.payments.shop import TOTAL, Shop, at_once, session_event
 from tests.payments.test_a_saleor_moves import installed_at
 from tests.payments.test_saved_cards import (
     AGREED,
@@ -60,7 +62,8 @@ def with_card(card_id: object, **more: Any) -> dict[str, Any]:
 
 async def pay_with(shop: Shop, card_id: object, user: str | None = OLENA, **changed: Any) -> SessionAnswer:
     data = changed.pop("data", with_card(card_id))
-    return await shop.begin(data=data, sourceObject=of(user, id="the-checkout", languageCode="EN", **changed))
+    who = {name: changed.pop(name) for name in ("issuingPrincipal",) if name in changed}
+    return await shop.begin(data=data, sourceObject=of(user, id="the-checkout", languageCode="EN", **changed), **who)
 
 
 def direct(shop: Shop, status: str = "success", **more: Any) -> dict[str, Any]:
@@ -355,3 +358,63 @@ async def test_a_token_that_no_key_opens_is_an_error_of_ours_and_nothing_is_aske
     assert TOKEN not in repr(error.value)
     assert keeping.gateway.heard == []
     assert await keeping.recorded() is None
+
+
+NOBODY, STAFF = None, {"__typename": "User", "id": "VXNlcjo5"}
+HERSELF, ANOTHER = {"__typename": "User", "id": OLENA}, {"__typename": "User", "id": TARAS}
+AN_APP = {"__typename": "App", "id": "QXBwOjc="}
+STRANGERS = [NOBODY, STAFF, ANOTHER, {}, {"__typename": "User"}, {"id": None}, {"__typename": None, "id": ""}]
+
+
+@pytest.mark.parametrize("principal", STRANGERS, ids=repr)
+async def test_who_knows_her_checkout_and_her_card_does_not_pay_with_it(keeping: Shop, principal: Any) -> None:
+    """Signed in as somebody else, or not at all: they hear what is heard of a card of nobody."""
+    unknown = error_of(await pay_with(keeping, "nobody-has-this-card", issuingPrincipal=principal))
+    keeping.transaction = keeping.saleor.new_transaction()
+    card_id = await card_of_olena(keeping)
+    data, hers = with_card(card_id), of(OLENA, id="the-checkout", languageCode="EN")
+    answer = await keeping.begin(data=data, sourceObject=hers, issuingPrincipal=principal)
+    assert (answer.result, error_of(answer)) == ("CHARGE_FAILURE", unknown)
+    keeping.transaction = keeping.saleor.new_transaction()
+    back = await keeping.come_back(data=data, sourceObject=hers, issuingPrincipal=principal)
+    assert (back.result, error_of(back)) == ("CHARGE_FAILURE", unknown)
+    assert keeping.gateway.heard == []
+
+
+async def test_a_store_whose_subscription_does_not_say_who_asks_pays_with_none(keeping: Shop) -> None:
+    said = session_event(keeping.transaction.id, data=with_card(await card_of_olena(keeping)), sourceObject=of(OLENA))
+    del said["issuingPrincipal"]
+    answer = await initialize(keeping.services, TransactionInitializeSession.model_validate(said), keeping.installation)
+    assert error_of(answer)["code"] == "SAVED_CARD_UNUSABLE"
+    assert keeping.gateway.heard == []
+
+
+@pytest.mark.parametrize("principal", [HERSELF, AN_APP], ids=repr)
+async def test_she_herself_pays_and_so_does_a_server_for_her(keeping: Shop, principal: Any) -> None:
+    keeping.gateway.will(said(direct(keeping)))
+    hers = of(OLENA, id="the-checkout")
+    answer = await keeping.begin(
+        data=with_card(await card_of_olena(keeping)), sourceObject=hers, issuingPrincipal=principal
+    )
+    assert answer.result == "CHARGE_SUCCESS"
+
+
+@pytest.mark.parametrize("principal", [HERSELF, AN_APP, NOBODY], ids=repr)
+async def test_a_guests_checkout_has_nobodys_cards_whoever_asks(keeping: Shop, principal: Any) -> None:
+    guest = of(None, id="the-checkout")
+    answer = await keeping.begin(
+        data=with_card(await card_of_olena(keeping)), sourceObject=guest, issuingPrincipal=principal
+    )
+    assert error_of(answer)["code"] == "SAVED_CARD_UNUSABLE"
+    assert keeping.gateway.heard == []
+
+
+@pytest.mark.parametrize(
+    ("principal", "is_kept"), [(HERSELF, True), (AN_APP, True), *((each, False) for each in STRANGERS)], ids=repr
+)
+async def test_nobody_adds_a_card_to_hers(offering: Shop, principal: Any, *, is_kept: bool) -> None:
+    """They pay, and that is all: payouts go to the cards that a customer keeps."""
+    answer = await pays(offering, issuingPrincipal=principal)
+    assert answer.result == "CHARGE_ACTION_REQUIRED"
+    assert len(await kept(offering)) == is_kept
+    assert (await offering.aggregate()).create.state is State.SUCCESS

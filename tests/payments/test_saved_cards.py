@@ -327,13 +327,17 @@ async def test_whatever_a_storefront_calls_a_card_that_there_is_not(offering: Sh
 async def test_the_storefront_is_told_whether_a_card_can_be_kept(offering: Shop) -> None:
     for user, offered in ((OLENA, True), (None, False)):
         assert await _offered(offering, user) is offered
+    for stranger in (None, TARAS):
+        assert await _offered(offering, OLENA, stranger) is False
     offering.account = await offering.services.accounts.change(offering.account.id, saved_cards=False)
     assert await _offered(offering, OLENA) is False
 
 
-async def _offered(shop: Shop, user: str | None) -> bool:
+async def _offered(shop: Shop, user: str | None, asks: str | None = "") -> bool:
+    asks = user if asks == "" else asks
+    caller = None if asks is None else {"__typename": "User", "id": asks}
     event = defined(shop)["PAYMENT_GATEWAY_INITIALIZE_SESSION"].event.model_validate(
-        {**said_by(OLENA), "sourceObject": of(user), "amount": 1}
+        {**said_by(OLENA), "sourceObject": of(user), "amount": 1, "issuingPrincipal": caller}
     )
     said: bool = (await _answered(shop, event))["data"]["saveCard"]
     return said

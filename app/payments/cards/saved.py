@@ -51,7 +51,7 @@ async def customer_deleted(services: Services, event: CustomerEvent, installatio
 async def card_of(
     services: Services, account: MerchantAccount, user_id: str | None, card_id: str, language: str
 ) -> SavedCard:
-    """Return the card of a customer by what the storefront calls it; ``user_id`` None: a guest, who has none.
+    """Return the card of a customer by what the storefront calls it; ``user_id`` None: nobody who has any asks.
 
     Raises RefusalError. It sounds the same for a card that nobody has, for somebody else's, of another account or
     store, one that has expired or is refused by the gateway, and where the store keeps none (any more).
@@ -63,7 +63,7 @@ async def card_of(
     if card is None:
         raise RefusalError(
             RefusalCode.SAVED_CARD_UNUSABLE,
-            "The customer has no saved card of that id that can be used here: nothing was asked of the gateway.",
+            "Whoever asks has no saved card of that id that can be used here: nothing was asked of the gateway.",
             "data.savedCardId",
             shopper=shopper_words(RefusalCode.SAVED_CARD_UNUSABLE, language),
         )

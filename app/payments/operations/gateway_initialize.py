@@ -46,7 +46,7 @@ async def offer(
             "currencies": account.currencies,
             "expiresInSeconds": account.order_timeout,
             "subscriptions": account.subscriptions,
-            "saveCard": account.saved_cards and source.user_id is not None,
+            "saveCard": account.saved_cards and event.customer_id is not None,
         }
         if account.pci_dss_confirmed_at is not None:
             data |= {"modes": ["hosted", "direct"], "card": await _key(services, installation)}

@@ -179,7 +179,7 @@ async def _record_intent(
         language=terms.language,
         return_url=services.personal.seal_return_url(event.transaction.id, terms.return_url),
         expires_at=asked.expires_at,
-        card_owner=keeper_of(terms, event.source),
+        card_owner=keeper_of(terms, event),
         saved_card_id=None if saved_card is None else saved_card.id,
         saved_card_mask=None if saved_card is None else saved_card.mask,
         wallet=None if asked.wallet is None else asked.wallet.value,
@@ -245,8 +245,7 @@ async def direct_request(
     check_names(terms)
     browser = browser_of(terms, event.customer_ip_address)
     if saved_card_id is not None:
-        owner = event.source.user_id
-        card = await card_of(services, terms.account, owner, saved_card_id, terms.language)
+        card = await card_of(services, terms.account, event.customer_id, saved_card_id, terms.language)
         token = PaymentInstrument({"cc_token": services.saved_cards.token(card)})
         return plan_direct(terms, browser, token, card)
     instrument = await _opened(services, terms, installation, event.source.id)

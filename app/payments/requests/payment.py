@@ -35,7 +35,7 @@ from app.payments.services import Addresses
 from app.payments.split.planning import split_of_payment
 from app.payments.split.products import products_of
 from app.saleor.events import SessionEvent, TransactionInitializeSession, TransactionProcessSession
-from app.saleor.source import Order, Source
+from app.saleor.source import Order
 
 _METHODS = {Flow.CHARGE: Method.PURCHASE, Flow.AUTHORIZATION: Method.AUTH}
 
@@ -192,13 +192,14 @@ def terms_of(
     )
 
 
-def keeper_of(terms: Terms, source: Source) -> str | None:
+def keeper_of(terms: Terms, event: SessionEvent) -> str | None:
     """Return Saleor's id of the customer who agreed that the card is kept; None: it is not kept.
 
-    A guest has nobody for whom it could be kept, and pays all the same.
+    A guest has nobody for whom it could be kept, and pays all the same; so does whoever is not the customer, or has not
+    signed in: a card of theirs would else stand among the customer's.
     """
     agreed = terms.data.save_card and terms.account.saved_cards and terms.data.saved_card_id is None
-    return source.user_id if agreed else None
+    return event.customer_id if agreed else None
 
 
 # What the gateway may miss of a shopper: our code for it, and what it is called.

@@ -13,6 +13,7 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic_core import to_json
 
 from app.saleor.testing.settings import SaleorFaults
+from app.saleor.testing.storefront import CUSTOMER
 from app.saleor.testing.views import (
     ActionView,
     AppView,
@@ -120,10 +121,16 @@ class FakeSaleor:
         return await self._act("/storefront/checkout", CheckoutView, wanted or NewCheckout())
 
     async def gateway_initialize(
-        self, source_id: str, *, data: Any = None, amount: Decimal | None = None, gateway: str | None = None
+        self,
+        source_id: str,
+        *,
+        data: Any = None,
+        amount: Decimal | None = None,
+        gateway: str | None = None,
+        caller: str = CUSTOMER,
     ) -> GatewayView:
-        """``paymentGatewayInitialize`` on a checkout or order."""
-        asked = {"source_id": source_id, "data": data, "amount": amount, "gateway": gateway}
+        """``paymentGatewayInitialize`` on a checkout or order, by ``caller`` as in ``initialize``."""
+        asked = {"source_id": source_id, "data": data, "amount": amount, "gateway": gateway, "caller": caller}
         return await self._act("/storefront/gateway", GatewayView, asked)
 
     async def initialize(
@@ -136,8 +143,12 @@ class FakeSaleor:
         data: Any = None,
         gateway: str | None = None,
         customer_ip: str = "127.0.0.1",
+        caller: str = CUSTOMER,
     ) -> SessionView:
-        """``transactionInitialize`` on a checkout or order; the default amount is what is left to pay."""
+        """``transactionInitialize`` on a checkout or order; the default amount is what is left to pay.
+
+        ``caller``: its ``customer``, who has signed in if there is one; ``nobody``; or the global id of a user or app.
+        """
         asked = {
             "source_id": source_id,
             "amount": amount,
@@ -146,12 +157,15 @@ class FakeSaleor:
             "data": data,
             "gateway": gateway,
             "customer_ip": customer_ip,
+            "caller": caller,
         }
         return await self._act("/storefront/initialize", SessionView, asked)
 
-    async def process(self, transaction_id: str, *, data: Any = None, customer_ip: str = "127.0.0.1") -> SessionView:
-        """``transactionProcess``, as when the shopper comes back from the payment page."""
-        asked = {"transaction_id": transaction_id, "data": data, "customer_ip": customer_ip}
+    async def process(
+        self, transaction_id: str, *, data: Any = None, customer_ip: str = "127.0.0.1", caller: str = CUSTOMER
+    ) -> SessionView:
+        """``transactionProcess``, as when the shopper comes back from the payment page; by ``caller`` as there."""
+        asked = {"transaction_id": transaction_id, "data": data, "customer_ip": customer_ip, "caller": caller}
         return await self._act("/storefront/process", SessionView, asked)
 
     async def complete(self, checkout_id: str) -> CompletionView:

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Body, Depends, Request
 from app.saleor.testing.engine import Saleor
 from app.saleor.testing.rendering import show_checkout, show_order, show_report, show_transaction
 from app.saleor.testing.settings import SaleorFaults
+from app.saleor.testing.storefront import CUSTOMER
 from app.saleor.testing.views import (
     ActionView,
     AppView,
@@ -121,9 +122,17 @@ async def _new_checkout(saleor: Here, wanted: NewCheckout) -> CheckoutView:
 
 
 async def _gateway(
-    saleor: Here, source_id: Text, data: Json = None, amount: MaybeAmount = None, gateway: MaybeText = None
+    saleor: Here,
+    source_id: Text,
+    *,
+    data: Json = None,
+    amount: MaybeAmount = None,
+    gateway: MaybeText = None,
+    caller: Text = CUSTOMER,
 ) -> GatewayView:
-    return await saleor.storefront.gateway_initialize(source_id, data=data, amount=amount, gateway=gateway)
+    return await saleor.storefront.gateway_initialize(
+        source_id, data=data, amount=amount, gateway=gateway, caller=caller
+    )
 
 
 async def _initialize(
@@ -136,6 +145,7 @@ async def _initialize(
     data: Json = None,
     gateway: MaybeText = None,
     customer_ip: Text = "127.0.0.1",
+    caller: Text = CUSTOMER,
 ) -> SessionView:
     return await saleor.storefront.initialize(
         source_id,
@@ -145,13 +155,18 @@ async def _initialize(
         data=data,
         gateway=gateway,
         customer_ip=customer_ip,
+        caller=caller,
     )
 
 
 async def _process(
-    saleor: Here, transaction_id: Text, data: Json = None, customer_ip: Text = "127.0.0.1"
+    saleor: Here,
+    transaction_id: Text,
+    data: Json = None,
+    customer_ip: Text = "127.0.0.1",
+    caller: Text = CUSTOMER,
 ) -> SessionView:
-    return await saleor.storefront.process(transaction_id, data=data, customer_ip=customer_ip)
+    return await saleor.storefront.process(transaction_id, data=data, customer_ip=customer_ip, caller=caller)
 
 
 async def _complete(saleor: Here, checkout_id: Annotated[str, Body(embed=True)]) -> CompletionView:

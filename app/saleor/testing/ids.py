@@ -25,3 +25,11 @@ def key_of(kind: str, gid: str) -> str:
     if given_kind != kind or not key:
         raise InvalidIdError(gid, kind)
     return key
+
+
+def kind_of(gid: str) -> str:
+    """Return the type of a global id; raise InvalidIdError for garbage."""
+    try:
+        return base64.b64decode(gid, validate=True).decode().partition(":")[0]
+    except (binascii.Error, UnicodeDecodeError) as exc:
+        raise InvalidIdError(gid, "any") from exc

@@ -8,7 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from app.saleor.testing.ids import global_id
+from app.saleor.testing.ids import global_id, kind_of
 from app.saleor.testing.money import ZERO, in_currency, on_the_wire
 from app.saleor.testing.records import App, Basket, Checkout, Event, GrantedRefund, Line, Order, Transaction
 from app.saleor.testing.rules.coverage import authorize_status, charge_status, total_authorized, total_charged
@@ -307,8 +307,16 @@ def envelope(kind: WebhookEvent, recipient: App, at: datetime, version: str) -> 
     }
 
 
+def principal(caller: str, paid_for: Checkout | Order) -> Payload:
+    """Return who calls: ``customer`` of that (nobody, if it has none), ``nobody``, or whom a global id names."""
+    whose = (paid_for.basket.user or {}).get("id", "nobody")
+    caller = whose if caller == "customer" else caller
+    kind = None if caller == "nobody" else kind_of(caller)
+    return {"issuingPrincipal": None if kind is None else {"__typename": kind, "id": caller}}
+
+
 def gateway_initialize(paid_for: Checkout | Order, amount: Decimal, data: Any) -> Payload:
-    """Return what PAYMENT_GATEWAY_INITIALIZE_SESSION says beyond the envelope."""
+    """Return what PAYMENT_GATEWAY_INITIALIZE_SESSION says beyond the envelope and the principal."""
     wire_amount = on_the_wire(amount, paid_for.basket.currency)
     return {"amount": wire_amount, "data": data, "sourceObject": source(paid_for)}
 

@@ -28,6 +28,8 @@ from app.saleor.testing.vocabulary import HANDLE_PAYMENTS, AuthorizeStatus, Even
 
 TRANSACTIONS_LIMIT = 100
 CUSTOMER_IP = "127.0.0.1"
+CUSTOMER = "customer"
+"""The customer of the checkout or order, signed in; of a guest's there is none, and nobody is."""
 _UNREADABLE_GATEWAY = "Unable to process a payment gateway response."
 _REQUESTS = frozenset({EventType.CHARGE_REQUEST, EventType.AUTHORIZATION_REQUEST})
 
@@ -60,15 +62,22 @@ class Storefront:
         ]
 
     async def gateway_initialize(
-        self, source_id: str, *, data: Any = None, amount: Decimal | None = None, gateway: str | None = None
+        self,
+        source_id: str,
+        *,
+        data: Any = None,
+        amount: Decimal | None = None,
+        gateway: str | None = None,
+        caller: str = CUSTOMER,
     ) -> GatewayView:
-        """``paymentGatewayInitialize`` for one gateway."""
+        """``paymentGatewayInitialize`` for one gateway. ``caller``: who asks (``payload.principal``)."""
         source = self._state.source(source_id)
         found = self._gateway(gateway, WebhookEvent.PAYMENT_GATEWAY_INITIALIZE_SESSION)
         if isinstance(found, ErrorView):
             return GatewayView(data=None, errors=[found])
         app, webhook = found
         fields = payload.gateway_initialize(source, left_to_pay(source) if amount is None else amount, data)
+        fields |= payload.principal(caller, source)
         delivery = (await self._app_client.deliver(app, webhook, fields))[0]
         answer = _session_json(delivery)
         message = _UNREADABLE_GATEWAY
@@ -90,6 +99,7 @@ class Storefront:
         data: Any = None,
         gateway: str | None = None,
         customer_ip: str = CUSTOMER_IP,
+        caller: str = CUSTOMER,
     ) -> SessionView:
         """``transactionInitialize``. The default amount is what is left to pay, which may be nothing."""
         source = self._state.source(source_id)
@@ -107,10 +117,12 @@ class Storefront:
             return SessionView(errors=[ErrorView(field="idempotencyKey", code="UNIQUE", message=message)])
         transaction, request = opened
         fields = payload.session(transaction, request, data, customer_ip)
-        fields = {**fields, "idempotencyKey": key}
+        fields = {**fields, **payload.principal(caller, source), "idempotencyKey": key}
         return await self._ask(*found, transaction, request, fields)
 
-    async def process(self, transaction_id: str, *, data: Any = None, customer_ip: str = CUSTOMER_IP) -> SessionView:
+    async def process(
+        self, transaction_id: str, *, data: Any = None, customer_ip: str = CUSTOMER_IP, caller: str = CUSTOMER
+    ) -> SessionView:
         """``transactionProcess``. When the session has ended already, the app is not called."""
         transaction = self._state.transaction(transaction_id)
         if ended := final_event(transaction):
@@ -120,6 +132,7 @@ class Storefront:
         if isinstance(found, ErrorView):
             return SessionView(errors=[found])
         fields = payload.session(transaction, requests[-1], data, customer_ip)
+        fields |= payload.principal(caller, transaction.source)
         return await self._ask(*found, transaction, requests[-1], fields)
 
     def complete(self, checkout_id: str) -> CompletionView:

@@ -26,12 +26,21 @@ class StorefrontApi:
             "checkoutComplete": self._complete,
         }
 
-    async def _offer(self, _info: Any, **arguments: Any) -> payload.Payload:
+    def _caller(self, info: Any) -> str:
+        """Return the app whose token the request bears, or nobody: shoppers do not sign in at this Saleor."""
+        app = self._state.app_by_token(info.context)
+        return "nobody" if app is None else app.id
+
+    async def _offer(self, info: Any, **arguments: Any) -> payload.Payload:
         configs = []
         for each in arguments.get("paymentGateways") or ():
             try:
                 found = await self._storefront.gateway_initialize(
-                    arguments["id"], data=each.get("data"), amount=arguments.get("amount"), gateway=each["id"]
+                    arguments["id"],
+                    data=each.get("data"),
+                    amount=arguments.get("amount"),
+                    gateway=each["id"],
+                    caller=self._caller(info),
                 )
             except NotFoundError as exc:
                 return {"gatewayConfigs": None, "errors": [_not_found(exc)]}
@@ -39,7 +48,7 @@ class StorefrontApi:
             configs.append({"id": each["id"], "data": found.data, "errors": errors})
         return {"gatewayConfigs": configs, "errors": []}
 
-    async def _initialize(self, _info: Any, **arguments: Any) -> payload.Payload:
+    async def _initialize(self, info: Any, **arguments: Any) -> payload.Payload:
         gateway = arguments["paymentGateway"]
         return await self._session(
             self._storefront.initialize(
@@ -48,11 +57,14 @@ class StorefrontApi:
                 idempotency_key=arguments.get("idempotencyKey"),
                 data=gateway.get("data"),
                 gateway=gateway["id"],
+                caller=self._caller(info),
             ),
         )
 
-    async def _process(self, _info: Any, **arguments: Any) -> payload.Payload:
-        asked = self._storefront.process(arguments.get("id") or "", data=arguments.get("data"))
+    async def _process(self, info: Any, **arguments: Any) -> payload.Payload:
+        asked = self._storefront.process(
+            arguments.get("id") or "", data=arguments.get("data"), caller=self._caller(info)
+        )
         return await self._session(asked)
 
     async def _session(self, asked: Awaitable[SessionView]) -> payload.Payload:
