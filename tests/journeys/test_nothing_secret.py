@@ -2,12 +2,13 @@
 
 Searched are the app's output, the database, every answer that left the app, every event that Saleor was told, and what
 the command line shows. Secret are the gateway's keys (the right ones and the wrong ones), Saleor's tokens, the vault's
-key, card numbers and tokens, whoever brought them in.
+key, card numbers and tokens, whoever brought them in. What is said of whom a payout is for is read by staff alone.
 """
 
 import asyncio
 import base64
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -46,6 +47,16 @@ PAID_WITH = CardNumber("card number typed on the payment page", "424242424242424
 CODE = SecurityCode("737")
 WRONG = Secret("wrong API secret", "wr0ng-api-secret-8d1f")
 MADE_UP = Secret("token of somebody who is nobody", "made-up-token-41b7c9")
+PAID_OUT_TO = CardNumber("card number typed for a payout", "5555555555554444")
+DOCUMENT = Secret("document of who is paid", "document-of-Solomiia-5a1f")
+BIRTHPLACE = Secret("birthplace of who is paid", "Birthplace-of-Solomiia-77b0")
+RECIPIENT = {
+    "recipient_first_name": "Solomiia",
+    "recipient_last_name": "Pavlychko",
+    "recipient_doc_number": DOCUMENT.value,
+    "recipient_birth_place": BIRTHPLACE.value,
+}
+STAFF = "olena@example.com"
 CARD_IN_PLAIN = {"card": {"number": TYPED.value, "cvv": CODE.value, "expMonth": 12, "expYear": 2030}}
 POINT = PointOfSale()
 QUOTING = json.dumps(
@@ -64,14 +75,16 @@ class Run:
     folder: Path
     left: dict[str, bytes] = field(default_factory=dict)
     tokens: list[str] = field(default_factory=list)
+    of_staff: list[str] = field(default_factory=list)
 
-    async def ask(self, method: str, path: str, **request: object) -> None:
+    async def ask(self, method: str, path: str, **request: object) -> httpx2.Response:
         """Ask the app for something, as anybody could, and keep the whole answer."""
         async with httpx2.AsyncClient(trust_env=False) as anybody:
             answer = await anybody.request(method, self.stack.app.url + path, **request)  # type: ignore[arg-type]  # the story chooses
         self.left[f"the answer to {method} {path} ({len(self.left)})"] = (
             f"{answer.status_code} {dict(answer.headers)}".encode() + answer.content
         )
+        return answer
 
     async def command(self, *words: str) -> str:
         """Type a command; keep and return what it said."""
@@ -269,7 +282,70 @@ async def cards_are_kept(run: Run) -> None:
     await run.command("payments", "raw", "--now", order_id_of(paid))
     await pay(olena)
     await shop.saleor.delete_method("VXNlcjoy", card.id)
+    await run.command("customers", "export", "VXNlcjox")
     await shop.saleor.delete_method("VXNlcjox", card.id)
+    await run.command("customers", "forget", "VXNlcjox", "--yes")
+
+
+async def money_is_paid_out(run: Run) -> None:
+    """A card is typed on the page for payouts: rightly, wrongly, in plain; and the gateway quotes it, or breaks off."""
+    shop = run.stack
+    async with open_services(shop.settings) as services:
+        limits = {"payout_most": Decimal(500), "payout_most_a_day": Decimal(5000)}
+        account = await services.accounts.change(
+            await _account_id(shop),
+            payouts=True,
+            payout_staff=[STAFF],
+            pci_dss_confirmed_at=services.now(),
+            **limits,
+        )
+    await shop.saleor.sign_in(STAFF, ["HANDLE_PAYMENTS"])
+    [app] = await shop.saleor.apps()
+    token = await shop.saleor.access_token(app.id)
+    run.of_staff.append(token)
+    headers = {"authorization": f"Bearer {token}", "saleor-api-url": shop.saleor.api_url}
+    said = {"account": account.id, "amount": "10.50", "description": "A prize", **RECIPIENT}
+
+    async def form() -> tuple[str, dict[str, Any]] | None:
+        page = (await run.ask("GET", "/parts/payouts/new", headers=headers)).text
+        key, jwk = re.search(r'name="key" value="([0-9a-f]{32})"', page), re.search(r"data-jwk='([^']+)'", page)
+        return (key[1], json.loads(jwk[1])) if key and jwk else None
+
+    async def review(content: dict[str, Any] | str, **different: str) -> str | None:
+        key, jwk = await eventually(form)  # the app remembers the account for a moment
+        card = content if isinstance(content, str) else seal({"for": f"payout:{key}", **content}, jwk)
+        fields = {**said, "key": key, "card": card, **different}
+        page = (await run.ask("POST", "/parts/payouts/review", headers=headers, data=fields)).text
+        sealed = re.search(r'name="sealed" value="([^"]+)"', page)
+        return sealed[1] if sealed else None
+
+    number = PAID_OUT_TO.value
+    for content in (number, {"number": "5555555555554445"}, {"number": number, "for": "another"}, {"x": number}):
+        assert await review(content) is None
+    assert await review({"number": number}, description=f"To {number}") is None
+    assert await review({"number": number}, recipient_last_name=number) is None
+    effects: tuple[tuple[str, int], ...] = (("status", 500), ("status", 400), ("garbage", 500), ("drop", 500))
+    quoting = json.dumps({"message": f"Bad card {number} of {DOCUMENT.value}", "args": {"code": "P-400"}})
+    for effect, status in (*effects, ("", 0)):
+        sealed = await review({"number": number})
+        assert sealed is not None
+        if effect:
+            fault = FaultRule(http_method="POST", path="/api/v1/payment", effect=effect, status=status, body=quoting)
+            await shop.gateway.fault(fault)
+        confirmed = {"sealed": sealed}
+        page = await run.ask("POST", "/parts/payouts/confirm", headers=headers, data=confirmed)
+        await run.ask("POST", "/parts/payouts/confirm", headers=headers, data=confirmed)
+        order_id = page.headers["content-location"].removeprefix("/payments/")
+        await run.ask("GET", f"/parts/payments/{order_id}", headers=headers)
+        for words in (["payouts", "show"], ["payments", "show"], ["payments", "raw"]):
+            await run.command(*words, order_id)
+        await run.command("payouts", "show", order_id, "--json")
+    assert "paid out" in page.text
+    for path in ("/parts/payouts", "/parts/payments", "/parts/attention"):
+        await run.ask("GET", path, headers=headers)
+    await run.ask("POST", "/parts/payouts.csv", headers=headers)
+    for format_ in ([], ["--json"], ["--csv"]):
+        await run.command("payouts", "list", *format_)
 
 
 async def the_gateway_goes_wrong(run: Run) -> None:
@@ -414,11 +490,13 @@ async def secrets_of(run: Run) -> list[Secret | SecurityCode]:
         ),
         WRONG,
         MADE_UP,
+        *(Secret("what the Dashboard hands to staff", each) for each in run.of_staff),
         BY_APPLE,
         *(Secret("the gateway's token for a wallet's", each) for each in set(run.tokens)),
         TOKEN,
         TYPED,
         PAID_WITH,
+        PAID_OUT_TO,
         CODE,
     ]
 
@@ -434,6 +512,7 @@ async def test_nothing_secret_is_left_behind(run: Run) -> None:
     await cards_are_typed_in_the_storefront(run)
     await cards_are_kept(run)
     await wallets_pay(run)
+    await money_is_paid_out(run)
     await the_gateway_goes_wrong(run)
     await the_keys_are_wrong(run)
     await shoppers_and_strangers_go_wrong(run)
@@ -448,6 +527,11 @@ async def test_nothing_secret_is_left_behind(run: Run) -> None:
     # Shoppers are named in the database, to Saleor, and to staff. Logs are no place for them.
     named = [Secret("shopper's address", "taras@example.com"), Secret("shopper's name", "Шевченко")]
     assert finds(named, {"the app's output": left["the app's output"]}) == []
+    # Whoever types of whom a payout is for reads it once more, on the next page, and nobody anywhere else.
+    elsewhere = {place: content for place, content in left.items() if "/parts/payouts/review" not in place}
+    assert len(elsewhere) < len(left)
+    assert not (found := finds([DOCUMENT, BIRTHPLACE], elsewhere)), "\n".join(found)
+    assert finds([DOCUMENT], left), "staff do read it"
 
     # What the hunt does not find means something only if it finds: one planted in each place is.
     for secret in secrets:
