@@ -24,6 +24,7 @@ _LARGEST_ANSWER = 4 * 1024 * 1024
 _UNPACKED_AT_ONCE = 64 * 1024
 _CONNECT_SECONDS = 5.0
 _SHORTEST_SECRET = 3  # a card's security code
+_SHORTEST_OF_RECIPIENTS = 6  # a document's number; what is shorter stands in many a sentence by chance
 _NEVER_LEFT = (
     httpx2.ConnectError,
     httpx2.ConnectTimeout,
@@ -61,10 +62,10 @@ class Call:
         return self.method != "GET" and not self.path.startswith("/streaming-report/")
 
     def redacted(self, text: str) -> str:
-        """``text`` of the gateway without what it repeats of the request's card, token or cryptogram."""
+        """``text`` of the gateway without what it repeats of the request's card, token, cryptogram or recipient."""
         if text and not self.quotable:
             return "(what the gateway says is not shown)"
-        for secret in sorted(_card_texts(self.body or {}), key=len, reverse=True):
+        for secret in sorted((*_card_texts(self.body or {}), *_of_recipient(self.body or {})), key=len, reverse=True):
             text = text.replace(secret, "(not shown)")
             if len(secret) > _TELLING and (told := text.find(secret[:_TELLING])) >= 0:  # a quotation that is cut off
                 text = f"{text[:told]}(not shown)"
@@ -88,6 +89,14 @@ def _card_texts(body: Mapping[str, Any]) -> Iterator[str]:
                 inner.extend(items)
             case str() as text if len(text) >= _SHORTEST_SECRET:
                 yield text
+
+
+def _of_recipient(body: Mapping[str, Any]) -> Iterator[str]:
+    """What a request says of whom a payout is for (gateway interface, 1c: ``properties``)."""
+    properties = body.get("properties")
+    if isinstance(properties, Mapping):
+        said = (text for text in properties.values() if isinstance(text, str))
+        yield from (text for text in said if len(text) >= _SHORTEST_OF_RECIPIENTS)
 
 
 @dataclass(frozen=True, slots=True)
