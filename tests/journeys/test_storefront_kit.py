@@ -3,16 +3,24 @@
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.async_api import Browser, Page, Route, expect
+from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Route as Asked
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+from starlette.routing import Route
 
 from app.saleor.testing.views import NewCheckout, TransactionView
 from app.sandbox.processes import free_port
 from app.sandbox.shop import Shop
 from app.sandbox.timeline import Output, Timeline, standard_console
+from app.static import KIT
 from tests.browsing import chromium
 from tests.dashboard.framing import Complaints
+from tests.docs.pages import STOREFRONT, blocks
 from tests.journeys.card_shop import ASKS_THE_SHOPPER, GOOD, NO_MONEY, allow_cards, nothing_of_the_card_is_left
 from tests.journeys.stack import Stack, eventually
 from tests.journeys.stories import TOTAL, both_books_agree, order_of, paid_order
@@ -200,7 +208,7 @@ class TestCards:
         await type_card(till.page, GOOD)
         broken = 0
 
-        async def lose(route: Route) -> None:
+        async def lose(route: Asked) -> None:
             nonlocal broken
             if "transactionInitialize" in (route.request.post_data or "") and not broken:
                 broken += 1
@@ -245,3 +253,28 @@ async def test_the_demos_shop_sells_with_it(shop: Stack, browser: Browser) -> No
         await page.get_by_role("button", name=re.compile("^Сплатити")).click()
         await expect(page.get_by_role("heading", name=re.compile("Thank you for order"))).to_be_visible(timeout=20_000)
     assert complaints == []
+
+
+@pytest.mark.long
+@ONE
+async def test_the_documented_page_pays_and_makes_the_order(shop: Stack, browser: Browser) -> None:
+    [block] = [each for each in blocks("html", among=[STOREFRONT]) if each.role == "page"]
+    html = block.code.replace("http://127.0.0.1:8000/graphql/", shop.saleor.api_url)
+    html = html.replace("http://127.0.0.1:8100", shop.app.url)
+    assert (shop.saleor.api_url in html, f"{shop.app.url}/static/{KIT}" in html) == (True, True)
+
+    async def documented(_request: Request) -> HTMLResponse:
+        return HTMLResponse(html)
+
+    checkout = await shop.saleor.new_checkout(NewCheckout())
+    async with serving(Starlette(routes=[Route("/checkout.html", documented)])) as url:
+        await allow_cards(shop, storefront_origins=[url])
+        page = await browser.new_page()
+        await page.goto(f"{url}/checkout.html?checkout={checkout.id}")
+        await button(page).click()
+        await page.get_by_role("button", name=re.compile("^Pay")).click()
+        await expect(page.get_by_text(re.compile("Order [0-9]+"))).to_be_visible(timeout=20_000)
+    [returned] = parse_qs(urlsplit(page.url).query)["transactionId"]
+    transaction = await shop.saleor.transaction(returned)
+    assert transaction.amounts.charged == TOTAL
+    assert transaction.order_id is not None

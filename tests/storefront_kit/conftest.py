@@ -19,6 +19,7 @@ from tests.storefront_kit.shop import KitShop, kit_shop
 
 CHECKOUT, TRANSACTION, REFERENCE = "Q2hlY2tvdXQ6MQ==", "VHJhbnNhY3Rpb25JdGVtOjE=", "9424b415bc3f4765ae40a795d92aa6ed"
 OFFER, START, PROCESS = "paymentGatewayInitialize", "transactionInitialize", "transactionProcess"
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
 Answer = dict[str, Any] | int
 """What a mutation gives, or an HTTP status without anything."""
 
@@ -127,7 +128,8 @@ async def visit(browser: Browser) -> AsyncIterator[Visit]:
     saleor = Scripted()
     saleor.gate.set()
     saleor.says(OFFER, offered())
-    routes = {"/graphql": Router([Route("/", saleor.answer, methods=["POST"])])}
+    code = Route("/{name}.svg", lambda _request: Response(SVG, media_type="image/svg+xml"))
+    routes = {"/graphql": Router([Route("/", saleor.answer, methods=["POST"])]), "/pay": Router([code])}
     async with kit_shop(routes=routes) as shop:
         context = await browser.new_context(viewport={"width": 900, "height": 900})
         page = await context.new_page()

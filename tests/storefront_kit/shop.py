@@ -1,5 +1,6 @@
 """A storefront's checkout with the kit in it, behind a Content-Security-Policy as strict as there can be."""
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -99,6 +100,14 @@ def button(page: Page, name: str = "Pay") -> Locator:
 def message(page: Page) -> Locator:
     """Return what the kit says."""
     return page.locator("gateway-payment").get_by_role("status")
+
+
+async def heard(page: Page, name: str) -> list[Any]:
+    """Wait until the storefront has heard an event of this name; return the details of all of them."""
+    async with asyncio.timeout(10):
+        while not (found := await told(page, name)):  # noqa: ASYNC110 - a page of another process tells by asking
+            await asyncio.sleep(0.02)
+    return found
 
 
 async def told(page: Page, name: str) -> list[Any]:

@@ -27,7 +27,7 @@ from tests.storefront_kit.conftest import (
     refused,
     session,
 )
-from tests.storefront_kit.shop import button, message, told, type_card
+from tests.storefront_kit.shop import button, heard, message, told, type_card
 
 pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.asyncio(loop_scope="module")]
 
@@ -267,8 +267,7 @@ async def test_a_storefront_can_lead_on_by_itself(visit: Visit) -> None:
     await visit.evaluates(STAYS)
     here = visit.page.url
     await presses(visit)
-    await expect(message(visit.page)).to_contain_text("The payment page is being opened")
-    assert await told(visit.page, "redirect") == [{"transactionId": TRANSACTION, "url": PAGE["checkoutUrl"]}]
+    assert await heard(visit.page, "redirect") == [{"transactionId": TRANSACTION, "url": PAGE["checkoutUrl"]}]
     assert visit.page.url == here
 
 
@@ -314,9 +313,35 @@ async def test_whoever_shows_the_code_and_pays_here_after_all_pays_the_same_paym
     await visit.page.get_by_role("button", name="show the QR code").click()
     await expect(message(visit.page)).to_contain_text("Scan the code")
     await presses(visit)
-    await expect(message(visit.page)).to_contain_text("The payment page is being opened")
-    assert len(await told(visit.page, "redirect")) == 1
+    assert len(await heard(visit.page, "redirect")) == 1
     assert visit.saleor.times(START) == 1
+
+
+async def test_a_code_that_cannot_be_shown_leaves_the_button(visit: Visit) -> None:
+    visit.saleor.says(START, OPEN)
+    visit.saleor.says(PROCESS, OPEN)
+    await visit.page.route("**/*.svg", lambda route: route.abort())
+    await visit.opens()
+    await visit.page.get_by_role("button", name="show the QR code").click()
+    await expect(message(visit.page)).to_contain_text("You can go on to the payment page.")
+    await visit.evaluates(STAYS)
+    await presses(visit)
+    assert len(await heard(visit.page, "redirect")) == 1
+    assert visit.saleor.times(START) == 1
+
+
+async def test_it_can_be_imported_where_there_are_no_elements(visit: Visit) -> None:
+    """As a server does that renders pages; a worker of a browser has none either."""
+    await visit.page.goto(f"{visit.shop.url}/shop.css")  # a page without a policy
+    worker = "import(source).then((all) => postMessage(Object.keys(all)), (error) => postMessage(String(error)))"
+    imported = await visit.page.evaluate(
+        """([source, says]) => new Promise((resolve) => {
+          const script = new Blob([`const source = "${source}"; ${says}`], { type: "text/javascript" });
+          new Worker(URL.createObjectURL(script)).onmessage = ({ data }) => resolve(data);
+        })""",
+        [f"{visit.shop.url}/static/gateway-payment.js", worker],
+    )
+    assert imported == ["GatewayPaymentElement"]
 
 
 class TestCards:
@@ -410,8 +435,23 @@ class TestCards:
         await visit.evaluates(STAYS)
         await type_card(visit.page, GOOD)
         await presses(visit)
-        await expect(message(visit.page)).to_contain_text("being opened")
-        assert (await told(visit.page, "redirect"))[0]["url"] == "https://bank.example.net/3ds"
+        assert (await heard(visit.page, "redirect"))[0]["url"] == "https://bank.example.net/3ds"
+
+    async def test_whoever_is_back_from_the_bank_too_early_goes_there_again(self, visit: Visit) -> None:
+        visit.saleor.says(OFFER, self.offer())
+        visit.saleor.says(PROCESS, session("CHARGE_ACTION_REQUIRED", {"redirectUrl": "https://bank.example.net/3ds"}))
+        await visit.opens(mode="direct", transactionId=TRANSACTION, state="waiting")
+        for _ in range(5):
+            await visit.passes(5)
+            await asyncio.sleep(0.1)
+        await visit.sees("ready")
+        await expect(message(visit.page)).to_contain_text("Not paid yet")
+        await expect(visit.page.get_by_label("Card number")).to_have_count(0)
+        await expect(visit.page.get_by_role("button", name="show the QR code")).to_be_hidden()
+        await visit.evaluates(STAYS)
+        await presses(visit)
+        assert (await heard(visit.page, "redirect"))[0]["url"] == "https://bank.example.net/3ds"
+        assert visit.saleor.times(START) == 0
 
     async def test_a_store_that_takes_no_cards_here_has_its_payment_page(self, visit: Visit) -> None:
         visit.saleor.says(START, PAID)

@@ -243,7 +243,7 @@ function standing({ transaction, transactionEvent: event, data, errors }) {
     return { ...known, is: CLOSED.has(code) ? "expired" : "declined", ...why, code };
   }
   const url = data?.redirectUrl ?? data?.checkoutUrl;
-  if (url) return { ...known, is: "open", url, expiresAt: data.expiresAt };
+  if (url) return { ...known, is: "open", url, expiresAt: data.expiresAt, bank: Boolean(data.redirectUrl) };
   return { ...known, is: "waiting", ...why }; // that Saleor could not reach the app is no failure either
 }
 
@@ -297,7 +297,8 @@ function readCard(number, expiry, cvv) {
   return { card: { number: digits, expMonth, expYear, cvv: cvv.trim() }, wrong };
 }
 
-export class GatewayPaymentElement extends HTMLElement {
+// Rendered on a server it is imported, too, where there are no elements.
+export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
   static observedAttributes = ATTRIBUTES;
 
   #root = this.attachShadow({ mode: "open" });
@@ -308,16 +309,10 @@ export class GatewayPaymentElement extends HTMLElement {
   #attempt = null;
   #open = null; // a payment page that can be paid
   #offer = null;
-  #customer = null;
   #acted = false; // the shopper has pressed something: what comes of it gets the focus
 
   /** What the storefront knows of the shopper beside what the checkout says: `customer` of the app's `data`. */
-  get customer() {
-    return this.#customer;
-  }
-  set customer(value) {
-    this.#customer = value;
-  }
+  customer = this.customer ?? null; // it may have been set before this file was loaded
 
   /** Where the payment stands, as in the attribute `state`. */
   get state() {
@@ -328,11 +323,6 @@ export class GatewayPaymentElement extends HTMLElement {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(STYLE);
     this.#root.adoptedStyleSheets = [sheet];
-    if (Object.hasOwn(this, "customer")) {
-      const { customer } = this; // set before this file was loaded
-      delete this.customer;
-      this.customer = customer;
-    }
     window.addEventListener("pageshow", this.#shownAgain);
     this.#restart();
   }
@@ -432,15 +422,16 @@ export class GatewayPaymentElement extends HTMLElement {
 
   #ready(page = null) {
     this.#open = page;
-    this.#build({ card: this.#takesCards });
-    this.#show("ready", page ? "unpaid" : this.#takesCards ? "card" : "ready", { press: () => this.#pay(), code: true });
+    const card = this.#takesCards && !page?.bank; // a card that waits for its bank is not typed again
+    this.#build({ card });
+    this.#show("ready", page ? "unpaid" : card ? "card" : "ready", { press: () => this.#pay(), code: !page?.bank });
     this.#tell("ready", { modes: this.#offer.modes ?? ["hosted"] });
   }
 
   async #pay(phone = false) {
     const card = this.#parts.fields && !phone ? this.#readCard().card : null;
     const over = this.#open?.expiresAt && Date.parse(this.#open.expiresAt) < Date.now();
-    if (over || (this.#attempt && Boolean(this.#attempt.card) !== Boolean(card))) this.#forget();
+    if (over || (this.#attempt && Boolean(card) !== Boolean(this.#attempt.card) && !this.#open?.bank)) this.#forget();
     if (this.#open) return phone ? this.#showCode(this.#open) : this.#leaveFor(this.#open);
     this.#show("waiting", card ? "paying" : "opening", { card: Boolean(card) });
     let now = await this.#begin(card);
@@ -500,6 +491,7 @@ export class GatewayPaymentElement extends HTMLElement {
     const app = safeAddress(this.#said("app-url") || SERVED_BY);
     const address = new URL(`pay/${encodeURIComponent(page.reference)}.svg`, app.replace(/\/?$/, "/"));
     const code = node("img", { part: "qr-code", src: address.href, alt: this.#words.codeIs, width: "176", height: "176" });
+    code.addEventListener("error", () => this.#restart()); // the page is closed, or the picture is not let in
     this.#parts.qr.replaceChildren(code);
     this.#open = page;
     this.#show("waiting", "phone", { press: () => this.#pay(), code: true });
@@ -615,7 +607,7 @@ export class GatewayPaymentElement extends HTMLElement {
 
   get #data() {
     const returnUrl = new URL(this.#said("return-url"), document.baseURI).href;
-    return { returnUrl, language: this.#language, ...(this.#customer && { customer: this.#customer }) };
+    return { returnUrl, language: this.#language, ...(this.customer && { customer: this.customer }) };
   }
 
   // Where the page is no secure context a browser encrypts nothing: then the payment page it is.
@@ -744,4 +736,6 @@ export class GatewayPaymentElement extends HTMLElement {
   }
 }
 
-if (!customElements.get("gateway-payment")) customElements.define("gateway-payment", GatewayPaymentElement);
+if (globalThis.customElements && !customElements.get("gateway-payment")) {
+  customElements.define("gateway-payment", GatewayPaymentElement);
+}
