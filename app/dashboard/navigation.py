@@ -15,13 +15,14 @@ class Place:
     permissions: frozenset[str]
 
 
+OVERVIEW = Place("/", gettext_noop("Overview"), frozenset({HANDLE_PAYMENTS}))
 PAYMENTS = Place("/payments", gettext_noop("Payments"), frozenset({HANDLE_PAYMENTS}))
 MONEY = Place("/money", gettext_noop("Money"), frozenset({HANDLE_PAYMENTS}))
 PAYOUTS = Place("/payouts", gettext_noop("Payouts"), frozenset({HANDLE_PAYMENTS}))
 ATTENTION = Place("/attention", gettext_noop("What needs you"), frozenset({HANDLE_PAYMENTS}))
 BALANCES = Place("/balances", gettext_noop("Balances"), frozenset({HANDLE_PAYMENTS}))
 SET_UP = Place("/set-up", gettext_noop("Set up"), frozenset({HANDLE_PAYMENTS, MANAGE_APPS}))
-_PLACES = (PAYMENTS, MONEY, BALANCES, PAYOUTS, ATTENTION, SET_UP)
+_PLACES = (OVERVIEW, PAYMENTS, MONEY, BALANCES, PAYOUTS, ATTENTION, SET_UP)
 
 
 def places(staff: Staff) -> tuple[Place, ...]:

@@ -13,6 +13,7 @@ from app.dashboard.gateway.balances import BalanceParts
 from app.dashboard.gateway.register import RegisterParts
 from app.dashboard.money.routes import MoneyParts
 from app.dashboard.navigation import SET_UP
+from app.dashboard.overview.routes import OverviewParts
 from app.dashboard.payments.list_parts import PaymentListParts
 from app.dashboard.payments.routes import PaymentParts
 from app.dashboard.payouts.routes import PayoutParts
@@ -40,13 +41,14 @@ def create_parts(
     """
     renderer = Renderer(app_name, base)
     payment_list, payment = PaymentListParts(services, renderer), PaymentParts(services, renderer)
+    overview = OverviewParts(services, renderer)
     open_tasks = OpenTasks(services)
     set_up = SetUpParts(services, saleor, renderer)
 
     async def home(request: Request, staff: AnyStaff) -> HTMLResponse:
-        """Return the payments; before any channel has an account, what is left to do until there can be some."""
+        """Return the overview; before any channel has an account, what is left to do until there can be payments."""
         if await services.accounts.routes(staff.installation.id):
-            return await payment_list.list(request, staff)
+            return await overview.overview(request, staff)
         if staff.permissions >= SET_UP.permissions:
             return await set_up.begin(staff)
         return renderer.part("set_up/others.html", staff, here=None)

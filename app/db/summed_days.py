@@ -51,7 +51,8 @@ _SETTLING = timedelta(hours=1)
 """How long a day is left alone after its end: longer than any transaction, and than clocks differ."""
 
 SAVED_CARD = "saved"
-_LONGEST = 100
+_CARD = "cc"  # the gateway's word for a card (gateway facts, 5: payway)
+_LONGEST = 90
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,8 @@ class Outcome:
     """So many payments (``count``) have ended in one way on a day.
 
     ``reason``: of a failure the gateway's status code, "" if it gave none. Of a success how it was paid: a wallet as
-    the gateway calls it, ``SAVED_CARD``, ``card:`` with the first two digits of its mask, or the gateway's name of
-    another way; "" if it gave none.
+    the gateway calls it, ``SAVED_CARD``, ``card:42`` with the first two digits of its mask, and behind another colon
+    what else than a card the gateway calls it; or only that name; "" if it gave none.
     """
 
     day: date
@@ -86,12 +87,13 @@ async def outcomes(session: AsyncSession, account_ids: Collection[str], span: Sp
     """Return how payments have ended by our operations: one query, which reads those of the span by an index."""
     day: Any = utc_day(col(Operation.ended_at))
     details: Any = col(Operation.details)
-    mask = details["card_mask"].as_string()
+    mask, payway = details["card_mask"].as_string(), func.substr(details["payway"].as_string(), 1, _LONGEST)
+    another = func.coalesce(sa.literal(":") + func.nullif(payway, _CARD), "")
     paid_with = case(
         (col(Payment.wallet).is_not(None), col(Payment.wallet)),
         (col(Payment.saved_card_id).is_not(None), SAVED_CARD),
-        (mask.is_not(None), sa.literal("card:") + func.substr(mask, 1, 2)),
-        else_=func.coalesce(func.substr(details["payway"].as_string(), 1, _LONGEST), ""),
+        (mask.is_not(None), sa.literal("card:") + func.substr(mask, 1, 2) + another),
+        else_=func.coalesce(payway, ""),
     )
     code = func.coalesce(col(Operation.status_code), "")
     rows: Any = (

@@ -14,13 +14,13 @@ from io import BytesIO
 from pathlib import Path
 
 from babel import Locale, negotiate_locale
-from babel.dates import format_date, format_datetime, format_timedelta
+from babel.dates import format_date, format_datetime, format_interval, format_skeleton, format_timedelta
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
-from babel.numbers import format_decimal
+from babel.numbers import format_compact_decimal, format_decimal, format_percent
 from markupsafe import Markup, escape
 
-from app.i18n.messages import Joined, LazyMessage, Money, StoredMessage, Value, Verbatim
+from app.i18n.messages import Joined, LazyMessage, Money, StoredMessage, Value, Verbatim, gettext_noop
 
 LOCALES = Path(__file__).parent / "locale"
 ENGLISH = "en"
@@ -32,6 +32,7 @@ def languages_in(locales: Path) -> tuple[str, ...]:
 
 
 LANGUAGES = languages_in(LOCALES)
+_POINTS = gettext_noop("pp")  # percentage points
 _WITH_CODE = re.compile(r"(.+?)((?: \[[^\]]*\])?)", re.DOTALL)
 
 
@@ -57,6 +58,31 @@ class Translation:
     def day(self, day: date) -> str:
         """Return a day, for example ``Nov 21, 2026``."""
         return format_date(day, "medium", locale=Locale(self.language))
+
+    def day_and_month(self, day: date) -> str:
+        """Return a day without its year, for example ``Nov 21``."""
+        return format_skeleton("MMMd", day, locale=Locale(self.language))
+
+    def span(self, first: date, last: date) -> str:
+        """Return days, for example ``Nov 17 – 23, 2026``."""
+        return format_interval(first, last, "yMMMd", locale=Locale(self.language))
+
+    def number(self, count: int) -> str:
+        """Return a whole number, for example ``1,234``."""
+        return format_decimal(count, locale=Locale(self.language))
+
+    def percent(self, part: Decimal) -> str:
+        """Return a part of one with a decimal, for example ``98.3%``."""
+        return format_percent(part, _percents(self.language), locale=Locale(self.language))
+
+    def points(self, part: Decimal) -> str:
+        """Return by how much two rates differ, a part of one, in percentage points: ``1.2 pp``."""
+        number = format_decimal(part * 100, format="#,##0.0", locale=Locale(self.language))
+        return f"{number}\N{NO-BREAK SPACE}{self.gettext(_POINTS)}"
+
+    def compact(self, amount: Decimal) -> str:
+        """Return about how much it is, for the scale of a chart: ``2.5K``."""
+        return format_compact_decimal(amount, fraction_digits=1, locale=Locale(self.language))
 
     def month(self, day: date) -> str:
         """Return the month of a day, for example ``November 2026``."""
@@ -101,6 +127,11 @@ class Translation:
 
     def _english(self, text: str) -> Markup:
         return escape(text) if self.language == ENGLISH else Markup('<span lang="en">{}</span>').format(text)
+
+
+def _percents(language: str) -> str:
+    """Return how a language writes percents, with a decimal."""
+    return str(Locale(language).percent_formats[None].pattern).replace("0", "0.0", 1)
 
 
 @cache

@@ -30,7 +30,7 @@ _LOGO = _HERE.parent.parent / "manifest" / "logo.png"
 _SHARED = ("theme.css", "dashboard.css")
 
 STYLE_SHEETS: Mapping[str, tuple[str, ...]] = {
-    "pages.css": (*_SHARED, "listing.css", "payment.css", "attention.css", "money.css", "set_up.css"),
+    "pages.css": (*_SHARED, "listing.css", "payment.css", "attention.css", "money.css", "set_up.css", "overview.css"),
     "widget.css": (*_SHARED, "order.css"),
     "text.css": _SHARED,
     "shopper.css": ("theme.css", "shopper.css"),

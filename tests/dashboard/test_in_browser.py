@@ -46,7 +46,7 @@ async def market(staff_client: StaffClient) -> StaffClient:
 @one_database
 async def test_from_the_list_to_a_choice_that_is_kept_while_tokens_come_and_go(market: StaffClient) -> None:
     complaints, order_id = Complaints(), market.shop.order_id
-    async with dashboard_of(market.app, complaints=complaints) as (page, frame):
+    async with dashboard_of(market.app, "/payments", complaints=complaints) as (page, frame):
         await sign_in(page, market.token())
         await expect(frame.get_by_role("heading", name="Payments")).to_be_visible()
         await expect(frame.get_by_role("row")).to_have_count(4)
@@ -110,7 +110,7 @@ async def test_what_is_refused_is_said_and_nothing_typed_is_lost(market: StaffCl
 @one_database
 async def test_theme_and_language_are_the_dashboards(market: StaffClient) -> None:
     complaints = Complaints()
-    async with dashboard_of(market.app, complaints=complaints) as (page, frame):
+    async with dashboard_of(market.app, "/payments", complaints=complaints) as (page, frame):
         await page.evaluate("speak('uk')")  # before there is a token
         await sign_in(page, market.token())
         await expect(frame.get_by_role("heading", name="Платежі")).to_be_visible()
@@ -193,6 +193,7 @@ async def test_the_app_lives_below_a_path_of_its_host(shop: Shop, path: str) -> 
     ):
         kept = await staff_client.payment(1)
         await sign_in(page, staff_client.token())
+        await frame.get_by_role("link", name="Payments", exact=True).click()
         await frame.get_by_role("link", name="Order 1001").click()
         await expect(frame.get_by_role("heading", name="Payment of 100.00")).to_be_visible()
         assert await place_of(frame) == f"/pay/payments/{kept.order_id}"
@@ -220,7 +221,7 @@ async def test_everything_can_be_done_with_the_keyboard_on_a_phone(market: Staff
 
 @one_database
 async def test_the_token_stays_in_memory(market: StaffClient) -> None:
-    async with dashboard_of(market.app) as (page, frame):
+    async with dashboard_of(market.app, "/payments") as (page, frame):
         token = market.token()
         await sign_in(page, token)
         await expect(frame.get_by_role("heading", name="Payments")).to_be_visible()

@@ -21,7 +21,7 @@ async def test_looking_for_a_shopper_leaves_her_address_in_no_address_of_a_page(
     for number in range(1, 31):
         await staff_client.payment(number, email_digest=kept if number <= 28 else None)
     complaints, asked = Complaints(), list[str]()
-    async with dashboard_of(staff_client.app, complaints=complaints) as (page, frame):
+    async with dashboard_of(staff_client.app, "/payments", complaints=complaints) as (page, frame):
         page.on("request", lambda request: asked.append(request.url))
         page.on("framenavigated", lambda moved: asked.append(moved.url))
         await sign_in(page, staff_client.token())
@@ -46,7 +46,7 @@ async def test_days_are_those_of_the_browser(staff_client: StaffClient) -> None:
         3, created_at=datetime(2026, 3, 29, 20, 59, tzinfo=UTC)
     )  # 23:59 there: clocks have changed
     await staff_client.payment(4, created_at=datetime(2026, 3, 29, 21, 0, tzinfo=UTC))
-    async with dashboard_of(staff_client.app, timezone="Europe/Kyiv") as (page, frame):
+    async with dashboard_of(staff_client.app, "/payments", timezone="Europe/Kyiv") as (page, frame):
         await sign_in(page, staff_client.token())
         await frame.get_by_text("Channel, account, days").click()
         await frame.get_by_label("Begun from").fill("2026-03-29")

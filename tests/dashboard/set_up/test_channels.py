@@ -76,7 +76,7 @@ class TestTheFirstVisit:
         page = (await nothing.see("/")).text
         assert "Україна" in page
         await nothing.services.accounts.map_channel("uah", account.id)
-        assert "There is no payment yet." in (await nothing.see("/")).text
+        assert "There is nothing to show yet" in (await nothing.see("/")).text
 
     async def test_without_an_account_there_is_no_channel_to_be_chosen(self, nothing: StaffClient) -> None:
         open_saleor(nothing)

@@ -1,5 +1,6 @@
 """Pictures of the app's pages in the played Dashboard, at a time and with names that do not change."""
 
+import asyncio
 import random
 import tempfile
 import time
@@ -11,14 +12,17 @@ from urllib.parse import quote
 from uuid import UUID
 
 from playwright.async_api import ViewportSize
+from sqlmodel import col, select
 
 from app.bootstrap import open_services
 from app.db.migrate import migrate
-from app.db.tables import RunState
+from app.db.tables import ReconciliationRun, RunState
 from app.payments.reconciliation.run import begin, go_on
+from app.payments.services import Services
 from app.saleor.testing import staff, storefront
 from tests.pages.screenshots.photographer import Photographer
 from tests.pages.stack import AppUnderTest, open_app_under_test
+from tests.pages.two_months import sell_for_two_months
 
 BEGUN = datetime(2026, 11, 23, 8, 30, tzinfo=UTC)
 PORT = 18100  # it is in the address of a payment link
@@ -48,6 +52,7 @@ async def photograph(photographer: Photographer) -> None:
             await _what_is_to_do(app_under_test, photographer)
             await _payouts(app_under_test, photographer, clock)
             await _money(app_under_test, photographer, clock)
+            await _overview(app_under_test, photographer, clock)
 
 
 class _Clock:
@@ -131,3 +136,22 @@ async def _money(app_under_test: AppUnderTest, photographer: Photographer, clock
     path = f"/money?from={BEGUN:%Y-%m-%d}&to={clock():%Y-%m-%d}"
     page = await photographer.open_frame(await app_under_test.frame(app_under_test.shop.saleor, path), TALL)
     await photographer.take(page, "dashboard-money.png")
+
+
+async def _is_compared(services: Services, now: datetime) -> bool:
+    under_way = select(ReconciliationRun).where(col(ReconciliationRun.due_at) <= now + timedelta(minutes=5))
+    async with services.database.transaction() as session:
+        return (await session.exec(under_way)).first() is not None
+
+
+async def _overview(app_under_test: AppUnderTest, photographer: Photographer, clock: _Clock) -> None:
+    """The store has sold for two months, which the gateway knows nothing of: no comparison must be under way."""
+    async with open_services(app_under_test.shop.settings, clock) as services:
+        [account] = await services.accounts.all()
+        while await _is_compared(services, clock()):  # noqa: ASYNC110 - the app's worker tells nobody
+            await asyncio.sleep(0.2)
+        await sell_for_two_months(services, account, clock())
+    address = await app_under_test.frame(app_under_test.shop.saleor, "/?days=30")
+    await photographer.take(await photographer.open_frame(address, TALL), "dashboard-overview.png")
+    page = await photographer.open_frame(address, TALL, dark=True, language="uk")
+    await photographer.take(page, "dashboard-overview-uk.png")

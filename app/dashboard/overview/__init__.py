@@ -1,0 +1,1 @@
+"""What staff see first: how the store's payments do."""

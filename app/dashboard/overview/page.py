@@ -1,0 +1,201 @@
+"""What staff are shown of a store's payments at a glance: four figures, each against the period before, and charts."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from urllib.parse import urlencode
+
+from app.dashboard.attention.page import Section, Wanted, books_of, read_sections
+from app.dashboard.overview.charts import Bar, LineChart, bars, line_chart
+from app.db.attention import accounts_of
+from app.db.day_sums import ZERO, Days
+from app.db.installations import OpenInstallation
+from app.i18n.messages import gettext_noop
+from app.i18n.translation import Translation
+from app.payments.services import Services
+from app.payments.staff.money import BothBooks
+from app.payments.staff.overview import PERIODS, Overview, Sums, declines_of, read_overview, ways_of
+
+_USUAL = 7
+_MOST_BARS = 6
+_PERIOD_NAMES = {1: gettext_noop("Today"), 7: gettext_noop("7 days"), 30: gettext_noop("30 days")}
+_OTHERS = gettext_noop("Others")
+_NOTHING = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is looked at: so many days, of an account and a channel, or of all ("").
+
+    ``currency`` "" is the one that is used most.
+    """
+
+    days: int = _USUAL
+    currency: str = ""
+    account: str = ""
+    channel: str = ""
+
+    @classmethod
+    def of(cls, said: Mapping[str, str]) -> "Asked":
+        """Return what an address says; what cannot be meant is left out."""
+        days = {str(each): each for each in PERIODS}.get(said.get("days", ""), _USUAL)
+        return cls(days, said.get("currency", "")[:3], said.get("account", "")[:32], said.get("channel", "")[:255])
+
+    def path(self, days: int) -> str:
+        """Return the address of the same over so many days, below the app's own."""
+        said = {"days": str(days), "currency": self.currency, "account": self.account, "channel": self.channel}
+        return f"/?{urlencode({name: value for name, value in said.items() if value})}"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How much more or less it is than before: ``words``, and whether that is good (None: neither)."""
+
+    words: str
+    grew: bool
+    good: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One figure; ``before`` is what it was in the period before, ``change`` None where that cannot be compared."""
+
+    name: str
+    value: str
+    before: str
+    change: Change | None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Something that can be chosen beside the period: each value with its name."""
+
+    name: str
+    label: str
+    chosen: str
+    options: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class OverviewPage:
+    """The page. ``currency`` "": nothing has happened in these days and as many before them."""
+
+    asked: Asked
+    periods: Sequence[tuple[int, str]]
+    choices: Sequence[Choice]
+    title: str
+    title_before: str
+    currency: str
+    cards: Sequence[Card]
+    chart: LineChart | None
+    declines: Sequence[Bar]
+    ways: Sequence[Bar]
+    unpaid: str
+    no_fee: str
+    sections: Sequence[Section]
+    books: BothBooks
+    not_summed: int
+
+
+async def read_page(
+    services: Services, installation: OpenInstallation, asked: Asked, language: Translation
+) -> OverviewPage:
+    """Return the page for staff of that store; of another store's account there is nothing on it."""
+    async with services.database.transaction() as session:
+        accounts = await accounts_of(session, installation.id)
+    meant = [each for each in accounts if asked.account in {"", each.id}]
+    overview = await read_overview(services, meant, asked.days, channel=asked.channel or None)
+    currencies = overview.currencies
+    currency = asked.currency if asked.currency in currencies else next(iter(currencies), "")
+    now, before = overview.now.get(currency, Sums()), overview.before.get(currency, Sums())
+    channels = sorted({each.channel for each in await services.accounts.routes(installation.id)})
+    return OverviewPage(
+        asked=asked,
+        periods=[(each, _PERIOD_NAMES[each]) for each in PERIODS],
+        choices=[
+            each
+            for each in (
+                Choice("currency", gettext_noop("Currency"), currency, [(each, each) for each in currencies]),
+                Choice(
+                    "account",
+                    gettext_noop("Merchant account"),
+                    asked.account,
+                    [("", language.gettext(_ANY)), *((each.id, each.name) for each in accounts)],
+                ),
+                Choice(
+                    "channel",
+                    gettext_noop("Channel"),
+                    asked.channel,
+                    [("", language.gettext(_ANY)), *((each, each) for each in channels)],
+                ),
+            )
+            if len([value for value, _ in each.options if value]) > 1
+        ],
+        title=language.span(overview.days.first, overview.days.last),
+        title_before=language.span(overview.days_before.first, overview.days_before.last),
+        currency=currency,
+        cards=_cards(now, before, currency, language),
+        chart=_chart(overview, currency, language) if currency else None,
+        declines=_bars([(language.gettext(each), count) for each, count in declines_of(now.tries)], language),
+        ways=_bars([(language.say(each), count) for each, count in ways_of(now.tries)], language),
+        unpaid=language.number(now.tries.unpaid) if now.tries.unpaid else "",
+        no_fee=language.number(now.money.no_fee) if now.money.no_fee else "",
+        sections=await read_sections(services, installation, Wanted()),
+        books=await books_of(services, installation),
+        not_summed=overview.not_summed,
+    )
+
+
+_ANY = gettext_noop("any")
+
+
+def _cards(now: Sums, before: Sums, currency: str, language: Translation) -> list[Card]:
+    def money(amount: Decimal | None) -> str:
+        return _NOTHING if amount is None else language.money(amount, currency)
+
+    def rate(part: Decimal | None) -> str:
+        return _NOTHING if part is None else language.percent(part)
+
+    figures: tuple[tuple[str, Decimal | None, Decimal | None, Callable[[Decimal | None], str], bool], ...] = (
+        (gettext_noop("Charged"), now.money.charged, before.money.charged, money, True),
+        (gettext_noop("Net"), now.money.net, before.money.net, money, True),
+        (gettext_noop("Success rate"), now.tries.success_rate, before.tries.success_rate, rate, False),
+        (gettext_noop("Average payment"), now.average, before.average, money, True),
+    )
+    return [
+        Card(name, write(value), write(was), _change(value, was, language, relative=relative))
+        for name, value, was, write, relative in figures
+    ]
+
+
+def _change(now: Decimal | None, before: Decimal | None, language: Translation, *, relative: bool) -> Change | None:
+    """Return how much a figure has changed: by what part, or a rate by how many points."""
+    if now is None or before is None or now == before or (relative and before <= ZERO):
+        return None
+    by = (now - before) / before if relative else now - before
+    words = language.percent(abs(by)) if relative else language.points(abs(by))
+    return Change(f"{'+' if by > 0 else '−'}{words}", by > 0, by > 0)
+
+
+def _chart(overview: Overview, currency: str, language: Translation) -> LineChart:
+    by_day = overview.drawn.get(currency, Sums()).by_day
+
+    def values(days: Days) -> list[Decimal]:
+        return [by_day.get(day, ZERO) for day in days]
+
+    return line_chart(
+        list(overview.line),
+        values(overview.line),
+        list(overview.line_before),
+        values(overview.line_before),
+        write=lambda amount: language.money(amount, currency),
+        write_short=language.compact,
+        write_day=language.day_and_month,
+    )
+
+
+def _bars(counted: Sequence[tuple[str, int]], language: Translation) -> list[Bar]:
+    shown = list(counted[:_MOST_BARS])
+    if rest := sum(count for _, count in counted[_MOST_BARS:]):
+        shown.append((language.gettext(_OTHERS), rest))
+    return bars(shown, write=language.number, write_share=language.percent)

@@ -1,0 +1,47 @@
+"""Staff open the app in the Dashboard: they see the overview, go from it to what they want to know, and back."""
+
+import pytest
+from playwright.async_api import expect
+
+from tests.commands.conftest import one_database
+from tests.dashboard.dashboard_app import StaffClient
+from tests.dashboard.framing import Complaints, dashboard_of, place_of, sign_in
+from tests.pages.two_months import sell_for_two_months
+
+pytestmark = pytest.mark.browser
+
+
+@one_database
+async def test_from_the_first_page_to_another_period_to_the_payments_and_back(staff_client: StaffClient) -> None:
+    services = staff_client.services
+    await sell_for_two_months(services, staff_client.shop.account, services.now(), currencies=("UAH", "UAH", "EUR"))
+    complaints = Complaints()
+    async with dashboard_of(staff_client.app, complaints=complaints) as (page, frame):
+        await sign_in(page, staff_client.token())
+        await expect(frame.get_by_role("heading", name="Overview")).to_be_visible()
+        await expect(frame.get_by_role("img", name="Charged by day, in UAH")).to_be_visible()
+        await expect(frame.get_by_role("table", name="Successful payments by how they were paid")).to_be_visible()
+
+        await frame.get_by_role("link", name="30 days").click()
+        await expect(frame.get_by_role("link", name="30 days")).to_have_attribute("aria-current", "true")
+        assert await place_of(frame) == "/?days=30"
+        await frame.get_by_label("Currency").select_option("EUR")
+        await frame.get_by_role("button", name="Show").click()
+        await expect(frame.get_by_role("img", name="Charged by day, in EUR")).to_be_visible()
+        assert await place_of(frame) == "/?days=30&currency=EUR"
+
+        await frame.get_by_role("link", name="Payments", exact=True).click()
+        await expect(frame.get_by_role("heading", name="Payments")).to_be_visible()
+        await page.evaluate("() => history.back()")
+        await expect(frame.get_by_role("img", name="Charged by day, in EUR")).to_be_visible()
+        await page.evaluate("() => history.back()")
+        await expect(frame.get_by_role("img", name="Charged by day, in UAH")).to_be_visible()
+        assert await place_of(frame) == "/?days=30"
+        await page.evaluate("() => history.back()")
+        await expect(frame.get_by_role("link", name="7 days")).to_have_attribute("aria-current", "true")
+
+        await page.set_viewport_size({"width": 360, "height": 800})
+        await frame.locator("summary", has_text="As a table").click()
+        wide = await frame.locator("html").evaluate("it => it.scrollWidth - it.clientWidth")
+        assert wide == 0
+    assert complaints == []

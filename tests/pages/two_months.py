@@ -1,0 +1,94 @@
+"""Two months of a store's payments, made up: for whoever looks at what they have brought."""
+
+import random
+from datetime import UTC, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+from app.db.aggregates import row_id_of
+from app.db.summed_days import keep_day
+from app.db.tables import Flow, Kind, MerchantAccount, Operation, Payment, State
+from app.payments.core.balance import book, status_of
+from app.payments.services import Services
+
+_CODES = ("4009", "4009", "4009", "4009", "4012", "4012", "4144", "4147", "4147", "4001", "6007", "4149", "9999")
+_PAID_WITH = (*["424242******4242"] * 5, *["555555******4444"] * 3, "353011******0000")
+_A_DAY = 9
+
+
+async def sell_for_two_months(
+    services: Services, account: MerchantAccount, until: datetime, *, currencies: tuple[str, ...] = ("UAH",)
+) -> None:
+    """Keep payments of 61 days up to ``until``, the same ones each time, and sum the days that are over."""
+    chance = random.Random(7)  # noqa: S311 - made up, no secret
+    number = 0
+    async with services.database.transaction() as session:
+        for back in range(61, -1, -1):
+            day = (until - timedelta(days=back)).date()
+            for _ in range(chance.randint(3, _A_DAY + (61 - back) // 8)):
+                number += 1
+                at = datetime.combine(day, time(chance.randint(5, 22), chance.randint(0, 59)), UTC)
+                if at >= until:
+                    continue
+                payment = _payment(account, number, at, chance, chance.choice(currencies))
+                session.add(payment)
+                await session.flush()
+                operations = _operations(payment, at, chance)
+                for each in operations:
+                    book(payment, each)
+                payment.status = status_of(payment.flow, operations)
+                session.add_all(operations)
+    for back in range(1, 63):
+        async with services.database.transaction() as session:
+            await keep_day(session, [account.id], until.date() - timedelta(days=back), until)
+
+
+def _payment(account: MerchantAccount, number: int, at: datetime, chance: random.Random, currency: str) -> Payment:
+    how = chance.random()
+    return Payment(
+        installation_id=account.installation_id,
+        account_id=account.id,
+        transaction_id=f"two-months-{number}",
+        order_id=f"{number:032x}",
+        order_number=str(5000 + number),
+        flow=Flow.CHARGE,
+        amount=Decimal(chance.randint(15_000, 380_000)) / 100,
+        currency=currency,
+        channel="default-channel",
+        source_id=f"two-months-{number}",
+        saved_card_id="kept" if how < 0.2 else None,
+        wallet="applepay" if 0.2 <= how < 0.38 else "gpay" if 0.38 <= how < 0.5 else None,
+        created_at=at,
+        updated_at=at,
+    )
+
+
+def _operations(payment: Payment, at: datetime, chance: random.Random) -> list[Operation]:
+    paid = chance.random() < 0.87
+    details: dict[str, Any] = {}
+    if paid:
+        fee = (payment.amount * Decimal("0.015")).quantize(Decimal("0.01"))
+        details = {"card_mask": chance.choice(_PAID_WITH), "fee": {"amount": str(fee), "currency": payment.currency}}
+        if chance.random() < 0.08:
+            details |= {"card_mask": None, "payway": "bank_pay"}
+    rows = [_operation(payment, Kind.CREATE, payment.amount, at, details, paid=paid)]
+    rows[0].status_code = "1000" if paid else chance.choice(_CODES)
+    if paid and chance.random() < 0.06:
+        rows.append(_operation(payment, Kind.REFUND, payment.amount / 2, at, {}, paid=True))
+    return rows
+
+
+def _operation(
+    payment: Payment, kind: Kind, amount: Decimal, at: datetime, details: dict[str, Any], *, paid: bool
+) -> Operation:
+    return Operation(
+        payment_id=row_id_of(payment),
+        kind=kind,
+        idempotency_key=kind.value,
+        state=State.SUCCESS if paid else State.FAILURE,
+        amount=amount.quantize(Decimal("0.01")),
+        currency=payment.currency,
+        details={name: value for name, value in details.items() if value is not None},
+        created_at=at,
+        updated_at=at,
+    )
