@@ -124,6 +124,20 @@ async def test_a_lost_answer_is_asked_again_under_the_same_key(visit: Visit) -> 
     assert first["idempotencyKey"] == second["idempotencyKey"]
 
 
+async def test_an_answer_that_never_comes_is_given_up(visit: Visit) -> None:
+    visit.saleor.says(START, PAID)
+    await visit.opens()
+    visit.saleor.gate.clear()
+    await presses(visit)
+    await visit.passes(1, until=lambda: visit.saleor.times(START) == 1)
+    await visit.passes(46)
+    await visit.sees("error")
+    visit.saleor.gate.set()
+    await presses(visit, "Try again")
+    await visit.sees("paid")
+    assert len({each["idempotencyKey"] for each in visit.saleor.variables(START)}) == 1
+
+
 async def test_a_reload_goes_on_with_the_same_attempt(visit: Visit) -> None:
     visit.saleor.says(START, 503)
     await visit.opens()

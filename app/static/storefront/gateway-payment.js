@@ -119,6 +119,21 @@ const TEXTS = {
 // Names that begin with --_ are its own: a storefront's --accent, say, is left alone.
 const STYLE = `
 :host {
+  --_accent: var(--gateway-payment-accent, #1d4ed8);
+  --_on-accent: var(--gateway-payment-on-accent, #ffffff);
+  --_text: var(--gateway-payment-text, #1c2024);
+  --_quiet: var(--gateway-payment-quiet, #5a6169);
+  --_line: var(--gateway-payment-line, #8a929b);
+  --_field: var(--gateway-payment-field, #ffffff);
+  --_bad: var(--gateway-payment-bad, #b3261e);
+  --_good: var(--gateway-payment-good, #1b6e3a);
+  --_radius: var(--gateway-payment-radius, 8px);
+  --_gap: var(--gateway-payment-gap, 0.875rem);
+  display: block; box-sizing: border-box; container-type: inline-size;
+  min-block-size: var(--gateway-payment-min-height, 13rem);
+  color: var(--_text); font: var(--gateway-payment-font, inherit); line-height: 1.4;
+}
+@supports (color: light-dark(#000, #fff)) { :host {
   --_accent: var(--gateway-payment-accent, light-dark(#1d4ed8, #a9c2ff));
   --_on-accent: var(--gateway-payment-on-accent, light-dark(#ffffff, #0a1b4d));
   --_text: var(--gateway-payment-text, light-dark(#1c2024, #eef0f2));
@@ -127,12 +142,7 @@ const STYLE = `
   --_field: var(--gateway-payment-field, light-dark(#ffffff, #16181b));
   --_bad: var(--gateway-payment-bad, light-dark(#b3261e, #ffb4ab));
   --_good: var(--gateway-payment-good, light-dark(#1b6e3a, #8fdcaa));
-  --_radius: var(--gateway-payment-radius, 8px);
-  --_gap: var(--gateway-payment-gap, 0.875rem);
-  display: block; box-sizing: border-box; container-type: inline-size;
-  min-block-size: var(--gateway-payment-min-height, 13rem);
-  color: var(--_text); font: var(--gateway-payment-font, inherit); line-height: 1.4;
-}
+} }
 :host([hidden]) { display: none; }
 * { box-sizing: border-box; }
 .away { visibility: hidden; }
@@ -182,16 +192,22 @@ function node(tag, { on = {}, ...attributes } = {}, ...children) {
   return made;
 }
 
+function parsed(text, base) {
+  try {
+    return new URL(text, base);
+  } catch {
+    return null;
+  }
+}
+
 /** An address that a browser may be sent to: https, or this machine's own. Else null. */
 function safeAddress(text) {
-  const url = URL.canParse(text) ? new URL(text) : null;
+  const url = parsed(text);
   const here = ["localhost", "127.0.0.1", "[::1]"].includes(url?.hostname);
   return url?.protocol === "https:" || (url?.protocol === "http:" && here) ? url.href : null;
 }
 
-function webAddress(text) {
-  return URL.canParse(text, document.baseURI) && /^https?:$/.test(new URL(text, document.baseURI).protocol);
-}
+const isWebAddress = (text) => /^https?:$/.test(parsed(text, document.baseURI)?.protocol);
 
 const sleep = (milliseconds, signal) =>
   new Promise((resolve, reject) => {
@@ -391,7 +407,7 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     this.#attempt = recall(this.#said("checkout-id"));
     if (returned && returned !== this.#attempt?.transactionId) this.#attempt = { key: newKey(), transactionId: returned };
     this.#build({ card: this.#said("mode") === "direct" && !this.#attempt?.transactionId });
-    const wrong = REQUIRED.filter((name) => !this.#said(name) || (name.endsWith("url") && !webAddress(this.#said(name))));
+    const wrong = REQUIRED.filter((name) => !this.#said(name) || (name.endsWith("url") && !isWebAddress(this.#said(name))));
     if (wrong.length) {
       const names = wrong.join(", ");
       this.#show("error", "setup", { text: this.#words.setup[1] + names });
@@ -572,8 +588,18 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     return (own && said) || this.#words[code] || this.#words[is in this.#words ? is : "declined"][1];
   }
 
-  #ask(query, variables) {
-    return this.#answer(query, variables, AbortSignal.any([this.#turn.signal, AbortSignal.timeout(ANSWER_WITHIN)]));
+  async #ask(query, variables) {
+    const request = new AbortController();
+    const stop = () => request.abort();
+    const timer = setTimeout(stop, ANSWER_WITHIN);
+    const { signal } = this.#turn;
+    signal.addEventListener("abort", stop);
+    try {
+      return await this.#answer(query, variables, request.signal);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", stop);
+    }
   }
 
   async #answer(query, variables, signal) {
