@@ -11,6 +11,7 @@ const root = document.documentElement;
 const base = root.dataset.base; // the path below which the app lives, "" for none
 const content = document.getElementById("content");
 const alarm = document.getElementById("alert");
+const again = document.getElementById("again");
 
 const A_RELOAD = 15_000; // milliseconds that it takes at most
 const PLACE = `gateway-page:${base}:${saleorApiUrl}`; // in the session storage of the tab
@@ -65,6 +66,7 @@ async function show(path, { options = {}, focus = true } = {}) {
   content.setAttribute("aria-busy", "true");
   let part = null;
   let trouble = "";
+  let refused = false;
   let language = null;
   let fields = {};
   let at = null;
@@ -73,13 +75,19 @@ async function show(path, { options = {}, focus = true } = {}) {
     language = answer.headers.get("Content-Language");
     at = answer.headers.get("Content-Location");
     if (answer.ok) part = await answer.text();
-    else ({ message: trouble, fields } = await refusal(answer));
+    else {
+      refused = answer.status < 500;
+      ({ message: trouble, fields } = await refusal(answer));
+    }
   } catch (error) {
     trouble = excuse(error);
   }
   if (mine !== latest) return;
   content.removeAttribute("aria-busy");
   warn(trouble);
+  // A page that did not come is asked for again by a button; what was to be done is in its form, which has one.
+  again.hidden = part !== null || refused || options.method === "POST";
+  again.onclick = () => show(path, { options });
   if (part === null) return blame(content, fields);
   // What was done can have led to another page: back, reload and a change of language are to find that one.
   if (at !== null && at !== inside(location.pathname)) address(at);

@@ -108,6 +108,31 @@ async def test_what_is_refused_is_said_and_nothing_typed_is_lost(market: StaffCl
 
 
 @one_database
+async def test_a_page_that_does_not_come_says_so_and_is_asked_for_again_by_a_button(market: StaffClient) -> None:
+    async with dashboard_of(market.app, "/payments") as (page, frame):
+        await page.route("**/parts/payments*", lambda route: route.abort())
+        await sign_in(page, market.token())
+        await expect(frame.get_by_role("alert")).to_have_text("That did not work. Try again.")
+        await expect(frame.get_by_text("One moment…")).to_have_count(0)
+        await frame.get_by_role("button", name="Try again").click()  # and it still does not
+        await expect(frame.get_by_role("button", name="Try again")).to_be_visible()
+        await page.unroute_all()
+        await frame.get_by_role("button", name="Try again").press("Enter")
+        await expect(frame.get_by_role("row")).to_have_count(4)
+        await expect(frame.get_by_role("heading", name="Payments")).to_be_focused()
+        await expect(frame.get_by_role("button", name="Try again")).to_be_hidden()
+        await expect(frame.get_by_role("alert")).to_be_hidden()
+
+
+@one_database
+async def test_what_a_store_does_not_have_is_not_asked_for_again(market: StaffClient) -> None:
+    async with dashboard_of(market.app, f"/payments/{'f' * 32}") as (page, frame):
+        await sign_in(page, market.token())
+        await expect(frame.get_by_role("alert")).to_have_text("This store has no such payment.")
+        await expect(frame.get_by_role("button", name="Try again")).to_be_hidden()
+
+
+@one_database
 async def test_theme_and_language_are_the_dashboards(market: StaffClient) -> None:
     complaints = Complaints()
     async with dashboard_of(market.app, "/payments", complaints=complaints) as (page, frame):
