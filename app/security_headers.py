@@ -94,7 +94,11 @@ def _headers(dashboards: tuple[str, ...]) -> dict[PageKind, dict[str, str]]:
         PageKind.MACHINES: policy(nothing, unframed),
         PageKind.DASHBOARD: policy(page, "form-action 'none'", framed),
         PageKind.WIDGET: policy(page, "form-action 'self'", framed),
-        PageKind.SHOPPER: policy(page, "form-action 'none'", unframed) | {"X-Robots-Tag": "noindex"},
+        # A shop's logo is wherever the shop has it.
+        PageKind.SHOPPER: policy(
+            page.replace("img-src 'self'", "img-src 'self' https:"), "form-action 'none'", unframed
+        )
+        | {"X-Robots-Tag": "noindex"},
         PageKind.IMAGE: policy(nothing) | {"Cross-Origin-Resource-Policy": "cross-origin"},
         PageKind.FILE: {"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"},
         PageKind.VERSIONED_FILE: {

@@ -19,19 +19,19 @@ from tests.loopback import serving
 DASHBOARD = "https://dashboard.example.com"
 PRIVATE = {"cache-control": "no-store", "referrer-policy": "no-referrer", "x-content-type-options": "nosniff"}
 NOTHING = "default-src 'none'"
-OWN_FILES = "style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'"
+OWN_FILES = "style-src 'self'; script-src 'self'; connect-src 'self'; img-src {images}; base-uri 'none'"
 
 
-def page(forms: str, framed_by: str) -> dict[str, str]:
+def page(forms: str, framed_by: str, images: str = "'self'") -> dict[str, str]:
     """Return the headers of a page."""
-    policy = f"{NOTHING}; {OWN_FILES}; form-action {forms}; frame-ancestors {framed_by}"
+    policy = f"{NOTHING}; {OWN_FILES.format(images=images)}; form-action {forms}; frame-ancestors {framed_by}"
     return PRIVATE | {"content-security-policy": policy}
 
 
 FOR_MACHINES = PRIVATE | {"content-security-policy": f"{NOTHING}; frame-ancestors 'none'"}
 IN_DASHBOARD = page("'none'", DASHBOARD)
 IN_WIDGET = page("'self'", DASHBOARD)
-OF_SHOPPER = page("'none'", "'none'") | {"x-robots-tag": "noindex"}
+OF_SHOPPER = page("'none'", "'none'", "'self' https:") | {"x-robots-tag": "noindex"}  # a shop's logo is anywhere
 IMAGE = PRIVATE | {"content-security-policy": NOTHING, "cross-origin-resource-policy": "cross-origin"}
 FILE = {"cache-control": "no-cache", "x-content-type-options": "nosniff"}
 VERSIONED_FILE = FILE | {"cache-control": "public, max-age=31536000, immutable"}

@@ -15,7 +15,7 @@ from app.gateway.hosts import PRESETS
 from app.payments.accounts.channels import AccountView, view
 from app.payments.accounts.check import Finding, check
 from app.payments.accounts.keeping import NameTakenError, new_account, require_free_name
-from app.payments.accounts.options import Given, OptionsRefusedError
+from app.payments.accounts.option_values import Given, OptionsRefusedError
 from app.payments.services import Services
 
 

@@ -10,7 +10,8 @@ import typer
 
 from app.commands.failure import CommandFailed
 from app.gateway.hosts import PRESETS
-from app.payments.accounts.options import OPTIONS, Form, Given, Option, OptionsRefusedError, read_options
+from app.payments.accounts.option_values import Given, OptionsRefusedError, read_options
+from app.payments.accounts.options import OPTIONS, Form, Option
 from app.payments.accounts.places import DEFAULT_SCHEME_WORD, Place, place_of
 
 Account = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Its id or its name.", show_default=False)]
@@ -40,6 +41,9 @@ _FLAGS: Mapping[str, tuple[str, str | None]] = {
     "enabled": ("--enable/--disable", None),
     "currencies": ("--currency", "CODE"),
     "storefront_origins": ("--storefront", "ORIGIN"),
+    "shop_name": ("--shop-name", "TEXT"),
+    "shop_logo": ("--shop-logo", "URL"),
+    "shop_color": ("--shop-color", "COLOR"),
     "order_timeout": ("--order-timeout", "SECONDS"),
     "names_required": ("--names-required/--names-optional", None),
     "sector": ("--sector", "SECTOR"),

@@ -26,7 +26,7 @@ from app.payments.accounts.keeping import (
     change_account,
     changes_address,
 )
-from app.payments.accounts.options import Given, OptionsRefusedError
+from app.payments.accounts.option_values import Given, OptionsRefusedError
 from app.payments.accounts.places import Place
 from app.payments.services import Services
 

@@ -34,6 +34,9 @@ def to_json(each: AccountView) -> dict[str, object]:
         "test_project": account.test_project,
         "currencies": account.currencies,
         "storefronts": account.storefront_origins,
+        "shop_name": account.shop_name,
+        "shop_logo": account.shop_logo,
+        "shop_color": account.shop_color,
         "channels": list(each.channels),
         "order_timeout": account.order_timeout,
         "names_required": account.names_required,
@@ -140,6 +143,8 @@ def as_facts(each: AccountView) -> Table:
     fact(facts, "gateway", f"{account.base_url} ({account.scheme_word})")
     fact(facts, "takes", ", ".join(account.currencies))
     fact(facts, "storefronts", ", ".join(account.storefront_origins) or "none")
+    looks = [each for each in (account.shop_name, account.shop_logo, account.shop_color) if each]
+    fact(facts, "shop", ", ".join(looks) or "has no name, logo or colour on shoppers' pages")
     fact(facts, "time to pay", f"{account.order_timeout} seconds")
     fact(facts, "names", "required" if account.names_required else "optional")
     fact(facts, "sector", account.sector + (f", category {account.merchant_mcc}" if account.merchant_mcc else ""))

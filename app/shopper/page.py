@@ -15,6 +15,9 @@ from app.shopper.view import PaymentState, PaymentView
 
 SECONDS_BETWEEN_LOOKS = 2
 POLLS = 15
+POLLS_BEFORE_PAY = 3
+"""Looks that find nobody has paid before the page offers to: who has just paid must not be led to pay again."""
+
 SECONDS_BEFORE_FORWARD = 3
 
 # Browsers drop or rewrite these, so that the address would not be the one that was looked at.
@@ -112,7 +115,7 @@ def return_page(view: PaymentView, polls: int) -> Page:
     return Page(
         tone=_tone(view.state, polls),
         says=_says(view, polls),
-        details=(("amount", LazyMessage("Amount"), Money(view.amount, view.currency)), number_of(view)),
+        details=(("amount", LazyMessage("Amount"), Money(view.amount, view.currency)), *numbers_of(view)),
         links=_links(view, shop, polls),
         note=_note(view.state, shop),
         onward=_onward(view.state, shop, polls),
@@ -123,9 +126,12 @@ MISSING = Page(tone="bad", says=_NO_SUCH_PAYMENT)
 """The page for an order that this app does not know."""
 
 
-def number_of(view: PaymentView) -> tuple[str, LazyMessage, Value]:
-    """The detail by which the shop finds the payment."""
-    return "number", LazyMessage("Payment number"), view.order_id
+def numbers_of(view: PaymentView) -> tuple[tuple[str, LazyMessage, Value], ...]:
+    """The details by which the shop finds the payment."""
+    number = ("number", LazyMessage("Payment number"), view.order_id)
+    if view.order_number is None:
+        return (number,)
+    return ("number", LazyMessage("Order number"), view.order_number), number
 
 
 def check_again() -> Link:
@@ -178,10 +184,10 @@ def _links(view: PaymentView, shop: str | None, polls: int) -> tuple[Link, ...]:
     links: list[Link] = []
     if view.state.is_open and polls >= POLLS:
         links.append(check_again())
-        # Not earlier: who has just paid must not be led to pay again. And never while the outcome is unknown.
-        checkout = web_address(view.checkout_url)
-        if view.state is PaymentState.WAITING and checkout:
-            links.append(pay_now(checkout))
+    checkout = web_address(view.checkout_url)
+    # Never while the outcome is unknown.
+    if view.state is PaymentState.WAITING and checkout and polls >= POLLS_BEFORE_PAY:
+        links.append(pay_now(checkout))
     return (*links, *back_to_shop(shop))
 
 

@@ -11,7 +11,7 @@ from app.shopper.page import (
     back_to_shop,
     check_again,
     how_to_pay,
-    number_of,
+    numbers_of,
     pay_now,
     return_page,
     web_address,
@@ -47,8 +47,8 @@ def _to_pay(view: PaymentView, checkout: str, waited: int) -> Page:
     links = (pay_now(checkout),)
     return Page(
         tone="pay",
-        says=Sentence(LazyMessage("Pay %(amount)s", amount=Money(view.amount, view.currency)), view.description),
-        details=(number_of(view),),
+        says=Sentence(LazyMessage("Pay %(amount)s", amount=Money(view.amount, view.currency)), _description(view)),
+        details=numbers_of(view),
         links=links if again else (*links, check_again()),
         onward=again,
         until=view.expires_at,
@@ -56,12 +56,18 @@ def _to_pay(view: PaymentView, checkout: str, waited: int) -> Page:
     )
 
 
+def _description(view: PaymentView) -> str:
+    """Return what the shop calls the payment; nothing where that only repeats its number, which stands below."""
+    repeated = any(number in view.description for number in (view.order_id, view.order_number) if number)
+    return "" if repeated else view.description
+
+
 def _too_late(view: PaymentView) -> Page:
     shop = web_address(view.return_url)
     return Page(
         tone="slow",
         says=_TOO_LATE,
-        details=(number_of(view),),
+        details=numbers_of(view),
         links=(check_again(), *back_to_shop(shop)),
         note=how_to_pay(shop),
     )

@@ -1,4 +1,5 @@
-"""The shopper's addresses: `/pay/{order_id}`, the same with `.svg` and `.png`, and `/pay/return/{order_id}`.
+"""The shopper's addresses: `/pay/{order_id}`, the same with `.svg` and `.png`, `/pay/return/{order_id}`, and the style
+sheet of a shop's colour.
 
 Whoever knows an order's id may see that order's page. It shows an amount and an outcome, no person and no card, and
 it can do nothing. An id is as random as Saleor's transaction, so nobody guesses one, and all that is not known is
@@ -19,7 +20,8 @@ from app.shopper.limits import PageLimits
 from app.shopper.page import MISSING, Page, return_page, web_address
 from app.shopper.pay import pay_page
 from app.shopper.qr import qr_png, qr_svg
-from app.shopper.view import PaymentView
+from app.shopper.shop_style import style_of
+from app.shopper.view import PaymentView, ShopView
 from app.templates import Templates
 
 FindPayment = Callable[[str], Awaitable[PaymentView | None]]
@@ -27,6 +29,8 @@ OnReturn = Callable[[str], Awaitable[None]]
 
 _ORDER_ID = re.compile(r"[A-Za-z0-9]{1,32}")
 _LOOKS = re.compile(r"[0-9]{1,3}")
+_COLOR = re.compile(r"[0-9a-f]{6}")
+_NO_SHOP = ShopView()
 _TEMPLATES = Templates(Path(__file__).parent / "templates")
 
 _log = structlog.stdlib.get_logger(__name__)
@@ -43,6 +47,7 @@ def create_shopper_router(find: FindPayment, on_return: OnReturn, limits: PageLi
     limited = [Depends(limits)]
     router = APIRouter(include_in_schema=False, dependencies=limited, route_class=routes_of(PageKind.SHOPPER))
     images = APIRouter(route_class=routes_of(PageKind.IMAGE))
+    files = APIRouter(route_class=routes_of(PageKind.VERSIONED_FILE))
 
     async def known(order_id: str) -> PaymentView | None:
         return await find(order_id) if _ORDER_ID.fullmatch(order_id) else None
@@ -58,8 +63,10 @@ def create_shopper_router(find: FindPayment, on_return: OnReturn, limits: PageLi
             return view
         return await find(order_id)
 
-    def shown(page: Page, wishes: str, status_code: int = 200, *, root: str, qr: str = "") -> HTMLResponse:
-        html = _TEMPLATES.render("page.html", translation_for(wishes), page=page, root=root, qr=qr)
+    def shown(
+        page: Page, wishes: str, status_code: int = 200, *, root: str, qr: str = "", shop: ShopView = _NO_SHOP
+    ) -> HTMLResponse:
+        html = _TEMPLATES.render("page.html", translation_for(wishes), page=page, root=root, qr=qr, shop=shop)
         return HTMLResponse(html, status_code)
 
     def not_found(request: Request, root: str) -> HTMLResponse:
@@ -80,6 +87,13 @@ def create_shopper_router(find: FindPayment, on_return: OnReturn, limits: PageLi
     async def png(order_id: str) -> Response:
         return await qr_image(order_id, qr_png, "image/png")
 
+    @files.get("/pay/color/{color}.css")
+    async def stylesheet(color: str) -> Response:
+        if not _COLOR.fullmatch(color):
+            return PlainTextResponse("no such colour", 404)
+        return Response(style_of(f"#{color}"), media_type="text/css")
+
+    router.include_router(files)
     router.include_router(images)  # before the page: its address would fit these, too
 
     @router.get("/pay/{order_id}")
@@ -90,14 +104,14 @@ def create_shopper_router(find: FindPayment, on_return: OnReturn, limits: PageLi
         if view is None:
             return not_found(request, "../")
         page = pay_page(view, waited=_count(request, "w"), polls=_count(request, "n"))
-        return shown(page, view.language, root="../", qr=f"{view.order_id}.svg")
+        return shown(page, view.language, root="../", qr=f"{view.order_id}.svg", shop=view.shop)
 
     @router.get("/pay/return/{order_id}")
     async def come_back(request: Request, order_id: str) -> HTMLResponse:
         view = await after_asking(order_id, await known(order_id))
         if view is None:
             return not_found(request, "../../")
-        return shown(return_page(view, _count(request, "n")), view.language, root="../../")
+        return shown(return_page(view, _count(request, "n")), view.language, root="../../", shop=view.shop)
 
     @router.post("/pay/return/{order_id}")
     async def come_back_by_form(request: Request, order_id: str) -> Response:

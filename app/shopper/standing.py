@@ -10,7 +10,7 @@ from app.db.tables import Flow, State
 from app.db.vault import VaultError
 from app.payments.services import Services
 from app.payments.staff.order_payments import can_be_paid
-from app.shopper.view import PaymentState, PaymentView
+from app.shopper.view import PaymentState, PaymentView, ShopView
 
 log = structlog.get_logger(__name__)
 
@@ -50,6 +50,8 @@ def view_of(aggregate: PaymentAggregate, return_url: str | None, now: datetime) 
         expires_at=payment.expires_at,
         description=str(create.request.get("description") or ""),
         overdue=create.state is State.INIT and not payable,
+        order_number=payment.order_number,
+        shop=ShopView(payment.account.shop_name, payment.account.shop_logo, payment.account.shop_color),
     )
 
 

@@ -23,6 +23,15 @@ class PaymentState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class ShopView:
+    """How the shop shows itself; each may be None. `logo` is the https address of an image, `color` like #1a2b3c."""
+
+    name: str | None = None
+    logo: str | None = None
+    color: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PaymentView:
     """One payment as its shopper may see it.
 
@@ -30,7 +39,8 @@ class PaymentView:
     shopper back: only an absolute http(s) address is followed. `language` is the shopper's, whether or not we speak it.
     `message` is for shoppers, and says why a payment failed or was closed. `checkout_url` is given as long as the
     payment can still be paid there, until `expires_at` if that is known. `description` is what the shop calls it.
-    `overdue`: nobody has paid, as far as is known, and the time for it is over.
+    `overdue`: nobody has paid, as far as is known, and the time for it is over. `order_number` is the shop's, if it has
+    given one.
     """
 
     order_id: str
@@ -44,3 +54,5 @@ class PaymentView:
     expires_at: datetime | None = None
     description: str = ""
     overdue: bool = False
+    order_number: str | None = None
+    shop: ShopView = ShopView()

@@ -11,16 +11,8 @@ from app.db.tables import MerchantAccount
 from app.gateway.hosts import on_private_network
 from app.i18n.messages import LazyMessage, gettext_noop
 from app.payments.accounts.keeping import Change, new_account
-from app.payments.accounts.options import (
-    OPTIONS,
-    Form,
-    Given,
-    Option,
-    OptionsRefusedError,
-    all_read,
-    read_option,
-    read_options,
-)
+from app.payments.accounts.option_values import Given, OptionsRefusedError, all_read, read_option, read_options
+from app.payments.accounts.options import OPTIONS, Form, Option
 from app.payments.accounts.places import Place, check_point_of_sale, place_of
 from app.payments.services import Services
 
@@ -55,6 +47,7 @@ _ADDRESSES = ("base_url", "balances_url", "register_url")
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     gettext_noop("The account"): ("name", "test_project", "currencies", "storefront_origins"),
+    gettext_noop("The pages that shoppers see"): ("shop_name", "shop_logo", "shop_color"),
     gettext_noop("The shopper and the payment page"): ("order_timeout", "names_required", "cancel_older"),
     gettext_noop("What the gateway is told"): (
         "sector",

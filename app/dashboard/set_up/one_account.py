@@ -29,7 +29,7 @@ from app.i18n.messages import Joined, LazyMessage, gettext_noop
 from app.payments.accounts.areas import LOST, Access, Area, AreaFinding, try_areas
 from app.payments.accounts.check import try_out
 from app.payments.accounts.keeping import Change, change_account, changes_address
-from app.payments.accounts.options import read_options
+from app.payments.accounts.option_values import read_options
 from app.payments.reconciliation.run import let_worker_compare
 from app.payments.services import Services
 from app.payments.split.rules import RulesError, SplitRules, rules_in

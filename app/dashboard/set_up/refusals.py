@@ -8,7 +8,7 @@ from app.dashboard.staff import Staff, refused
 from app.db.vault import VaultError
 from app.i18n.messages import Joined, LazyMessage, Value, gettext_noop
 from app.payments.accounts.keeping import KeysNeededError, NameTakenError, NotTakenError, WalletNotTakenError
-from app.payments.accounts.options import OptionsRefusedError
+from app.payments.accounts.option_values import OptionsRefusedError
 
 _NAME_TAKEN = gettext_noop("Another account of this store has that name already. Give this one another.")
 _KEYS_NEEDED = gettext_noop(

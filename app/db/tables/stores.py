@@ -93,6 +93,9 @@ class MerchantAccount(SQLModel, table=True):
     endpoints_key_sealed: str = Field(sa_type=Text)
     currencies: list[str] = Field(sa_type=JSON)
     storefront_origins: list[str] = Field(sa_type=JSON)
+    shop_name: str | None = Field(default=None, max_length=60)  # on the pages of shoppers, with the next two
+    shop_logo: str | None = Field(default=None, max_length=500)  # the https address of an image
+    shop_color: str | None = Field(default=None, max_length=7)  # of buttons, like #1a2b3c
     order_timeout: int = Field(default=3600)  # seconds that a shopper has to pay
     order_3ds_bypass: str = Field(default="supported", max_length=20)
     names_required: bool = Field(default=True)  # refuse a payment whose shopper has no first and last name

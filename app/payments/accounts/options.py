@@ -3,13 +3,10 @@
 What is refused is refused when it is chosen, never when somebody pays.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from enum import Enum, auto
-from functools import partial
 from types import MappingProxyType
-from typing import TypeVar
 
 from app.db.tables import MerchantAccount, ProductsForm
 from app.gateway.models import ReceiptDelivery, Sector
@@ -20,29 +17,6 @@ from app.payments.requests.payment import LONGEST_TEMPLATE, PLACEHOLDERS
 
 DEFAULT_CURRENCIES = ("UAH",)
 PCI_DSS_CONFIRMED = "pci_dss_confirmed"
-T = TypeVar("T")
-
-
-class OptionsRefusedError(ValueError):
-    """Values that options cannot have. ``refused``: for each option, by its name, what it can be."""
-
-    def __init__(self, refused: Mapping[str, str]) -> None:
-        super().__init__("; ".join(f"{name}: {words}" for name, words in refused.items()))
-        self.refused = dict(refused)
-
-
-def all_read(*reads: Callable[[], T]) -> list[T]:
-    """Return what each of them reads. Raises OptionsRefusedError with what all of them refuse, at once."""
-    values: list[T] = []
-    refused: dict[str, str] = {}
-    for read in reads:
-        try:
-            values.append(read())
-        except OptionsRefusedError as error:
-            refused |= error.refused
-    if refused:
-        raise OptionsRefusedError(refused)
-    return values
 
 
 class Form(Enum):
@@ -131,6 +105,30 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
                 Form.TEXTS,
                 rule=LazyMessage("Write storefronts without a path, like https://shop.example.com."),
                 read=readers.origin,
+            ),
+            Option(
+                "shop_name",
+                LazyMessage("Name of the shop"),
+                LazyMessage("What the pages that shoppers see call the shop."),
+                rule=LazyMessage("A name has 1 to %(most)s printable characters.", most=readers.LONGEST_SHOP_NAME),
+                read=readers.shop_name,
+                may_be_empty=True,
+            ),
+            Option(
+                "shop_logo",
+                LazyMessage("Logo of the shop"),
+                LazyMessage("The address of an image, shown at the top of these pages, at most 48 pixels high."),
+                rule=LazyMessage("Write the whole https address of an image, like https://cdn.example.com/logo.svg."),
+                read=readers.image_address,
+                may_be_empty=True,
+            ),
+            Option(
+                "shop_color",
+                LazyMessage("Colour of the shop"),
+                LazyMessage("The colour of the buttons on these pages."),
+                rule=LazyMessage("Write a colour as six digits behind a #, like #1a2b3c."),
+                read=readers.color,
+                may_be_empty=True,
             ),
             Option(
                 "order_timeout",
@@ -353,40 +351,3 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
         )
     }
 )
-
-
-Given = str | bool | Sequence[str] | None
-"""What somebody gave for an option: a text, several, yes or no; None for what stays as it is."""
-
-
-def read_option(name: str, given: Given) -> object:
-    """Return what the account's column ``name`` holds for what was given, which is not None.
-
-    An empty text gives an option back to its default, where ``None`` is one. Raises OptionsRefusedError, and KeyError
-    when no option is called so.
-    """
-    option = OPTIONS[name]
-    if isinstance(given, bool):
-        return given
-    try:
-        if isinstance(given, str):
-            return None if not given.strip() and option.may_be_empty else option.read(given.strip())
-        several = list(dict.fromkeys(option.read(each.strip()) for each in given or ()))
-    except ValueError as exc:
-        raise OptionsRefusedError({name: str(exc)}) from None
-    if option.needs_one and not several:
-        raise OptionsRefusedError({name: "give at least one"})
-    return several
-
-
-def read_options(given: Mapping[str, Given], now: datetime) -> dict[str, object]:
-    """Return the columns to be set, by name; what is ``None`` is left as it is. Raises OptionsRefusedError.
-
-    The confirmation of PCI DSS is kept as the moment of it, or as none when it is taken back.
-    """
-    names = [name for name, value in given.items() if value is not None]
-    values = all_read(*(partial(read_option, name, given[name]) for name in names))
-    columns = dict(zip(names, values, strict=True))
-    if PCI_DSS_CONFIRMED in columns:
-        columns["pci_dss_confirmed_at"] = now if columns.pop(PCI_DSS_CONFIRMED) else None
-    return columns

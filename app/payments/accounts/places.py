@@ -7,7 +7,7 @@ from app.db.accounts import AccountKeys
 from app.db.tables import MerchantAccount
 from app.gateway.credentials import Credentials, wrong_in
 from app.gateway.hosts import PRESETS
-from app.payments.accounts.options import OptionsRefusedError
+from app.payments.accounts.option_values import OptionsRefusedError
 from app.payments.requests.storefront import origin_of
 
 DEFAULT_SCHEME_WORD = "CPAY"

@@ -4,14 +4,18 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 from enum import StrEnum
+from urllib.parse import urlsplit
 
 from app.amounts import CENT, LARGEST, NotAnAmountError, read_amount
 from app.gateway.errors import InvalidRequestError
 from app.gateway.hosts import safe_base_url
+from app.outbound import is_private
 from app.payments.requests.payment import check_template
 from app.payments.requests.storefront import origin_of
 
 LONGEST_NAME = 100
+LONGEST_SHOP_NAME = 60
+_ADDRESS = re.compile(r"[-A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%]{1,500}")  # what RFC 3986 lets stand in one
 LONGEST_ASSOCIATION = 16_384  # characters; Apple's are about nine thousand
 _LONGEST_TIMEOUT = 366 * 24 * 3600  # seconds; no gateway keeps a page for longer
 
@@ -94,6 +98,32 @@ def name_at_google(text: str) -> str:
     if not re.fullmatch(r"[\x21-\x7e]{1,100}", text):
         raise ValueError(f"{text!r} is not such a name: write 1 to 100 characters without spaces")
     return text
+
+
+def shop_name(text: str) -> str:
+    """Read what shoppers call the shop."""
+    if not 1 <= len(text) <= LONGEST_SHOP_NAME or not text.isprintable():
+        raise ValueError(f"a shop's name has 1 to {LONGEST_SHOP_NAME} printable characters")
+    return text
+
+
+def image_address(text: str) -> str:
+    """Read the address of an image, which only browsers ask for."""
+    try:
+        parts = urlsplit(text)
+        private = not parts.hostname or is_private(parts.hostname)
+    except ValueError:
+        private = True
+    if private or parts.scheme != "https" or parts.username or not _ADDRESS.fullmatch(text):
+        raise ValueError(f"{text!r} is not the address of an image: write it like https://cdn.example.com/logo.svg")
+    return text
+
+
+def color(text: str) -> str:
+    """Read a colour, in small letters."""
+    if not re.fullmatch(r"#[0-9a-fA-F]{6}", text):
+        raise ValueError(f"{text!r} is not a colour: write it like #1a2b3c")
+    return text.lower()
 
 
 def one_of(kind: type[StrEnum]) -> Callable[[str], str]:

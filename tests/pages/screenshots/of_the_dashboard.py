@@ -122,6 +122,9 @@ async def _what_is_to_do(app_under_test: AppUnderTest, photographer: Photographe
     page = await photographer.open_frame(await app_under_test.frame(app_under_test.shop.saleor, "/attention"), WINDOW)
     await photographer.take(page, "dashboard-attention.png")
 
+    async with open_services(app_under_test.shop.settings) as services:
+        for account in await services.accounts.all():
+            await services.accounts.change(account.id, shop_name="Троянда й сини", shop_color="#c2185b")
     page = await photographer.open(f"{app_under_test.shop.app.url}/pay/{app_under_test.known['order_id'][3]}")
     await photographer.take(page, "pay-page.png")
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.payments.accounts.options import OPTIONS, Form, OptionsRefusedError, read_option, read_options
+from app.payments.accounts.option_values import OptionsRefusedError, read_option, read_options
+from app.payments.accounts.options import OPTIONS, Form
 from app.payments.requests.payment import LONGEST_DESCRIPTION, PLACEHOLDERS, TemplateError, check_template, describe
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -23,6 +24,9 @@ NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
         ("order_3ds_bypass", "never", "never"),
         ("balances_url", "https://api.gateway.example/", "https://api.gateway.example"),
         ("register_url", "http://10.0.0.7:8080", "http://10.0.0.7:8080"),
+        ("shop_name", " Троянда & Co ", "Троянда & Co"),
+        ("shop_logo", "https://cdn.example.com/a/logo.svg?v=2", "https://cdn.example.com/a/logo.svg?v=2"),
+        ("shop_color", "#C2185B", "#c2185b"),
     ],
 )
 def test_what_can_be_chosen(name: str, text: str, kept: str) -> None:
@@ -48,6 +52,17 @@ def test_what_can_be_chosen(name: str, text: str, kept: str) -> None:
         ("balances_url", "http://api.gateway.example", "https, unless it is this machine or a private network"),
         ("register_url", "https://me:secret-1@gateway.example", "no query, fragment, user or password"),
         ("register_url", "somewhere", "absolute"),
+        ("shop_name", "x" * 61, "1 to 60 printable characters"),
+        ("shop_name", "a\nb", "1 to 60 printable characters"),
+        ("shop_logo", "http://cdn.example.com/logo.svg", "not the address of an image"),
+        ("shop_logo", "https://127.0.0.1/logo.svg", "not the address of an image"),
+        ("shop_logo", "https://[::1/logo.svg", "not the address of an image"),
+        ("shop_logo", "https://me:secret@cdn.example.com/logo.svg", "not the address of an image"),
+        ("shop_logo", "javascript:alert(1)", "not the address of an image"),
+        ("shop_logo", 'https://cdn.example.com/"><b>', "not the address of an image"),
+        ("shop_color", "red", "not a colour"),
+        ("shop_color", "#c2185", "not a colour"),
+        ("shop_color", "#c2185b;}", "not a colour"),
     ],
 )
 def test_what_cannot_be_chosen(name: str, text: str, words: str) -> None:
