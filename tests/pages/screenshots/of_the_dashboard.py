@@ -20,10 +20,24 @@ from app.db.tables import ReconciliationRun, RunState
 from app.payments.reconciliation.run import begin, go_on
 from app.payments.services import Services
 from app.saleor.testing import staff, storefront
+from tests.journeys.stack import eventually
+from tests.journeys.stories import BACK, order_id_of, told
+from tests.journeys.stories import begin as begin_to_pay
+from tests.journeys.wallet_shop import GATEWAY_AT_GOOGLE
 from tests.pages.screenshots.photographer import Photographer
 from tests.pages.stack import AppUnderTest, open_app_under_test
 from tests.pages.two_months import sell_for_two_months
 
+CHECKOUT = """<!doctype html><html lang="en"><meta charset="utf-8"><style>
+body {{ width: 440px; margin: 0; padding: 28px; box-sizing: border-box; background: #fff; color: #1c1c1c;
+  font: 16px "DejaVu Sans", sans-serif; }}
+p {{ display: flex; justify-content: space-between; margin: 0 0 20px; }}
+button {{ display: block; width: 100%; height: 52px; margin: 0 0 12px; border: 0; border-radius: 8px; background: #000;
+  color: #fff; font: 600 17px "DejaVu Sans", sans-serif; }}
+hr {{ margin: 20px 0; border: 0; border-top: 1px solid #ddd; }}
+button.other {{ margin: 0; background: #fff; color: #1c1c1c; border: 1px solid #8a8a8a; }}
+</style><p><span>To pay</span><strong>{total}</strong></p>{buttons}<hr>
+<button class="other">Pay another way</button></html>"""
 BEGUN = datetime(2026, 11, 23, 8, 30, tzinfo=UTC)
 PORT = 18100  # it is in the address of a payment link
 WINDOW: ViewportSize = {"width": 1120, "height": 760}
@@ -53,6 +67,8 @@ async def photograph(photographer: Photographer) -> None:
             await _payouts(app_under_test, photographer, clock)
             await _money(app_under_test, photographer, clock)
             await _overview(app_under_test, photographer, clock)
+            await _subscription(app_under_test, photographer, clock)
+            await _wallets(app_under_test, photographer, clock)
 
 
 class _Clock:
@@ -158,3 +174,53 @@ async def _overview(app_under_test: AppUnderTest, photographer: Photographer, cl
     await photographer.take(await photographer.open_frame(address, TALL), "dashboard-overview.png")
     page = await photographer.open_frame(address, TALL, dark=True, language="uk")
     await photographer.take(page, "dashboard-overview-uk.png")
+
+
+async def _subscription(app_under_test: AppUnderTest, photographer: Photographer, clock: _Clock) -> None:
+    """A customer has subscribed, and a month has passed."""
+    shop = app_under_test.shop
+    async with open_services(shop.settings, clock) as services:
+        [account] = await services.accounts.all()
+        await services.accounts.change(account.id, subscriptions=True, split_rules=None)
+    basket = await shop.saleor.new_checkout()
+
+    async def offered() -> bool:  # the app remembers the account for a moment
+        return bool((await shop.saleor.gateway_initialize(basket.id)).data["subscriptions"])
+
+    await eventually(offered)
+    _, session = await begin_to_pay(shop, data={**BACK, "subscription": {"interval": "month"}}, checkout_id=basket.id)
+    await shop.gateway.pay(order_id_of(session))
+    await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    clock.later += timedelta(days=32)
+    await shop.gateway.advance(timedelta(seconds=1))
+
+    async def charged() -> bool:
+        return (await shop.saleor.transaction(session.paid_for.id)).types().count("CHARGE_SUCCESS") > 1
+
+    await eventually(charged)
+    frame = await app_under_test.frame(shop.saleor, f"/payments/{order_id_of(session)}")
+    page = await photographer.open_frame(frame, WINDOW)
+    part = page.frame_locator("iframe").get_by_role("region", name="Subscription")
+    await part.get_by_text("Cancel the subscription", exact=True).first.click()
+    await part.evaluate("part => part.scrollIntoView({block: 'center'})")
+    await photographer.take(page, "dashboard-subscription.png")
+
+
+async def _wallets(app_under_test: AppUnderTest, photographer: Photographer, clock: _Clock) -> None:
+    """A storefront shows a button for each wallet that it is offered; here they are not Apple's and Google's own."""
+    shop = app_under_test.shop
+    async with open_services(shop.settings, clock) as services:
+        [account] = await services.accounts.all()
+        await services.accounts.change(account.id, apple_pay=True, google_pay=True, **GATEWAY_AT_GOOGLE)
+    basket = await shop.saleor.new_checkout()
+
+    async def offered() -> dict[str, object] | None:
+        wallets: dict[str, object] | None = (await shop.saleor.gateway_initialize(basket.id)).data.get("wallets")
+        return wallets
+
+    wallets = await eventually(offered)
+    names = {"applePay": "Apple Pay", "googlePay": "Google Pay"}
+    buttons = "".join(f"<button>{name}</button>" for wallet, name in names.items() if wallet in wallets)
+    total = f"{basket.total:,.2f} {basket.currency}"
+    html = CHECKOUT.format(buttons=buttons, total=total)
+    await photographer.take_all_of(html, "wallet-buttons.png", width=440, height=290, sharpness=1.5)

@@ -55,10 +55,10 @@ class Photographer:
         await page.context.close()
         return picture
 
-    async def take_all_of(self, html: str, name: str, *, width: int, sharpness: float) -> None:
-        """Photograph a page that is nowhere, as long as it is."""
+    async def take_all_of(self, html: str, name: str, *, width: int, sharpness: float, height: int = 900) -> None:
+        """Photograph a page that is nowhere, as long as it is, and at least as high as that."""
         context = await self._browser.new_context(
-            viewport={"width": width, "height": 900}, device_scale_factor=sharpness
+            viewport={"width": width, "height": height}, device_scale_factor=sharpness
         )
         page = await context.new_page()
         await page.set_content(html)
