@@ -175,6 +175,28 @@ async def test_a_decline_says_why_and_another_try_is_another_payment(
     assert first["idempotencyKey"] != second["idempotencyKey"]
 
 
+async def test_what_is_left_to_pay_is_another_payment(visit: Visit) -> None:
+    visit.saleor.says(PROCESS, PAID)
+    visit.saleor.says(START, PAID)
+    await visit.opens(transactionId=TRANSACTION, state="paid")
+    await visit.evaluates("kit.reset();")
+    await visit.sees("ready")
+    assert "transactionId" not in visit.page.url
+    await presses(visit)
+    await visit.sees("paid")
+    assert visit.saleor.times(START) == 1
+
+
+async def test_nobody_is_told_that_it_failed_while_another_attempt_is_at_the_bank(visit: Visit) -> None:
+    words = "Your payment is being made at the bank. Please wait a moment, and do not pay again."
+    visit.saleor.says(START, refused("PAYMENT_IN_PROGRESS", words))
+    await visit.opens()
+    await presses(visit)
+    await visit.sees("declined")
+    await expect(message(visit.page)).to_contain_text(words)
+    await expect(message(visit.page)).not_to_contain_text("did not go through")
+
+
 async def test_words_for_developers_are_not_shown_to_shoppers(visit: Visit) -> None:
     visit.saleor.says(START, refused("MISSING_PHONE", "The shopper's phone number is missing: pass it."))
     await visit.opens()

@@ -355,6 +355,7 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
   /** Forget the attempt and begin anew, over what is left to pay: when the basket has grown after it was paid, say. */
   reset() {
     this.#forget();
+    this.#leaveTheOldOne();
     this.#restart();
   }
 
@@ -567,7 +568,8 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     this.#build({ card: this.#takesCards });
     this.#clearCard("cvv");
     const again = !NO_OTHER_ATTEMPT.has(code) && { press: () => this.#payAgain(), button: "again", code: true };
-    this.#show(is, is, { text, ...again });
+    // Another attempt is at the bank: of that nobody can say yet that it did not go through.
+    this.#show(is, code === "PAYMENT_IN_PROGRESS" ? "slow" : is, { text, ...again });
     const field = { number: "number", expMonth: "expiry", expYear: "expiry", cvv: "cvv" }[now.field?.split(".").at(-1)];
     if (code === "INVALID_CARD" && field && this.#parts.fields) this.#mark([field]);
     if (!FOR_SHOPPERS.has(code) && !/^\d{4}$/.test(code)) console.error(`<gateway-payment>: ${code}: ${said}`);
@@ -575,12 +577,16 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
   }
 
   #payAgain() {
-    const address = new URL(location.href);
-    if (address.searchParams.has("transactionId")) {
-      address.searchParams.delete("transactionId"); // a reload is not to find the old attempt
-      history.replaceState(history.state, "", address);
-    }
+    this.#leaveTheOldOne();
     return this.#pay();
+  }
+
+  // Neither a reload nor another beginning is to find the old attempt in the page's address.
+  #leaveTheOldOne() {
+    const address = new URL(location.href);
+    if (!address.searchParams.has("transactionId")) return;
+    address.searchParams.delete("transactionId");
+    history.replaceState(history.state, "", address);
   }
 
   #shoppersWords({ is, code, said, field }) {
