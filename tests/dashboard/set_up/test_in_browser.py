@@ -42,6 +42,8 @@ async def no_wider_than_the_phone(frame: FrameLocator) -> None:
 
 async def fill_in_the_account(frame: FrameLocator, staff_client: StaffClient, secret: str) -> None:
     await frame.get_by_label("Test project: no real money moves").check()
+    if await frame.get_by_role("combobox", name="Gateway", exact=True).input_value():
+        await expect(frame.get_by_label("Address of another gateway")).to_be_hidden()
     await frame.get_by_role("combobox", name="Gateway", exact=True).select_option("")
     await frame.get_by_label("Address of another gateway").fill(staff_client.shop.gateway.url)
     await frame.get_by_label("Point of sale", exact=True).fill(POS_ID)
@@ -76,6 +78,10 @@ async def test_from_nothing_to_the_first_payment(new_store: StaffClient) -> None
         await expect(frame.get_by_role("link", name="Відкрити сторінку оплати")).to_be_hidden()
         await expect(frame.get_by_role("img", name="QR")).to_be_hidden()
 
+        await frame.get_by_role("link", name="Канали").click()
+        await expect(frame.get_by_text("Ви можете приймати платежі")).to_be_visible()
+        await page.evaluate("history.back()")
+
         # Afterwards it can be refunded, on its page.
         await frame.get_by_role("link", name="Відкрити платіж").click()
         await expect(frame.get_by_role("button", name="Повернути кошти")).to_be_visible()
@@ -108,7 +114,8 @@ async def right_keys_are_kept(page: Page, frame: FrameLocator, staff_client: Sta
 
 
 async def the_channels_are_saleors_own(frame: FrameLocator) -> None:
-    await frame.get_by_role("link", name="Say which channels use it").click()
+    await expect(frame.get_by_role("link", name="Say which channels use it")).to_be_visible()
+    await frame.get_by_role("link", name="Continue: Channels").click()
     await expect(frame.get_by_text("no account takes its money")).to_be_visible()
     await frame.get_by_role("combobox", name="Merchant account").select_option("Main (UAH)")
     await frame.get_by_role("button", name="Save the channels").click()
@@ -117,7 +124,7 @@ async def the_channels_are_saleors_own(frame: FrameLocator) -> None:
 
 
 async def a_trial_is_begun(page: Page, frame: FrameLocator, staff_client: StaffClient) -> str:
-    await frame.get_by_role("link", name="Try it").click()
+    await frame.get_by_role("link", name="Continue: Try it").click()
     await frame.get_by_label("Phone number").fill("+380501234567")
     await frame.get_by_label("First name").fill("Тарас")
     await frame.get_by_label("Last name").fill("Шевченко")
