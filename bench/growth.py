@@ -39,6 +39,7 @@ WARM_UP = 8
 PAGES = (
     "list, newest page", "list, page in the middle", "search: order number", "search: nothing is found",
     "filter: failed", "a payment",
+    "overview, today", "overview, 30 days",
 )  # fmt: skip
 BEGIN = "/api/webhooks/transaction-initialize-session"
 

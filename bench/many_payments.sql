@@ -21,26 +21,34 @@ SELECT %(store)s, CASE WHEN n %% 1000 = 0 THEN %(rare)s WHEN n %% 5 = 0 THEN %(s
 FROM generate_series(1, %(rows)s) AS n;
 
 INSERT INTO operation (payment_id, kind, idempotency_key, state, amount, currency, request, asked_by_saleor,
-    psp_reference, operation_id, status_code, message, waits_for_shopper, details, inferred, polls, created_at,
-    updated_at)
-SELECT p.id, 'create', 'create',
-    CASE WHEN p.id %% 12 = 0 THEN 'failure' WHEN p.id %% 5000 = 9 AND p.id < %(rows)s / 10 THEN 'unknown'
-         WHEN p.id %% 4 = 1 AND p.id > %(rows)s - 1000 THEN 'init' ELSE 'success' END,
-    p.amount, 'UAH',
+    psp_reference, operation_id, status_code, message, waits_for_shopper, details, inferred, polls, account_id, booked_at,
+    ended_at, fee, fee_currency, created_at, updated_at)
+SELECT p.id, 'create', 'create', p.state, p.amount, 'UAH',
     jsonb_build_object('mode', 'hosted', 'method', 'purchase', 'amount', '100.00', 'currency', 'UAH',
         'order_id', p.order_id, 'order_3ds_bypass', 'supported', 'customer_fname', 'Olena', 'customer_lname', 'Kovalenko',
         'customer_email', 'shopper@example.com', 'customer_phone', '+380501234567', 'server_url',
         'https://payments.example.com/api/webhooks/gateway/0123456789abcdef0123456789abcdef', 'result_url',
         'https://payments.example.com/pay/return/' || p.order_id, 'payload', repeat('x', 300))::json,
-    true, p.order_id, md5('payment' || p.id)::uuid::text, '1000', 'Successful [1000]', false,
+    true, p.order_id, md5('payment' || p.id)::uuid::text,
+    CASE WHEN p.state <> 'failure' THEN '1000' WHEN p.id %% 5 = 0 THEN '6007' WHEN p.id %% 7 = 0 THEN '4147' ELSE '4009' END,
+    'Successful [1000]', false,
     '{"card_mask": "424242******4242", "bank": "Bank", "fee": {"amount": "1.50", "currency": "UAH"}}', false, 0,
-    p.created_at, p.updated_at
-FROM payment p WHERE p.installation_id = %(store)s;
+    CASE WHEN p.state IN ('success', 'failure') THEN p.account_id END,
+    CASE WHEN p.state = 'success' AND p.flow = 'CHARGE' THEN p.updated_at END,
+    CASE WHEN p.state IN ('success', 'failure') THEN p.updated_at END,
+    CASE WHEN p.state = 'success' AND p.flow = 'CHARGE' THEN 1500000 END,
+    CASE WHEN p.state = 'success' AND p.flow = 'CHARGE' THEN 'UAH' END, p.created_at, p.updated_at
+FROM (
+    SELECT payment.*,
+        CASE WHEN id %% 12 = 0 THEN 'failure' WHEN id %% 5000 = 9 AND id < %(rows)s / 10 THEN 'unknown'
+             WHEN id %% 4 = 1 AND id > %(rows)s - 1000 THEN 'init' ELSE 'success' END AS state
+    FROM payment WHERE installation_id = %(store)s
+) p;
 
 INSERT INTO operation (payment_id, kind, idempotency_key, state, amount, currency, request, asked_by_saleor,
-    psp_reference, operation_id, waits_for_shopper, details, inferred, polls, created_at, updated_at)
+    psp_reference, operation_id, waits_for_shopper, details, inferred, polls, account_id, booked_at, created_at, updated_at)
 SELECT p.id, 'refund', 'refund-1', 'success', p.amount / 2, 'UAH', '{}', true, md5('refund' || p.id)::uuid::text,
-    md5('refund' || p.id)::uuid::text, false, '{}', false, 0, p.updated_at, p.updated_at
+    md5('refund' || p.id)::uuid::text, false, '{}', false, 0, p.account_id, p.updated_at, p.updated_at, p.updated_at
 FROM payment p WHERE p.installation_id = %(store)s AND p.id %% 20 = 5;
 
 INSERT INTO saleor_event (payment_id, installation_id, type, psp_reference, amount, message, state, attempts, created_at, delivered_at)
@@ -57,3 +65,6 @@ SELECT p.id, p.installation_id, p.account_id, o.id, 'mismatch', md5(p.order_id),
     '{"message": "The gateway reports 90.00 UAH, but 100.00 UAH was asked.", "values": {}}', p.problem_since
 FROM payment p JOIN operation o ON o.payment_id = p.id AND o.kind = 'create'
 WHERE p.installation_id = %(store)s AND p.has_problems;
+
+-- What new accounts keep of days before them is not so here.
+DELETE FROM summed_day;

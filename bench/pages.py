@@ -33,7 +33,7 @@ from bench.webhooks import POSTGRESQL
 WARM_UP = 5
 A_SINGLE_PAGE = 26
 MOST_KB, MOST_MS, MOST_TIMES = 100, 50, 2
-OTHERS = ("/", "/attention", "/set-up")
+OTHERS = ("/attention", "/set-up")
 """Pages of other rooms that need no Saleor, measured as they are."""
 
 
@@ -96,6 +96,8 @@ def pages(rows: int, rare_account: str) -> list[ActionRequest]:
         listed("filter: a day", **days),
         listed("filter: channel, a day", channel="uah", **days),
         ActionRequest("a payment", f"/payments/{order}"),
+        ActionRequest("overview, today", "/?days=1"),
+        ActionRequest("overview, 30 days", "/?days=30"),
         *(ActionRequest(path, path) for path in OTHERS),
     ]
 

@@ -15,6 +15,7 @@ from app.db.migrate import migrate
 from app.saleor.testing.signing import SigningKey
 from app.sandbox.processes import free_port
 from app.settings import Settings
+from app.worker.sum_days import sum_days
 from bench.asking import wait_until_it_answers
 from bench.many_payments import Store, copy, fill
 from bench.webhooks import KEYS, POS_ID, Subject, database, prepared, started
@@ -105,6 +106,7 @@ def open_office(server: str, rows: int, folder: Path, saleor: str = SALEOR, kind
         store = asyncio.run(set_up(settings.model_copy(update={"database_url": made}), key, saleor))
         if rows:
             fill(made, store, rows)
+        asyncio.run(sum_past_days(settings.model_copy(update={"database_url": made}), store))
         if kind:
             asyncio.run(migrate(url))
             copy(made, url)
@@ -117,6 +119,12 @@ def open_office(server: str, rows: int, folder: Path, saleor: str = SALEOR, kind
             connection = HTTPConnection("127.0.0.1", port, timeout=600)
             yield Office(subject, key, connection, settings, store, saleor)
             connection.close()
+
+
+async def sum_past_days(settings: Settings, store: Store) -> None:
+    """Do what the worker did in all the nights."""
+    async with open_services(settings) as services:
+        await sum_days(services, store.installation_id)
 
 
 async def set_up(settings: Settings, key: SigningKey, saleor: str) -> Store:
