@@ -73,7 +73,7 @@ class Section:
 @dataclass(frozen=True, slots=True)
 class MoneyPage:
     """The page. ``title`` says which period; ``accounts`` can be chosen, each with its name. Of so many days
-    (``not_compared``) the gateway's books were not read as a whole.
+    (``not_compared``) the gateway's books were not read as a whole. ``is_divided``: some of it is sub-merchants'.
     """
 
     period: Period
@@ -85,6 +85,7 @@ class MoneyPage:
     sections: Sequence[Section]
     books: BothBooks
     not_compared: int
+    is_divided: bool
     accounts: Sequence[tuple[str, str]]
 
     @property
@@ -118,6 +119,7 @@ async def read_page(services: Services, installation_id: int, period: Period, la
         sections=_sections(money, language),
         books=await both_books(services, accounts),
         not_compared=len(money.not_compared),
+        is_divided=bool(money.our_shares or money.gateway_shares),
         accounts=[(each.id, each.name) for each in accounts],
     )
 

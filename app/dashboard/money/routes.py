@@ -13,7 +13,8 @@ from app.dashboard.renderer import Renderer
 from app.dashboard.staff import AnyStaff, Staff, refused
 from app.i18n.messages import gettext_noop
 from app.payments.services import Services
-from app.payments.staff.money_csv import money_csv
+from app.payments.staff.money import By
+from app.payments.staff.money_csv import DETAIL, OF_SUB_MERCHANTS, money_csv
 
 _WRONG_PERIOD = gettext_noop("These days cannot be shown: look at the marked fields.")
 
@@ -36,9 +37,10 @@ class MoneyParts:
         return self._renderer.part("money/page.html", staff, here=MONEY, page=page)
 
     async def _file(self, request: Request, staff: AnyStaff) -> StreamingResponse:
-        period = self._period(staff, dict(await fields_of(request)))
-        money, _ = await money_of(self._services, staff.installation.id, period)
-        return StreamingResponse(_for_spreadsheets(money_csv(money)), media_type="text/csv")
+        said = dict(await fields_of(request))
+        money, _ = await money_of(self._services, staff.installation.id, self._period(staff, said))
+        by = OF_SUB_MERCHANTS if said.get("by") == By.RECEIVER else DETAIL
+        return StreamingResponse(_for_spreadsheets(money_csv(money, by)), media_type="text/csv")
 
     def _period(self, staff: Staff, said: Mapping[str, str]) -> Period:
         """Return the period that is said. Answers 422 to what is none, with what is wrong beside each field."""

@@ -12,6 +12,9 @@ from app.payments.staff.money import Agreement, By, Figures, Money, Row
 DETAIL = (By.DAY, By.ACCOUNT, By.CHANNEL)
 """What the lines of a file are made by, unless somebody wants otherwise."""
 
+OF_SUB_MERCHANTS = (By.DAY, By.RECEIVER)
+"""What they are made by in a marketplace's file."""
+
 _SUMS = (
     "charged", "charges", "refunded", "refunds", "charged_back", "charge_backs", "paid_out", "payouts",
     "fees", "fees_not_known", "net",

@@ -54,6 +54,8 @@ async def test_from_the_shoppers_to_the_accountant(store: Store) -> None:
         assert page.count("300.00") == page.count("199.50") == 3  # of two sellers by both books, and as our net
         assert "only the gateway says whose all of it is" in page  # of what was refunded in the portal
         file = await staff.do("/money.csv", **DAYS)
+        assert "Download by sub-merchant as CSV" in page
+        divided = await staff.do("/money.csv", **DAYS, by="receiver")
     [line] = csv.DictReader(file.content.decode("utf-8-sig").splitlines())
     moved = ("charged", "charges", "refunded", "refunds", "charged_back", "charge_backs")
     assert [line[each] for each in moved] == ["1679.67", "4", "38.03", "2", "50.00", "1"]
@@ -64,3 +66,8 @@ async def test_from_the_shoppers_to_the_accountant(store: Store) -> None:
     fees = sum((each.fee.total for each in [*paid, *state.operations.values()] if each.fee), Decimal(0))
     assert Decimal(line["gateway_fees"]) == Decimal(line["fees"]) == fees
     assert Decimal(line["net"]) == Decimal("1679.67") - Decimal("38.03") - Decimal("50.00") - fees
+    lines = {each["receiver"]: each for each in csv.DictReader(divided.content.decode("utf-8-sig").splitlines())}
+    assert {each["day"] for each in lines.values()} == {line["day"]}
+    assert lines["Potter"]["charged"] == lines["Potter"]["gateway_charged"] == "300.00"
+    assert lines["Smith"]["charged"] == lines["Smith"]["gateway_charged"] == "199.50"
+    assert lines["(not divided)"]["refunded"] == "8.00"  # in the portal: no record says whose
