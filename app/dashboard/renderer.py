@@ -10,6 +10,8 @@ from app.dashboard.staff import Staff
 from app.templates import Templates
 
 TEMPLATES = Templates(Path(__file__).parent / "templates")
+THEMES = {"light", "dark"}
+"""What the Dashboard calls its two looks, in the address of a frame."""
 
 
 @dataclass(frozen=True, slots=True)

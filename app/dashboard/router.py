@@ -9,11 +9,9 @@ from collections.abc import Awaitable, Callable
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from app.dashboard.renderer import TEMPLATES
+from app.dashboard.renderer import TEMPLATES, THEMES
 from app.i18n.translation import ENGLISH, translation, translation_for
 from app.security_headers import PageKind, routes_of
-
-_THEMES = {"light", "dark"}
 
 WayIn = Callable[[str, str], Awaitable[str | None]]
 """From a Saleor's GraphQL address and a page's path to the same page in that store's Dashboard; None: not known."""
@@ -55,7 +53,7 @@ def create_dashboard_router(
             if there is not None:
                 return RedirectResponse(there, 303)
         language = translation_for(request.headers.get("accept-language", ""))
-        html = TEMPLATES.render("shell.html", language, base=base, theme=theme if theme in _THEMES else None, **about)
+        html = TEMPLATES.render("shell.html", language, base=base, theme=theme if theme in THEMES else None, **about)
         return HTMLResponse(html)
 
     @router.get("/support")

@@ -1,7 +1,8 @@
 """What an app shows inside other pages of the Dashboard, said once beside the route that shows it.
 
-The Dashboard POSTs a form into the widget's frame (Saleor contract, B.2.6): ``saleorApiUrl``, ``accessToken``,
-``appId`` and, by the place, ``orderId``.
+The Dashboard opens the widget in a frame as it opens the app's pages (Saleor contract, B.2.6): its address says
+``saleorApiUrl``, ``id`` of the app, ``theme`` and, by the place, ``orderId``; the token, the theme and the language
+come over the bridge. A widget that is posted to has neither of the last two.
 """
 
 from dataclasses import dataclass
@@ -33,5 +34,5 @@ class Widget:
             "permissions": list(self.permissions),
             "url": address,
             # Said, because the Dashboard's own two readers disagree about what it is when nothing is said.
-            "options": {"widgetTarget": {"method": "POST"}},
+            "options": {"widgetTarget": {"method": "GET"}},
         }

@@ -46,6 +46,7 @@ SCRIPTS = (
     "copying.js",
     "file.js",
     "forms.js",
+    "times.js",
 )
 KIT = "gateway-payment.js"
 KIT_FOLDER = _HERE / "storefront"

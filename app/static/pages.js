@@ -6,6 +6,7 @@ import { withSealedCard } from "./card.js";
 import { copyBy } from "./copying.js";
 import { save, saveTold } from "./file.js";
 import { blame, said } from "./forms.js";
+import { localise } from "./times.js";
 
 const root = document.documentElement;
 const base = root.dataset.base; // the path below which the app lives, "" for none
@@ -92,16 +93,6 @@ async function show(path, { options = {}, focus = true } = {}) {
   // What was done can have led to another page: back, reload and a change of language are to find that one.
   if (at !== null && at !== inside(location.pathname)) address(at);
   fill(part, language, focus);
-}
-
-/** Moments are written in UTC; people read them in their own time. */
-function localise(part) {
-  for (const time of part.querySelectorAll("time")) {
-    const style = { dateStyle: "medium", timeStyle: time.closest(".timeline") ? "medium" : "short" };
-    if (time.className === "clock") delete style.dateStyle;
-    time.title = time.textContent;
-    time.textContent = new Intl.DateTimeFormat(root.dataset.locale ?? root.lang, style).format(new Date(time.dateTime));
-  }
 }
 
 /** Fetch what is inside of a <details> each time it is unfolded. */

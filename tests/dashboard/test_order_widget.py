@@ -24,8 +24,7 @@ from tests.payments.shop import at_once
 def text(answer: httpx2.Response, status: int = 200) -> str:
     """Return what is read in the widget, in one line."""
     assert answer.status_code == status, answer.text
-    body = answer.text.partition("<body>")[2]
-    return " ".join(unescape(re.sub(r"<[^>]*>", " ", body)).split())
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", answer.text)).split())
 
 
 def field(answer: httpx2.Response, name: str) -> str:

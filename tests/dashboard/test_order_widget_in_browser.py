@@ -1,8 +1,7 @@
-"""The widget in a browser: in the played Dashboard's frame, and without any script."""
+"""The widget in a browser, in the played Dashboard's frame."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from html import escape
 from urllib.parse import quote
 
 import pytest
@@ -10,7 +9,7 @@ from playwright.async_api import Browser, FrameLocator, Page, expect
 
 from tests.browsing import chromium
 from tests.commands.conftest import one_database
-from tests.dashboard.framing import heard_again
+from tests.dashboard.framing import heard, heard_again
 from tests.dashboard.order_page_stack import WIDGET, OrderPageStack
 
 pytestmark = pytest.mark.browser
@@ -36,19 +35,57 @@ async def test_the_token_is_kept_fresh_by_the_dashboard_and_by_nobody_else(stack
         await expect(button).to_be_visible()
         await heard_again(page, "widgetResize", 1)
         stack.clock.forward(seconds=290)
-        fresh = stack.token()
-        await page.evaluate("token => embedded[0].say('tokenRefresh', { token })", fresh)
-        field = widget.locator('form:has(button) input[name="accessToken"]').first
-        await expect(field).to_have_value(fresh)
+        await page.evaluate("token => embedded[0].say('tokenRefresh', { token })", stack.token())
         # Another window's word, and the frame's own, count for nothing.
         await widget.locator("html").evaluate("() => postMessage({ type: 'tokenRefresh', payload: { token: 'x' } })")
         await page.evaluate("embedded[0].say('tokenRefresh', { token: 7 })")
-        await expect(field).to_have_value(fresh)
         stack.clock.forward(seconds=60)  # the token that came with the page is over
         stack.gateway.will(stack.gateway.page())
         await button.click()
         await expect(widget.get_by_role("status")).to_have_text("The link is ready: send it to the customer.")
         assert await page.context.cookies() == []
+
+
+@one_database
+async def test_it_has_the_dashboards_theme_and_language_also_while_it_is_open(stack: OrderPageStack) -> None:
+    order = await stack.order()
+    async with order_page(stack, order.id) as (page, widget, _):
+        await expect(widget.get_by_role("button", name="Create payment link")).to_be_visible()
+        await expect(widget.locator("html")).to_have_attribute("data-theme", "light")
+        await page.evaluate("embedded[0].say('theme', { theme: 'dark' })")
+        await expect(widget.locator("html")).to_have_attribute("data-theme", "dark")
+        await page.evaluate("embedded[0].say('localeChanged', { locale: 'uk' })")
+        await expect(widget.get_by_role("button", name="Створити посилання на оплату")).to_be_visible()
+        await expect(widget.locator("html")).to_have_attribute("lang", "uk")
+
+
+@one_database
+async def test_it_changes_by_itself_while_something_is_open_and_the_orders_page_is_told(stack: OrderPageStack) -> None:
+    order = await stack.order()
+    aggregate = await stack.link(order)
+    async with order_page(stack, order.id) as (page, widget, _):
+        await expect(widget.locator(".badge")).to_have_text("waiting for the shopper")
+        asked = await heard(page, "refreshEntity")
+        assert asked == []
+        await stack.pays(aggregate)
+        await expect(widget.locator(".badge")).to_have_text("paid", timeout=20_000)
+        await heard_again(page, "refreshEntity", 1)
+        await stack.work()
+
+
+@one_database
+async def test_what_does_not_come_is_asked_for_again_by_a_button(stack: OrderPageStack) -> None:
+    order = await stack.order()
+    async with order_page(stack, order.id) as (page, widget, _):
+        await expect(widget.get_by_role("button", name="Create payment link")).to_be_visible()
+        await page.route(f"**{WIDGET}/link", lambda route: route.abort())
+        await widget.get_by_role("button", name="Create payment link").click()
+        await expect(widget.get_by_role("alert")).to_have_text("That did not work. Try again.")
+        await widget.get_by_role("button", name="Try again").click()
+        await expect(widget.get_by_role("alert")).to_have_count(0)
+        await expect(widget.get_by_role("button", name="Try again")).to_be_hidden()
+        await expect(widget.get_by_role("button", name="Create payment link")).to_be_visible()
+    assert await stack.saleor.transactions() == []
 
 
 @one_database
@@ -83,45 +120,15 @@ async def test_a_link_is_copied_and_closed_with_the_keyboard(stack: OrderPageSta
 
 
 @one_database
-async def test_without_javascript_everything_can_be_done(stack: OrderPageStack) -> None:
-    """What the Dashboard's script does, a person does here: press a button that posts the form into the frame."""
-    order = await stack.order()
-    fields = "".join(f'<input type="hidden" name="{n}" value="{escape(v)}">' for n, v in stack.form(order.id).items())
-    async with chromium() as browser:
-        context = await browser.new_context(java_script_enabled=False, locale="en-GB")
-        page = await context.new_page()
-        await page.goto(f"{stack.saleor.url}/.well-known/jwks.json")  # a page of the Saleor's origin
-        await page.set_content(
-            f'<form method="post" action="{stack.url}{WIDGET}" target="widget">{fields}<button>Open</button></form>'
-            '<iframe name="widget" width="600" height="700" sandbox="allow-same-origin allow-forms"></iframe>'
-        )
-        await page.get_by_role("button", name="Open").click()
-        widget = page.frame_locator("iframe")
-        stack.gateway.will(stack.gateway.page())
-        await widget.get_by_label("Amount").fill("100")
-        await widget.get_by_role("button", name="Create payment link").click()
-        await expect(widget.get_by_role("status")).to_have_text("The link is ready: send it to the customer.")
-        (aggregate,) = await stack.payments(order)
-        link = widget.get_by_label("Payment link for the customer")
-        await expect(link).to_have_value(f"{stack.url}/pay/{aggregate.payment.order_id}")
-        await expect(widget.get_by_alt_text("QR code of the payment page")).to_be_visible()
-        await expect(widget.get_by_role("button", name="Copy")).to_be_hidden()
-
-        stack.gateway.will(stack.closed(aggregate))
-        await widget.get_by_text("Close this link…").click()
-        await widget.get_by_role("button", name="Close the link").click()
-        await expect(widget.get_by_role("status")).to_contain_text("cancelled")
-
-
-@one_database
 async def test_a_visit_that_lasted_too_long_is_told_to_reload(stack: OrderPageStack) -> None:
     order = await stack.order()
     async with order_page(stack, order.id) as (page, widget, _):
         button = widget.get_by_role("button", name="Create payment link")
         await expect(button).to_be_visible()
+        await page.evaluate("() => { embedded[0].shake = () => {}; }")  # the Dashboard has no newer token
         stack.clock.forward(minutes=6)
         await button.click()
-        await expect(widget.get_by_role("alert")).to_contain_text("has been open for too long")
+        await expect(widget.get_by_role("alert")).to_contain_text("does not say who you are", timeout=15_000)
         await page.reload()
         await expect(button).to_be_visible()
     assert await stack.saleor.transactions() == []

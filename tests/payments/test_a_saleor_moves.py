@@ -17,6 +17,7 @@ from app.db.moves import Moved, MoveRefusedError, move
 from app.db.search import Wanted, payments_page
 from app.db.tables import (
     CardKey,
+    DeletedCustomer,
     Discrepancy,
     DiscrepancyKind,
     DiscrepancyState,
@@ -190,6 +191,11 @@ async def test_whatever_is_kept_of_a_store_follows_it(shop: Shop) -> None:
         await a_difference(session, new, shop.clock.now)
         await a_kept_card(session, new, shop.clock.now)
         await a_payout(session, new, shop.clock.now)
+        for user in ("VXNlcjo1", "VXNlcjo2"):  # the first one both addresses were told of
+            session.add(DeletedCustomer(installation_id=new.id, user_id=user, deleted_at=shop.clock.now))
+        session.add(
+            DeletedCustomer(installation_id=shop.installation.id, user_id="VXNlcjo1", deleted_at=shop.clock.now)
+        )
     await moved(shop, new)
     of_stores = {
         table.name
@@ -198,8 +204,8 @@ async def test_whatever_is_kept_of_a_store_follows_it(shop: Shop) -> None:
         if any(key.column.table.name == "installation" for key in column.foreign_keys)
     }
     assert of_stores == {
-        "card_key", "channel_route", "discrepancy", "merchant_account", "payment", "payout", "pending_token",
-        "reconciliation_run", "reported_problem", "saved_card",
+        "card_key", "channel_route", "deleted_customer", "discrepancy", "merchant_account", "payment", "payout",
+        "pending_token", "reconciliation_run", "reported_problem", "saved_card",
     }  # fmt: skip
     async with shop.services.database.transaction() as session:
         assert [each.saleor_api_url for each in (await session.exec(select(Installation))).all()] == [NEW]
@@ -212,6 +218,11 @@ async def test_whatever_is_kept_of_a_store_follows_it(shop: Shop) -> None:
         assert {each.installation_id for each in await session.exec(select(Discrepancy))} == {shop.installation.id}
         assert {each.installation_id for each in await session.exec(select(SavedCard))} == {shop.installation.id}
         assert {each.installation_id for each in await session.exec(select(Payout))} == {shop.installation.id}
+        deleted = (await session.exec(select(DeletedCustomer).order_by(DeletedCustomer.user_id))).all()
+        assert [(each.installation_id, each.user_id) for each in deleted] == [
+            (shop.installation.id, "VXNlcjo1"),
+            (shop.installation.id, "VXNlcjo2"),
+        ]
 
 
 async def a_difference(session: AsyncSession, store: OpenInstallation, now: datetime) -> None:

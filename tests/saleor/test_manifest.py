@@ -109,7 +109,7 @@ async def test_a_widget_is_told_to_a_saleor_that_has_widgets(
         "target": "WIDGET",
         "url": "https://staff.example.com/widget",
         "permissions": ["HANDLE_PAYMENTS"],
-        "options": {"widgetTarget": {"method": "POST"}},
+        "options": {"widgetTarget": {"method": "GET"}},
     }
     assert (await manifest_for(version, app))["extensions"] == ([entry] if told else [])
 

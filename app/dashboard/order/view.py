@@ -28,6 +28,7 @@ class Row:
 
     ``open``: somebody can pay on its page now. ``closing`` is the key of a form to end that,
     ``too_much`` says that it asks for more than is left to pay: the order has changed, or somebody paid otherwise.
+    ``settled``: nothing of it is waited for.
     """
 
     payment: Payment
@@ -36,6 +37,7 @@ class Row:
     open: bool
     closing: str | None
     too_much: bool
+    settled: bool
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ def _row(aggregate: PaymentAggregate, known: OrderPayments, now: datetime) -> Ro
         open=payable,
         closing=next((each.key for each in offered if each.kind is Kind.CANCEL), None),
         too_much=payable and known.order is not None and payment.amount > known.to_pay,
+        settled=all(each.state.final for each in aggregate.operations),
     )
 
 

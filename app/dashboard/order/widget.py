@@ -1,7 +1,7 @@
-"""The widget on an order's page in the Dashboard: a page of its own that needs no script and no cookie.
+"""The widget on an order's page in the Dashboard: an empty frame, into which its script fetches what there is to show.
 
-Whatever it does is a form that it sends to itself, with the token in it. So nobody's browser can be made to do anything
-here by another site, and sending the same form twice does nothing twice.
+Whatever it does is a form that the script posts, with the Dashboard's token in it and no cookie. So nobody's browser
+can be made to do anything here by another site, and sending the same form twice does nothing twice.
 """
 
 from collections.abc import Awaitable, Callable
@@ -15,7 +15,7 @@ from app.amounts import NotAnAmountError, read_amount
 from app.dashboard.order.view import view_of
 from app.dashboard.order.widget_auth import UNREADABLE, Visitor, let_in
 from app.dashboard.payments.actions import FAILED, Flash, NotOurFormError, flash_of, read_staff_request
-from app.dashboard.renderer import TEMPLATES
+from app.dashboard.renderer import TEMPLATES, THEMES
 from app.dashboard.staff import HANDLE_PAYMENTS
 from app.db.tables import Kind
 from app.i18n.messages import gettext_noop
@@ -66,10 +66,17 @@ class OrderWidget:
     def router(self) -> APIRouter:
         """Return the routes. There is no way to one of them but through the door."""
         router = APIRouter(include_in_schema=False, route_class=routes_of(PageKind.WIDGET))
+        router.add_api_route(ORDER_WIDGET.path, self._shell, methods=["GET"])
         router.add_api_route(ORDER_WIDGET.path, self._authenticated(self._shown), methods=["POST"])
         router.add_api_route(f"{ORDER_WIDGET.path}/link", self._authenticated(self._link), methods=["POST"])
         router.add_api_route(f"{ORDER_WIDGET.path}/close", self._authenticated(self._close), methods=["POST"])
         return router
+
+    async def _shell(self, request: Request) -> HTMLResponse:
+        """Return the empty frame, in the theme that the Dashboard names in the address; it holds nothing of anybody."""
+        theme = request.query_params.get("theme", "")
+        language = translation_for(request.headers.get("accept-language", ""))
+        return self._page("order/shell.html", language, theme=theme if theme in THEMES else "")
 
     def _authenticated(self, act: Act) -> Callable[[Request], Awaitable[HTMLResponse]]:
         async def answer(request: Request) -> HTMLResponse:
