@@ -6,5 +6,5 @@ from app.static import kit_tag
 
 
 def show_tag() -> None:
-    """Show the line of HTML that loads the storefront kit from this app."""
+    """Show the line of HTML with which a storefront's page loads the payment button from this app."""
     say(kit_tag(read_settings().base_url))

@@ -55,7 +55,10 @@ class TestFinding:
         async def found(*words: str) -> list[str]:
             return [each["order_id"] for each in (await shell("payments", "list", "--json", *words)).json]
 
-        assert await found("--state", "unknown") == [ORDER]
+        waits = [operation(state=State.INIT, updated_at=after(days=-1))]
+        await a_payment(services, account, waits, order_id="waits", transaction_id="W", created_at=after(days=-1))
+        assert await found("--status", "pending") == ["waits"]
+        assert "waits" not in await found("--status", "paid")
         assert await found("--channel", "pl") == ["number2", "number1", "number0"]
         assert await found("--account", "Shop", "--since", "2026-11-22", "--until", "2026-11-23") == ["number1"]
         assert await found("--search", "NUMBER") == ["number2", "number1", "number0"]

@@ -35,7 +35,7 @@ async def test_from_the_order_to_the_phone_and_back(shop: Stack) -> None:
         await customer.clock.install()
         await customer.goto(link)
         await expect(customer.get_by_role("heading")).to_have_text("Pay 569.50\u00a0UAH")
-        await expect(customer.get_by_text(f"Order {order.number}")).to_be_visible()
+        await expect(customer.get_by_text(order.number, exact=True)).to_be_visible()
         assert await read_code(customer.get_by_alt_text("QR code of the payment page")) == code
         assert await customer.get_by_role("link", name="Go to the payment page").get_attribute("href") == code
 

@@ -62,6 +62,8 @@ def broken(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_each_event_has_its_answer(shop: Shop) -> None:
     webhooks = defined(shop)
     assert sorted(webhooks) == [
+        "ACCOUNT_DELETED",
+        "CUSTOMER_DELETED",
         "LIST_STORED_PAYMENT_METHODS",
         "PAYMENT_GATEWAY_INITIALIZE_SESSION",
         "STORED_PAYMENT_METHOD_DELETE_REQUESTED",
