@@ -97,7 +97,7 @@ async def test_the_kits_address_changes_with_the_kit_alone(visitor: httpx2.Async
 
 
 def test_a_page_fetches_what_its_script_imports_beside_it_and_not_after_it() -> None:
-    for page, script in (("shell.html", "pages.js"), ("order/frame.html", "widget.js")):
+    for page, script in (("shell.html", "pages.js"), ("order/shell.html", "widget.js")):
         source = (Path("app/static") / script).read_text()
         imported = set(re.findall(r'^import .* from "\./(.*)\.js";$', source, re.MULTILINE))
         html = TEMPLATES.render(page, translation("en"), base="", theme=None, app_name="Pay", app_version="1")

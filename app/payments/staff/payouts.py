@@ -148,7 +148,9 @@ async def confirm(
     asked = Signature(
         proposal["asked"]["by"], datetime.fromisoformat(proposal["asked"]["at"]), proposal["asked"]["address"]
     )
-    account = await services.accounts.find(proposal["account"])
+    # Read anew: what a process remembers for a moment may name people and limits that its owner has just changed.
+    accounts = await services.accounts.all(installation_id)
+    account = next((each for each in accounts if each.id == proposal["account"]), None)
     if account is None:
         raise PayoutRefusedError({"": _NO_ACCOUNT})
     if email is not None and not may_pay_out(account, email):

@@ -5,11 +5,13 @@ from decimal import Decimal
 from uuid import uuid4
 
 import pytest
+from sqlalchemy import update
 from sqlmodel import select
 
 from app.db.aggregates import PaymentAggregate
+from app.db.columns import table_of
 from app.db.installations import OpenInstallation
-from app.db.tables import Payment, Payout, SavedCard
+from app.db.tables import MerchantAccount, Payment, Payout, SavedCard
 from app.payments.cards.keys import offered_key
 from app.payments.operations.pay_out import Signature
 from app.payments.requests.payout import PayoutRefusedError
@@ -217,6 +219,16 @@ async def test_only_whom_the_owner_has_named_may_pay_out_also_when_they_are_name
     with pytest.raises(PayoutRefusedError):
         await confirmed(shop, review.sealed)
     assert not payments_out(shop)
+
+
+async def test_who_was_taken_off_the_list_in_another_process_cannot_confirm_here_a_moment_later(shop: Shop) -> None:
+    review = await proposed(shop)
+    assert await shop.services.accounts.find(shop.account.id) is not None  # this process remembers it now
+    async with shop.services.database.transaction() as session:
+        await session.exec(update(table_of(MerchantAccount)).values(payout_staff=[]))
+    with pytest.raises(PayoutRefusedError, match="has not named you"):
+        await confirmed(shop, review.sealed)
+    assert payments_out(shop) == []
 
 
 async def test_a_limit_that_was_lowered_meanwhile_counts(shop: Shop) -> None:
