@@ -274,11 +274,7 @@ class Demo:
         await self._check_out("pay")
         for name, url, what_for in (
             ("Payment page", str(self.page.url), "open and unpaid: pay, be declined, pass 3-D Secure, leave"),
-            (
-                "Shop",
-                self.urls["shop"],
-                "check out again, by the payment button, link or QR code, or reserve; in Ukrainian too",
-            ),
+            ("Shop", self.urls["shop"], "check out again, by button, link or QR code, or reserve; in Ukrainian too"),
             ("Dashboard", self.saleor.dashboard_url, "a stand-in of Saleor's: the app's pages, orders to refund"),
             ("Return page", self.return_page, "where the app tells the first shopper how it went"),
             ("Gateway", self.urls["gateway"], "every payment and notification; be the bank, or the merchant portal"),

@@ -18,10 +18,10 @@ from app.payments.core.balance import ZERO, balance, book, status_of
 from app.payments.core.details import Details, as_kept
 from app.payments.core.event_queue import enqueue
 from app.payments.core.mapper import (
-    Expectation,
     Observation,
     Transition,
     event_of,
+    expectation_of,
     follow_the_shopper,
     judge,
 )
@@ -83,7 +83,7 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
             _post_from_outside(aggregate, pos_id, seen, posting)
         else:
             before, bound = operation.state, operation.operation_id is not None
-            transition = judge(what_is_known(aggregate.payment, operation, pos_id), seen)
+            transition = judge(expectation_of(aggregate.payment, operation, pos_id), seen)
             _post(aggregate, operation, transition, seen, posting)
             if seen.kind is Kind.CREATE and transition.problem is None:
                 mind_card(aggregate, seen.card, posting.new_card, posting.now, transition.state)
@@ -165,20 +165,6 @@ def raise_problem(aggregate: PaymentAggregate, words: LazyMessage, now: datetime
     return problem
 
 
-def what_is_known(payment: Payment, operation: Operation, pos_id: str) -> Expectation:
-    """Return what the gateway's word about ``operation`` is compared with."""
-    return Expectation(
-        flow=payment.flow,
-        kind=operation.kind,
-        state=operation.state,
-        inferred=operation.inferred,
-        asked=payment.amount if operation.kind is Kind.CREATE else operation.amount,
-        currency=payment.currency,
-        pos_id=pos_id,
-        order_id=payment.order_id,
-    )
-
-
 def _post_from_outside(aggregate: PaymentAggregate, pos_id: str, seen: Observation, posting: Posting) -> None:
     """Post what others did. What cannot be right is only a problem: as an operation it would be in flight for ever."""
     operation = Operation(
@@ -195,7 +181,7 @@ def _post_from_outside(aggregate: PaymentAggregate, pos_id: str, seen: Observati
         created_at=posting.now,
         updated_at=posting.now,
     )
-    transition = judge(what_is_known(aggregate.payment, operation, pos_id), seen)
+    transition = judge(expectation_of(aggregate.payment, operation, pos_id), seen)
     if transition.state is not None:
         aggregate.operations.append(operation)
     _post(aggregate, operation, transition, seen, posting)

@@ -65,6 +65,20 @@ class Expectation:
     order_id: str
 
 
+def expectation_of(payment: Payment, operation: Operation, pos_id: str) -> Expectation:
+    """Return what the gateway's word about ``operation`` is compared with."""
+    return Expectation(
+        flow=payment.flow,
+        kind=operation.kind,
+        state=operation.state,
+        inferred=operation.inferred,
+        asked=payment.amount if operation.kind is Kind.CREATE else operation.amount,
+        currency=payment.currency,
+        pos_id=pos_id,
+        order_id=payment.order_id,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Transition:
     """What follows. ``state`` None: nothing changes; ``amount`` None: nor does the amount; ``event`` None: Saleor need
