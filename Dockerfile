@@ -54,5 +54,5 @@ ENV APP_HOST=0.0.0.0 \
 VOLUME /data
 EXPOSE 8100
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
-    CMD ["python", "-c", "import os, urllib.request as web; web.urlopen('http://127.0.0.1:' + os.environ['APP_PORT'] + '/health', timeout=4)"]
+    CMD ["python", "-c", "import os, urllib.request as web; web.urlopen('http://127.0.0.1:' + os.environ['APP_PORT'] + '/readyz', timeout=4)"]
 CMD ["saleor-gateway", "run"]

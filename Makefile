@@ -13,6 +13,9 @@ MAKEFLAGS += --no-print-directory
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# What looks at the dependencies and builds a release stands apart from what is tested.
+TOOLS := build/tools
+TOOLS_STAMP := $(TOOLS)/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # The first interpreter that runs and is new enough; PYTHON=... chooses another. Looked for only when needed.
@@ -28,7 +31,7 @@ ARGS ?=
 
 .PHONY: help
 help: ## List what can be made
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo '  Arguments: make test ARGS="tests/gateway -k refund", make test WORKERS=auto, make demo ARGS=--help'
 
@@ -73,6 +76,11 @@ EXAMPLES ?= 10000
 chaos: $(STAMP) ## Make up stories of trouble and tell them (EXAMPLES=10000, ARGS="--seed 4711")
 	$(BIN)/python -m tests.chaos --examples $(EXAMPLES) $(ARGS)
 
+# Looks for other inputs each time; what breaks a parser stays in tests/fuzz/corpus, where `make test` tries it.
+.PHONY: fuzz
+fuzz: $(STAMP) ## Change inputs by chance until a parser breaks (ARGS="register --seconds 600 --keep")
+	$(BIN)/python -m tests.fuzz $(ARGS)
+
 .PHONY: format
 format: $(STAMP) ## Put the code into shape
 	$(BIN)/ruff format .
@@ -114,9 +122,9 @@ record: $(STAMP) ## Record the gateway's answers anew, from a sandbox or GATEWAY
 laws: $(STAMP) ## Break each law of money in a copy of the program: its tests must turn red (ARGS="3 7" for some)
 	$(BIN)/python -m tests.laws.break_laws $(ARGS)
 
-.PHONY: laws-page
-laws-page: $(STAMP) ## Write the lists of tests in docs/laws-of-money.md anew, from the tests' marks
-	$(BIN)/python -m tests.laws.page
+.PHONY: marked-pages
+marked-pages: $(STAMP) ## List on the pages of laws, threats and faults the tests that bear their marks
+	$(BIN)/python -m tests.marked.page
 
 .PHONY: mutations
 mutations: $(STAMP) ## Make small changes to what moves money; tests must notice (ARGS="app/payments/split --examples 50")
@@ -128,6 +136,7 @@ bench: $(STAMP) ## Measure webhooks, whole payments under load, what a million p
 	$(BIN)/python -m bench.load
 	$(BIN)/python -m bench.growth
 	$(BIN)/python -m bench.pages
+	$(BIN)/python -m bench.first_load
 	$(BIN)/python -m bench.gateway_client
 	$(BIN)/python -m bench.register_stream
 	$(BIN)/python -m bench.reconcile
@@ -135,17 +144,42 @@ bench: $(STAMP) ## Measure webhooks, whole payments under load, what a million p
 # Pins are for every platform and Python from 3.11 on, with hashes, and say nothing of where packages came from.
 # A file that exists is the starting point: only what pyproject.toml demands changes. For the newest of
 # everything: make pins ARGS=--upgrade
-COMPILE = UV_CUSTOM_COMPILE_COMMAND='make pins' "$$tool/bin/uv" pip compile --quiet --universal --python-version 3.11 \
+COMPILE = UV_CUSTOM_COMPILE_COMMAND='make pins' $(TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate $(ARGS)
 
+# In the image and for the tests, and off until an operator sets them up.
+EXTRAS := --extra opentelemetry --extra sentry
+
 .PHONY: pins
-pins: ## Renew requirements*.txt from pyproject.toml
-	@tool=$$(mktemp -d); trap 'rm -rf "$$tool"' EXIT; \
-	$(PYTHON) -m venv "$$tool"; \
-	"$$tool/bin/python" -m pip install --quiet uv; \
-	$(COMPILE) pyproject.toml --output-file requirements.txt; \
-	$(COMPILE) pyproject.toml --group dev --output-file requirements-dev.txt; \
+pins: $(TOOLS_STAMP) ## Renew requirements*.txt from pyproject.toml
+	$(COMPILE) pyproject.toml $(EXTRAS) --output-file requirements.txt
+	$(COMPILE) pyproject.toml $(EXTRAS) --group dev --output-file requirements-dev.txt
 	$(COMPILE) --group build --constraints requirements-dev.txt --output-file requirements-build.txt
+	$(COMPILE) --group release --output-file requirements-release.txt
+
+$(TOOLS_STAMP): requirements-release.txt
+	@rm -rf $(TOOLS)
+	@$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip install --quiet --require-hashes -r requirements-release.txt
+	@touch $@
+
+# Asks a database of published weaknesses, so it needs the internet. What cannot be looked up is an error: else an audit
+# that has looked at nothing would pass.
+AUDITED := requirements.txt requirements-build.txt requirements-dev.txt requirements-release.txt
+.PHONY: audit
+audit: $(TOOLS_STAMP) ## Look for published weaknesses of everything that is pinned (needs the internet)
+	@for pins in $(AUDITED); do echo "$$pins"; \
+		$(TOOLS)/bin/pip-audit --strict --require-hashes --disable-pip --progress-spinner off -r "$$pins" $(ARGS); done
+
+.PHONY: release
+release: ## Test everything, look for weaknesses, and build into dist/: wheels, image, bill of materials, checksums
+	@test -z "$$(git status --porcelain)" || { echo "A release is made of what is committed, and something here is not." >&2; exit 1; }
+	$(MAKE) test test-long audit
+	$(MAKE) release-files
+
+.PHONY: release-files
+release-files: $(STAMP) $(TOOLS_STAMP) ## Only build what a release consists of, without the tests before it
+	packaging/release/build $(BIN)/python $(TOOLS)
 
 .PHONY: wheels
 wheels: $(STAMP) ## Build what is installed elsewhere into dist/: the product, and the sandbox with the demo

@@ -9,11 +9,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import TypeAlias
 
 import httpx2
 
+from app import DISTRIBUTION
 from app.db.accounts import AccountRepository
 from app.db.blind_index import BlindIndex
 from app.db.card_keys import CardKeyRepository
@@ -21,7 +23,10 @@ from app.db.database import Database, create_engine
 from app.db.inbox import Inbox
 from app.db.installations import InstallationRepository
 from app.db.personal import PersonalData
+from app.db.processes import RunningProcess
 from app.db.saved_cards import SavedCards
+from app.db.sealed_values import SealedValues
+from app.doctor.deployment import Deployment
 from app.gateway.hosts import on_private_network
 from app.outbound import CheckedTransport, Guard, is_private, no_guard
 from app.payments.services import Addresses, Gateways, Services
@@ -29,12 +34,14 @@ from app.saleor.addresses import AllowList
 from app.saleor.documents import Documents
 from app.saleor.graphql import SaleorClient
 from app.settings import Settings
+from app.worker.heartbeat import Heartbeat
 from app.worker.loop import Worker
 
 MANIFEST = Path(__file__).parent.parent / "manifest"
 
-# Saleor and the gateway each get a pool of their own, so that a slow one does not starve the other.
-_LIMITS = httpx2.Limits(max_connections=100, max_keepalive_connections=50, keepalive_expiry=30)
+# Saleor and the gateway each get a pool of their own, so that a slow one does not starve the other; nor does one host
+# have all of a pool.
+_LIMITS = httpx2.Limits(max_connections=150, max_keepalive_connections=50, keepalive_expiry=30)
 
 Connections: TypeAlias = Callable[[Guard], httpx2.AsyncClient]
 
@@ -92,10 +99,12 @@ async def open_services(
             saved_cards=SavedCards(database, vault),
             emails=BlindIndex(vault),
             personal=PersonalData(vault),
+            sealed=SealedValues(database, vault),
             gateways=Gateways(http, accounts),
             addresses=Addresses(settings.base_url, settings.iframe_base_url),
             now=now,
             schedule=settings.schedule,
+            retention=settings.retention,
         )
 
 
@@ -108,7 +117,8 @@ async def open_worker(
     """Give a worker and the services that it works at, without the web app. Raises SettingsError."""
     async with AsyncExitStack() as stack:
         services = await stack.enter_async_context(open_services(settings, now, connections))
-        worker = Worker(await stack.enter_async_context(open_saleor(settings, connections)))
+        heartbeat = Heartbeat(RunningProcess(version(DISTRIBUTION), serves=False, works=True))
+        worker = Worker(await stack.enter_async_context(open_saleor(settings, connections)), heartbeat)
         yield worker, replace(services, wake=worker.wake)
 
 
@@ -117,6 +127,27 @@ async def open_saleor(settings: Settings, connections: Connections = new_connect
     """Give what asks Saleors, with connections of its own."""
     async with connections(guard_of_saleors(settings)) as http:
         yield SaleorClient(http, Documents(MANIFEST / "operations"))
+
+
+@asynccontextmanager
+async def open_deployment(
+    settings: Settings,
+    now: Callable[[], datetime] = utc_now,
+    connections: Connections = new_connections,
+) -> AsyncIterator[Deployment]:
+    """Give what checks of the app must know of how it is set up, with connections of their own."""
+    async with connections(no_guard) as own, connections(guard_of_saleors(settings)) as saleors:
+        yield Deployment(
+            base_url=settings.base_url,
+            iframe_base_url=settings.iframe_base_url,
+            database_url=settings.database,
+            key_file=settings.key_file,
+            app_id=settings.id,
+            own=own,
+            saleors=saleors,
+            saleor=SaleorClient(saleors, Documents(MANIFEST / "operations")),
+            now=now,
+        )
 
 
 @cache

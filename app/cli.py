@@ -16,7 +16,11 @@ COMMANDS: Mapping[str, Command | Group] = {
         "app.commands.serve:run_worker",
         "Do the durable jobs without serving: tell Saleor, process notifications, look up what is not known.",
     ),
+    "alive": Command(
+        "app.commands.alive:alive", "Say whether a worker of this machine works: for a container's health check."
+    ),
     "migrate": Command("app.commands.database:migrate_database", "Bring the database to the newest shape."),
+    "doctor": Command("app.commands.doctor:doctor", "Look whether all that the app depends on is as it should be."),
     "attention": Command("app.commands.attention:attention", "Show what needs a person, and what to do about it."),
     "installations": Group(
         "The Saleors that have installed the app.",
@@ -26,6 +30,10 @@ COMMANDS: Mapping[str, Command | Group] = {
                 "Show which Saleors have installed the app, and whether they know it.",
             ),
             "set": Command("app.commands.installations:set_installation", "Say what Saleor does not tell of itself."),
+            "update": Command(
+                "app.commands.installation_update:update_installations",
+                "Bring what Saleors have of the app up to this release.",
+            ),
             "move": Command(
                 "app.commands.installations:move_installation",
                 "Let everything of a Saleor follow it to its new address: payments, merchant accounts, channels.",
@@ -89,6 +97,35 @@ COMMANDS: Mapping[str, Command | Group] = {
             "rotate": Command(
                 "app.commands.card_keys:rotate",
                 "Make a new card key for a store and offer it from now on.",
+            ),
+        },
+    ),
+    "data": Group(
+        "What is kept, and for how long.",
+        {
+            "prune": Command(
+                "app.commands.data:prune",
+                "Erase now what is kept no longer: what old payments say of shoppers, what was notified long ago.",
+            ),
+            "restored": Command(
+                "app.commands.data:restored",
+                "Say that a backup was put back: what waited to be sent when it was made is looked up instead.",
+            ),
+        },
+    ),
+    "secrets": Group(
+        "The keys that seal what is secret in the database.",
+        {
+            "check": Command(
+                "app.commands.secrets:check",
+                "Show how much is sealed with which key of the secret key file, and which lines can be removed.",
+            ),
+            "add-key": Command(
+                "app.commands.secrets:add", "Put a new key into the secret key file: it seals from then on."
+            ),
+            "reseal": Command(
+                "app.commands.secrets:reseal",
+                "Seal everything with the newest key, beside the running app.",
             ),
         },
     ),

@@ -3,10 +3,12 @@
 import logging
 import re
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any, Literal
 
 import structlog
+
+from app import telemetry
 
 _SECRET_NAMES = re.compile(
     r"token|secret|password|authorization|api_?key|endpoints_?key|cvv|cc_number|card_number", re.IGNORECASE
@@ -18,6 +20,45 @@ _NAME_OR_CARD_NUMBER = re.compile(
 # As it is, and as addresses of pages have it. Begun only where a word begins, so that long texts are read once.
 _EMAIL = re.compile(r"(?<![\w.+%-])[\w.+-]+(?:@|%40)[\w-]+(?:\.[\w-]+)+", re.IGNORECASE)
 _REDACTED = "(redacted)"
+
+
+_LINES = {
+    telemetry.Kind.WEBHOOK: "webhook answered",
+    telemetry.Kind.NOTIFICATION: "notification answered",
+    telemetry.Kind.JOB: "job done",
+    telemetry.Kind.GATEWAY: "gateway asked",
+    telemetry.Kind.SALEOR: "Saleor asked",
+}
+_NAMED = {telemetry.Kind.GATEWAY: "endpoint", telemetry.Kind.SALEOR: "endpoint"}  # the others are bound already
+
+log = structlog.get_logger(__name__)
+
+
+class StepLines:
+    """One line for each step (``app.telemetry``): what, how it ended, how long it took."""
+
+    def begun(self, step: telemetry.Step) -> None:
+        """Nothing is said yet."""
+
+    def ended(self, step: telemetry.Step) -> None:
+        """Say the step. What a job does, its own lines say."""
+        say = log.debug if step.kind is telemetry.Kind.JOB else log.info
+        named = {_NAMED[step.kind]: step.name} if step.kind in _NAMED else {}
+        facts = {name: value for name, value in step.facts.items() if value is not None}
+        say(_LINES[step.kind], **named, outcome=step.outcome, seconds=round(step.seconds, 3), **facts)
+
+    def happened(self, what: telemetry.Happening, seconds: float | None, labels: dict[str, str]) -> None:
+        """Nothing: whoever says it has a line of its own."""
+
+
+_STEP_LINES = StepLines()
+
+
+def add_trace(_logger: Any, _method: str, entry: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Say in which trace a line is."""
+    if (trace_id := telemetry.trace_id()) is not None:
+        entry.setdefault("trace_id", trace_id)
+    return entry
 
 
 def redact(_logger: Any, _method: str, entry: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
@@ -37,13 +78,30 @@ def _clean(value: Any) -> Any:
     return value
 
 
+_tell: Callable[[Mapping[str, Any]], None] | None = None
+
+
+def tell_of_errors(tell: Callable[[Mapping[str, Any]], None] | None) -> None:
+    """Let ``tell`` hear of each error that this process logs, as it is logged, with its exception; None: nobody."""
+    global _tell  # noqa: PLW0603 - of the whole process, as its logs are
+    _tell = tell
+
+
+def _pass_errors_on(_logger: Any, _method: str, entry: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    if _tell is not None and entry.get("level") in {"error", "critical"}:
+        _tell(entry)
+    return entry
+
+
 def configure_logs(style: Literal["console", "json"], level: str) -> None:
     """Send everything, our own and the libraries', through one chain to standard error."""
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
+        add_trace,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
+        _pass_errors_on,
     ]
     if style == "json":
         # Tracebacks become text before redaction, so that nothing in them escapes it.
@@ -53,7 +111,12 @@ def configure_logs(style: Literal["console", "json"], level: str) -> None:
         renderer = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
         shared += [structlog.processors.format_exc_info]
     structlog.configure(
-        processors=[*shared, redact, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=[
+            structlog.stdlib.filter_by_level,  # before anything is made of a line that nobody sees
+            *shared,
+            redact,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
@@ -65,6 +128,7 @@ def configure_logs(style: Literal["console", "json"], level: str) -> None:
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
         )
     )
+    telemetry.listen(_STEP_LINES)
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level.upper())

@@ -1,7 +1,7 @@
 """The only place where everything meets: settings become a running app."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -10,24 +10,37 @@ from importlib.metadata import version
 import httpx2
 import structlog
 from fastapi import FastAPI, Request, Response
-from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app import DISTRIBUTION
-from app.bootstrap import MANIFEST, Connections, guard_of_saleors, new_connections, open_services, utc_now
+from app import DISTRIBUTION, telemetry
+from app.bootstrap import (
+    MANIFEST,
+    Connections,
+    guard_of_saleors,
+    new_connections,
+    open_deployment,
+    open_services,
+    utc_now,
+)
+from app.dashboard.about_pages import create_about_router
 from app.dashboard.deep_link import way_in
-from app.dashboard.order.widget import ORDER_WIDGET, OrderWidget
+from app.dashboard.order.widget import OrderWidget
 from app.dashboard.router import create_dashboard_router
 from app.dashboard.routes import create_parts
-from app.db.background import begin_in_background
+from app.db.database import begin_in_background
 from app.db.errors import DatabaseError
+from app.db.processes import RunningProcess
+from app.doctor.deployment import Deployment
 from app.framing import ANY_DASHBOARD
+from app.monitoring.health import Readiness, health_routes
+from app.monitoring.server import monitored
 from app.payments.services import Services
 from app.payments.sync.notifications import Receipt, receive
-from app.payments.webhooks import CUSTOMER_PERMISSION, define_webhooks
-from app.saleor.app import AppInfo, SaleorApp
 from app.saleor.bodies import read_at_most
 from app.saleor.documents import Documents
 from app.saleor.graphql import SaleorClient
+from app.saleor_app import create_saleor_app
 from app.security_headers import SecureApp
 from app.settings import Settings
 from app.shopper import standing
@@ -36,6 +49,7 @@ from app.shopper.limits import PageLimits
 from app.shopper.look_ups import LookUps
 from app.shopper.router import create_shopper_router
 from app.static import static_files
+from app.worker.heartbeat import Heartbeat
 from app.worker.loop import Worker
 
 log = structlog.get_logger(__name__)
@@ -62,20 +76,39 @@ def create_app(
     settings: Settings,
     now: Callable[[], datetime] = utc_now,
     connections: Connections = new_connections,
+    readiness: Readiness | None = None,
 ) -> FastAPI:
-    """Return the app. Nothing is opened before it starts serving: then ``connections`` are made for each side."""
+    """Return the app. Nothing is opened before it starts serving: then ``connections`` are made for each side.
+
+    ``readiness`` is told by whoever serves the app that it is to end.
+    """
+    readiness = readiness or Readiness()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             services = await stack.enter_async_context(open_services(settings, now, connections))
+            await stack.enter_async_context(monitoring_of(settings, readiness, services))
             http = await stack.enter_async_context(connections(guard_of_saleors(settings)))
             client = SaleorClient(http, Documents(MANIFEST / "operations"))
+            deployment = await stack.enter_async_context(open_deployment(settings, now, connections))
+            heartbeat = Heartbeat(RunningProcess(version(DISTRIBUTION), serves=True, works=settings.worker))
             if settings.worker:
-                worker = Worker(client)
+                worker = Worker(client, heartbeat)
                 services = replace(services, wake=worker.wake)
                 await stack.enter_async_context(_running(worker, services))
-            _mount(app, settings, services, http, client)
+            else:
+                await stack.enter_async_context(heartbeat.beating(services))
+            _mount(
+                app,
+                settings,
+                services,
+                http,
+                client,
+                deployment=deployment,
+                process=heartbeat.process,
+                readiness=readiness,
+            )
             log.info("serving", base_url=settings.base_url, worker=settings.worker)
             yield
 
@@ -89,38 +122,25 @@ def create_app(
         redoc_url=None,
         openapi_url=None,
     )
+    app.add_middleware(_Traced)
     # Here and not in the lifespan: the server starts that through the app, whose handlers are fixed from then on.
     app.add_exception_handler(DatabaseError, _database_is_away)
     return app
 
 
 def _mount(
-    app: FastAPI, settings: Settings, services: Services, http: httpx2.AsyncClient, client: SaleorClient
+    app: FastAPI,
+    settings: Settings,
+    services: Services,
+    http: httpx2.AsyncClient,
+    client: SaleorClient,
+    *,
+    deployment: Deployment,
+    process: RunningProcess,
+    readiness: Readiness,
 ) -> None:
-    info = AppInfo.read(MANIFEST, version=version(DISTRIBUTION))
-    info = replace(
-        info,
-        id=settings.id,
-        name=settings.name or info.name,
-        support_url=settings.support_url or info.support_url,
-        privacy_url=settings.privacy_url or info.privacy_url,
-        permissions=(*info.permissions, *([CUSTOMER_PERMISSION] if settings.customer_deletions else [])),
-    )
-    saleor = SaleorApp(
-        info=info,
-        manifest_folder=MANIFEST,
-        api_base_url=settings.base_url,
-        iframe_base_url=settings.iframe_base_url,
-        allowed=settings.allowed_saleor_urls,
-        store=services.installations,
-        http=http,
-        client=client,
-        now=services.now,
-        oldest=settings.webhook_oldest,
-        budget=services.schedule.budget,
-    )
-    define_webhooks(saleor, services, customers=settings.customer_deletions)
-    saleor.show(ORDER_WIDGET)
+    saleor = create_saleor_app(settings, services, http, client)
+    info = saleor.info
     app.include_router(saleor.router())
     limits = PageLimits(services.now, settings.client_address_header)
     app.include_router(
@@ -131,6 +151,16 @@ def _mount(
         )
     )
     app.include_router(create_association_router(partial(association_of, services), limits))
+    app.include_router(
+        create_about_router(
+            app_name=info.name,
+            app_version=info.version,
+            base=settings.base_path,
+            support_url=info.support_url,
+            privacy_url=info.privacy_url,
+            kept_days=settings.keep_personal_data,
+        )
+    )
     app.include_router(
         create_dashboard_router(
             app_name=info.name,
@@ -143,6 +173,8 @@ def _mount(
         services,
         saleor.dashboard_tokens,
         client,
+        deployment=deployment,
+        manifest_for=saleor.manifest,
         app_name=info.name,
         base=settings.base_path,
         address_header=settings.client_address_header,
@@ -163,22 +195,37 @@ def _mount(
         form = await read_at_most(_MOST_NOTIFICATION_BYTES, request)
         if form is None:
             return Response(status_code=413)
-        return Response(status_code=_RECEIPTS[await receive(services, account_id, form)])
+        with telemetry.step(telemetry.Kind.NOTIFICATION, "gateway") as step:
+            receipt = await receive(services, account_id, form)
+            step.outcome = receipt.name.lower()
+            step.facts["account"] = None if receipt is Receipt.UNKNOWN_ACCOUNT else account_id
+        return Response(status_code=_RECEIPTS[receipt])
 
-    @app.get("/health", include_in_schema=False)
-    async def health() -> Response:
-        try:
-            async with services.database.transaction() as session:
-                await session.connection()
-        except Exception:  # whatever it is, the orchestrator must hear "not healthy"
-            log.exception("health check failed")
-            return PlainTextResponse("the database does not answer", 503)
-        return JSONResponse({"status": "ok", "version": info.version})
+    app.router.routes.extend(health_routes(info.version, readiness, services.database, process.id))
 
 
 async def _database_is_away(_request: Request, error: Exception) -> PlainTextResponse:
     log.error("the database does not answer", error=str(error))
     return PlainTextResponse(_TRY_AGAIN, 503, headers={"Retry-After": "10"})
+
+
+class _Traced:
+    """Gives each request a trace of its own; Saleor's webhooks go on in Saleor's, once they are verified."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with telemetry.tracing():
+            await self._app(scope, receive, send)
+
+
+def monitoring_of(
+    settings: Settings, readiness: Readiness, services: Services
+) -> AbstractAsyncContextManager[str | None]:
+    """Return the port for monitoring of this process, if it is to have one (``APP_METRICS_PORT``)."""
+    address = settings.metrics_host, settings.metrics_port
+    return monitored(address, version(DISTRIBUTION), readiness, services.database, services.now)
 
 
 @asynccontextmanager

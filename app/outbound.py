@@ -1,8 +1,14 @@
-"""Where this process may connect to: nobody who names an address to it reaches the network that it stands in.
+"""Where this process may connect to, how much it takes from there, and how long it waits.
+
+Nobody who names an address to it reaches the network that it stands in.
 
 What a host looks like is not where it leads: a name can resolve to this machine, and to something else a moment later.
 So a host that was chosen by somebody who does not run the app is resolved, all that it resolves to is checked, and the
 connection goes to what was checked; the name stays in the request and in the proof of the server's certificate.
+
+And whoever answers there, what the body of an answer grows to is bounded. The HTTP library unpacks what arrives at
+once, also what was packed twice: 64 KiB of it can become gigabytes. And it takes a body that breaks off, or that has
+nothing in it, for a shorter one. So bodies are unpacked here, piece by piece.
 """
 
 import asyncio
@@ -10,9 +16,13 @@ import ipaddress
 import re
 import socket
 import ssl
-from collections.abc import Callable, Iterable
+import zlib
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
+from contextlib import aclosing
 from time import monotonic
-from typing import TypeAlias
+from types import MappingProxyType
+from typing import TypeAlias, cast
+from weakref import WeakValueDictionary
 
 import httpcore2
 import httpx2
@@ -20,9 +30,30 @@ import httpx2
 Guard: TypeAlias = Callable[[str], bool]
 """Says of a host, a name or an address without brackets, whether it may only lead to the public internet."""
 
+UNPACKED: Mapping[str, str] = MappingProxyType({"Accept-Encoding": "identity"})
+"""The header of a request that asks for no compression."""
+
+_PART_OF_A_HOST = 0.6  # of all connections
+_AT_ONCE = 64 * 1024  # bytes that are unpacked before somebody looks at how many there are
 _PRIVATE_NAMES = (".localhost", ".internal", ".local", ".test")
 # Addresses in a form of long ago, which resolvers still take: 127.1, 0x7f.0.0.1, 0177.0.0.1, 2130706433.
 _NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+", re.IGNORECASE)
+
+
+class Deadline:
+    """A budget of seconds (laws of money, 11), counted from its making, shared by all that is done for one answer.
+
+    For a webhook it is made when the request arrives, before anything of the request is read.
+    """
+
+    def __init__(self, seconds: float, monotonic: Callable[[], float] = monotonic) -> None:
+        self._monotonic = monotonic
+        self._end = monotonic() + seconds
+
+    @property
+    def left(self) -> float:
+        """Seconds left; never negative."""
+        return max(0.0, self._end - self._monotonic())
 
 
 def no_guard(_host: str) -> bool:
@@ -99,10 +130,16 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
 
 
 class CheckedTransport(httpx2.AsyncHTTPTransport):
-    """The usual way of requests, over connections that are opened by a ``CheckedBackend``."""
+    """The usual way of requests, over connections that are opened by a ``CheckedBackend``.
+
+    One host never has all of them: what is slow or down would make everybody wait. Who finds its part in use waits as
+    for a free connection, and as long.
+    """
 
     def __init__(self, verify: ssl.SSLContext, limits: httpx2.Limits, guard: Guard) -> None:
         super().__init__(verify=verify, limits=limits, trust_env=False)
+        self._share = None if limits.max_connections is None else max(1, int(limits.max_connections * _PART_OF_A_HOST))
+        self._hosts: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=verify,
             max_connections=limits.max_connections,
@@ -110,6 +147,45 @@ class CheckedTransport(httpx2.AsyncHTTPTransport):
             keepalive_expiry=limits.keepalive_expiry,
             network_backend=CheckedBackend(guard),
         )
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request. Raises httpx2.PoolTimeout, before anything is sent, where there was no connection in time."""
+        if self._share is None:
+            return await super().handle_async_request(request)
+        part = self._hosts.setdefault(request.url.netloc.decode(), asyncio.Semaphore(self._share))
+        try:
+            async with asyncio.timeout(request.extensions.get("timeout", {}).get("pool")):
+                await part.acquire()
+        except TimeoutError:
+            raise httpx2.PoolTimeout("all connections that one host may have are in use", request=request) from None
+        try:
+            response = await super().handle_async_request(request)
+        except BaseException:
+            part.release()
+            raise
+        response.stream = _Borrowed(cast("httpx2.AsyncByteStream", response.stream), part)
+        return response
+
+
+class _Borrowed(httpx2.AsyncByteStream):
+    """The body of an answer, over a connection that is given back when it is closed."""
+
+    def __init__(self, body: httpx2.AsyncByteStream, part: asyncio.Semaphore) -> None:
+        self._body = body
+        self._part: asyncio.Semaphore | None = part
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for piece in self._body:
+            yield piece
+
+    async def aclose(self) -> None:
+        """Close the body; more than once is like once."""
+        part, self._part = self._part, None
+        try:
+            await self._body.aclose()
+        finally:
+            if part is not None:
+                part.release()
 
 
 async def _checked(host: str, port: int, timeout: float | None) -> list[str]:
@@ -125,3 +201,54 @@ async def _checked(host: str, port: int, timeout: float | None) -> list[str]:
     if not all(map(is_public, addresses)):
         raise httpcore2.ConnectError("it does not lead to the public internet")
     return addresses
+
+
+class BodyError(Exception):
+    """The body of an answer cannot be taken as it is. The message says why, and quotes nothing."""
+
+
+async def pieces(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
+    """Give the body of an opened answer as it arrives, none of its pieces larger than what has arrived, or 64 KiB.
+
+    We ask for no compression; what somebody on the way has compressed, once, is unpacked. Raises BodyError for a coding
+    that nobody asked for, and for a body that is not whole; and what the HTTP library raises.
+    """
+    codings = [each.strip().lower() for each in response.headers.get("Content-Encoding", "").split(",")]
+    match [each for each in codings if each not in ("", "identity")]:
+        case []:
+            async for piece in response.aiter_raw():
+                yield piece
+            return
+        case ["gzip" | "x-gzip"]:
+            window = 16 + zlib.MAX_WBITS
+        case ["deflate"]:
+            window = zlib.MAX_WBITS
+        case _:
+            raise BodyError("an answer in a coding that was not asked for")
+    unpacking = zlib.decompressobj(window)
+    try:
+        async for piece in response.aiter_raw():
+            packed = piece
+            while packed:
+                if unpacking.eof:  # several compressed files, one after the other, are one body
+                    unpacking = zlib.decompressobj(window)
+                yield unpacking.decompress(packed, _AT_ONCE)
+                packed = unpacking.unused_data if unpacking.eof else unpacking.unconsumed_tail
+        whole = unpacking.eof
+    except zlib.error:
+        whole = False
+    if not whole:
+        raise BodyError("a compressed answer that is not whole")
+
+
+async def read_at_most(limit: int, response: httpx2.Response) -> bytes:
+    """Return the body of an opened answer. Raises BodyError as soon as it is longer than ``limit`` bytes, and what
+    ``pieces`` raises.
+    """
+    body = bytearray()
+    async with aclosing(pieces(response)) as arriving:
+        async for piece in arriving:
+            body += piece
+            if len(body) > limit:
+                raise BodyError("the answer is too large")
+    return bytes(body)

@@ -16,6 +16,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app.db.database import async_url
 from app.db.private_files import make_private_folder
+from app.db.retention import AT_REST, Retention
 from app.db.vault import Vault, VaultError, create_key_file, read_keys
 from app.errors import SettingsError
 from app.framing import frame_ancestors_directive
@@ -27,7 +28,7 @@ PREFIX = "APP_"
 
 
 class Settings(BaseSettings):
-    """What the environment says. Times are in seconds."""
+    """What the environment says. Times are in seconds; how long data are kept is in days."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, extra="ignore", frozen=True)
 
@@ -37,6 +38,7 @@ class Settings(BaseSettings):
     name: str | None = None
     support_url: str | None = None
     privacy_url: str | None = None
+    homepage_url: str | None = None
     data_dir: Path = Path("data")
     database_url: str | None = None
     secret_key_file: Path | None = None
@@ -44,7 +46,10 @@ class Settings(BaseSettings):
     dashboard_origins: Annotated[tuple[str, ...], NoDecode] = ()
     host: str = "127.0.0.1"
     port: int = Field(default=8100, ge=1, le=65535)
+    metrics_port: int | None = Field(default=None, ge=0, le=65535)
+    metrics_host: str = "127.0.0.1"
     max_connections: int = Field(default=500, ge=10)
+    drain: float = Field(default=0, ge=0, le=60)
     log_format: Literal["console", "json"] = "console"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     worker: bool = True
@@ -58,8 +63,10 @@ class Settings(BaseSettings):
     first_poll: float = Field(default=60, gt=0)
     worker_lease: float = Field(default=60, gt=0)
     overdue: float = Field(default=86400, gt=0)
+    keep_personal_data: int = Field(default=540, ge=0, le=36500)
+    keep_notifications: int = Field(default=180, ge=0, le=36500)
 
-    @field_validator("base_url", "iframe_base_url", "support_url", "privacy_url")
+    @field_validator("base_url", "iframe_base_url", "support_url", "privacy_url", "homepage_url")
     @classmethod
     def _is_an_address(cls, value: str | None) -> str | None:
         if value is None:
@@ -74,6 +81,13 @@ class Settings(BaseSettings):
     def _is_a_database(cls, value: str | None) -> str | None:
         if value is not None:
             async_url(value)
+        return value
+
+    @field_validator("keep_personal_data", "keep_notifications")
+    @classmethod
+    def _is_long_enough(cls, value: int) -> int:
+        if 0 < value < AT_REST.days:
+            raise ValueError(f"must be at least {AT_REST.days} days, or 0: for ever")
         return value
 
     @field_validator("allowed_saleor_urls", "dashboard_origins", mode="before")
@@ -130,6 +144,12 @@ class Settings(BaseSettings):
             jitter=random.random,
         )
 
+    @property
+    def retention(self) -> Retention:
+        """How long is kept what is not kept for ever."""
+        days = (self.keep_personal_data, self.keep_notifications)
+        return Retention(*[timedelta(days=each) if each else None for each in days])
+
     def make_data_folder(self) -> None:
         """Make the data folder, for this user alone, unless it is there. Raises SettingsError."""
         try:
@@ -142,11 +162,11 @@ class Settings(BaseSettings):
 
         A key file that was named must exist: making a new one where the old is expected would lose every secret.
         """
-        if self.secret_key_file is None:
-            self.make_data_folder()
-            create_key_file(self.key_file)
         try:
-            return Vault(read_keys(self.key_file))
+            if self.secret_key_file is None:
+                self.make_data_folder()
+                create_key_file(self.key_file)
+            return Vault(read_keys(self.key_file), again=lambda: read_keys(self.key_file))
         except FileNotFoundError as exc:
             raise SettingsError(f"{PREFIX}SECRET_KEY_FILE: there is no file {self.key_file}") from exc
         except (OSError, VaultError) as exc:

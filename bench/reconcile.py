@@ -44,10 +44,13 @@ _FILLED = (table_of(Payment), table_of(Operation), table_of(SaleorEvent))
 
 @dataclass(frozen=True)
 class Measured:
-    """One comparison: its seconds, what it held at most (MiB), the database's size afterwards (MiB), what it found."""
+    """One comparison: its seconds by the clock and of processor time, what it held at most (MiB), the database's size
+    afterwards (MiB), what it found.
+    """
 
     orders: int
     seconds: float
+    processor: float
     peak: float
     database: float
     repaired: int
@@ -220,11 +223,12 @@ async def compare(settings: Settings, account_id: str) -> dict[str, Any]:
         services = replace(patient, schedule=replace(patient.schedule, between_look_ups=timedelta(0)))
         account = await services.accounts.find(account_id)
         assert account is not None
-        took, repaired = [], 0
+        took, processor, repaired = [], [], 0
         for _ in range(2):
-            began = time.perf_counter()
+            began, used = time.perf_counter(), time.process_time()
             run = await go_on(services, await begin(services, account, account.created_at, services.now()))
             took.append(time.perf_counter() - began)
+            processor.append(time.process_time() - used)
             assert run.finished_at is not None, run.failure
             assert run.to_people == 0, run
             repaired += run.repaired  # all of them by the first
@@ -233,8 +237,8 @@ async def compare(settings: Settings, account_id: str) -> dict[str, Any]:
             pages = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
             asked = text(pages if sqlite else "SELECT pg_database_size(current_database())")
             size = (await (await session.connection()).execute(asked)).scalar_one()
-    said = {"seconds": took[0], "again": took[1], "peak": peak(), "database": size / 1024**2, "repaired": repaired}
-    return said | {"lines": run.lines}
+    said = {"seconds": took[0], "processor": processor[0], "again": took[1], "peak": peak()}
+    return said | {"database": size / 1024**2, "repaired": repaired, "lines": run.lines}
 
 
 def measure(orders: int, database_url: str | None) -> Measured:
@@ -259,15 +263,19 @@ def measure(orders: int, database_url: str | None) -> Measured:
 def main(sizes: list[int], database_url: str | None) -> None:
     """Measure all sizes and print what they are to the first."""
     print(f"Python {platform.python_version()}, {'PostgreSQL' if database_url else 'SQLite'}")
-    titles = ("orders", "seconds", "orders/s", "again, s", "peak MiB", "ratio", "database MiB")
-    print("  ".join(f"{each:>9}" for each in titles))
+    titles = ("orders", "seconds", "orders/s", "CPU ms/order", "times", "again, s", "peak MiB", "times", "database MiB")
+    print("  ".join(f"{each:>12}" for each in titles))
     first: Measured | None = None
     for size in sizes:
         found = measure(size, database_url)
         first = first or found
-        pace, ratio = found.orders / found.seconds, found.peak / first.peak
-        columns = (f"{found.seconds:.1f}", f"{pace:.0f}", f"{found.again:.1f}", f"{found.peak:.1f}", f"{ratio:.2f}")
-        print("  ".join(f"{each:>9}" for each in (str(size), *columns, f"{found.database:.1f}")), flush=True)
+        each_order = found.processor * 1000 / found.orders
+        slower, ratio = each_order * first.orders / (first.processor * 1000), found.peak / first.peak
+        columns = (
+            f"{size}", f"{found.seconds:.1f}", f"{found.orders / found.seconds:.0f}", f"{each_order:.3f}",
+            f"{slower:.2f}", f"{found.again:.1f}", f"{found.peak:.1f}", f"{ratio:.2f}", f"{found.database:.1f}",
+        )  # fmt: skip
+        print("  ".join(f"{each:>12}" for each in columns), flush=True)
         assert ratio <= _LARGEST_RATIO, "memory grows with the number of orders"
 
 

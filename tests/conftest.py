@@ -20,6 +20,7 @@ from psycopg import sql
 from sqlalchemy import make_url
 from sqlmodel import SQLModel
 
+from app import telemetry
 from app.db.database import Database
 from app.db.migrate import migrate
 from app.db.vault import KEY_BYTES, Vault
@@ -62,6 +63,12 @@ class Clock:
         """Move the clock, for example ``forward(minutes=5)``."""
         self.now += timedelta(**span)
         return self.now
+
+
+@pytest.fixture(autouse=True)
+def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody watches the steps of a test who came with another one: logs and metrics are of the whole process."""
+    monkeypatch.setattr(telemetry, "_listeners", ())
 
 
 @pytest.fixture

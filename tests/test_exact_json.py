@@ -47,6 +47,7 @@ def test_digits_stay_as_they_are(text: str) -> None:
         assert str(read) == text
 
 
+@pytest.mark.threat("decompression-bomb")
 @pytest.mark.parametrize(
     ("number", "written"),
     [

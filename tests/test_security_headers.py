@@ -60,6 +60,7 @@ def told(answer: httpx2.Response) -> dict[str, str]:
     return {name: answer.headers[name] for name in NAMES if name in answer.headers}
 
 
+@pytest.mark.threat("xss-dashboard", "xss-shopper", "clickjacking")
 @pytest.mark.parametrize(
     ("method", "path", "status", "kind"),
     [
@@ -86,7 +87,7 @@ def told(answer: httpx2.Response) -> dict[str, str]:
         ("GET", "/static/nothing.css", 404, FILE),
         ("POST", "/static/pages.css", 405, FILE),
         ("GET", "/static/a/b/pages.css", 404, FILE),
-        ("GET", "/health", 200, FOR_MACHINES),
+        ("GET", "/readyz", 200, FOR_MACHINES),
         ("GET", "/api/manifest", 200, FOR_MACHINES),
         ("POST", "/api/register", 400, FOR_MACHINES),
         ("POST", "/api/webhooks/gateway/nobodys", 404, FOR_MACHINES),
@@ -104,6 +105,7 @@ async def test_answers_of_every_kind(
     assert (answer.status_code, told(answer)) == (status, kind)
 
 
+@pytest.mark.threat("words-in-errors")
 @pytest.mark.parametrize(
     ("error", "status"), [(DatabaseUnavailableError("no connection"), 503), (RuntimeError("a mistake"), 500)]
 )
@@ -121,6 +123,7 @@ async def test_answers_to_what_goes_wrong(
         assert answer.headers.get("retry-after") == ("10" if status == 503 else None)
 
 
+@pytest.mark.threat("huge-body")
 @pytest.mark.parametrize(("kind", "headers"), [(PageKind.DASHBOARD, IN_DASHBOARD), (PageKind.MACHINES, FOR_MACHINES)])
 async def test_what_fits_no_parameter_and_what_is_too_long(kind: PageKind, headers: dict[str, str]) -> None:
     router = APIRouter(route_class=routes_of(kind))

@@ -91,6 +91,7 @@ def lacks_in_words(finding: Finding) -> list[str]:
     """Return what will be missed, each with the command that mends it, if one does."""
     account, facts = finding.view.account, facts_of(finding.view)
     commands = {
+        Lack.NOTIFICATIONS: ": set APP_BASE_URL to one that it can call",
         Lack.CHANNEL: f": run `saleor-gateway channels map CHANNEL {account.id}`",
         Lack.STOREFRONT: f": run `saleor-gateway accounts set {account.id} --storefront ORIGIN`",
         Lack.PAYOUT_LIMITS: (

@@ -14,7 +14,13 @@ from app.commands.opening import with_services
 from app.commands.payment_act import Yes
 from app.commands.terminal import AsJson, confirm, require_somebody_to_ask, say, show_json
 from app.payments.services import Services
-from app.payments.staff.customers import customers_of, facts_of_card, facts_of_payment, payments_of
+from app.payments.staff.customers import (
+    customers_of,
+    erase_payments_with,
+    facts_of_card,
+    facts_of_payment,
+    payments_of,
+)
 from app.payments.staff.search_query import ByEmail, read
 
 Customer = Annotated[
@@ -29,9 +35,11 @@ OfSaleor = Annotated[
     typer.Option("--saleor", metavar="URL", help="Which Saleor, if several have installed the app."),
 ]
 
-_STAYS = (
-    "Payments stay, with their amounts and the first six and last four digits of cards, and with what the gateway was "
-    "asked of the shopper, encrypted."
+_STAYS = "Payments stay, with their amounts and the first six and last four digits of cards."
+_ONLY_CARDS = "Delete them for good?"
+_BY_ID = (
+    "What payments say of the customer stays too, encrypted, until it is kept no longer (APP_KEEP_PERSONAL_DATA): give "
+    "the address with --by-email to erase it now."
 )
 
 
@@ -43,32 +51,47 @@ def forget(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete the cards that a store keeps of a customer, and keep none of payments that have not ended."""
+    """Delete the cards that a store keeps of a customer, and keep none of payments that have not ended.
+
+    With --by-email also what the customer's finished payments say of them, guests' as well.
+    """
     user_id, address = _named(customer, by_email=by_email)
 
-    async def found(services: Services) -> dict[str, int]:
+    async def found(services: Services) -> tuple[dict[str, int], int]:
         store = (await find_installation(services, saleor)).id
-        users = await _users(services, store, user_id, address)
-        return {each: len(await services.saved_cards.of_customer(store, each)) for each in sorted(users)}
+        payments = 0 if address is None else sum([1 async for _ in payments_of(services, store, address)])
+        users = await _users(services, store, user_id, address, guests=payments > 0)
+        cards = {each: len(await services.saved_cards.of_customer(store, each)) for each in sorted(users)}
+        return cards, payments
 
-    known = with_services(found)
+    known, payments = with_services(found)
     if not yes:
         require_somebody_to_ask("confirm with --yes")
         for each, cards in known.items():
             say(f"{each}: saved cards: {cards}")
-        confirm("Delete them for good?")
+        if address is not None:
+            say(f"payments with this address: {payments}")
+        confirm("Delete them for good, and what finished payments say of the customer?" if payments else _ONLY_CARDS)
 
-    async def do(services: Services) -> list[dict[str, Any]]:
+    async def do(services: Services) -> tuple[list[dict[str, Any]], dict[str, int]]:
         store = (await find_installation(services, saleor)).id
-        return [{"customer": each, **asdict(await services.saved_cards.forget(store, each))} for each in known]
+        done = [{"customer": each, **asdict(await services.saved_cards.forget(store, each))} for each in known]
+        if address is None:
+            return done, {}
+        erased, left = await erase_payments_with(services, store, address)
+        return done, {"erased": erased, "not_finished": left}
 
-    done = with_services(do)
+    done, of_payments = with_services(do)
     if as_json:
-        show_json({"forgotten": done, "remains": _STAYS})
+        show_json({"forgotten": done, "payments": of_payments or None, "remains": _STAYS})
         return
     for one in done:
         say(f"{one['customer']}: cards deleted: {one['cards']}, payments that keep none any more: {one['consents']}")
-    say(_STAYS, "dim")
+    if of_payments:
+        say(f"payments that say nothing of the customer any more: {of_payments['erased']}")
+    if of_payments.get("not_finished"):
+        say(f"payments that are not finished, and are as they were: {of_payments['not_finished']}; do it again later")
+    say(_STAYS if address is not None else f"{_STAYS} {_BY_ID}", "dim")
 
 
 def export(

@@ -10,7 +10,7 @@ from app.commands.failure import CommandFailed
 from app.commands.finding import find_installation
 from app.commands.opening import with_services
 from app.commands.terminal import AsJson, moment, plain, say, show, show_json, table
-from app.dashboard.deep_link import dashboard_of
+from app.dashboard.deep_link import NamedBy, dashboard_of
 from app.db.installations import OpenInstallation
 from app.db.moves import Moved, MoveRefusedError, move
 from app.payments.accounts.channels import views
@@ -37,7 +37,8 @@ def show_installations(as_json: AsJson = False) -> None:
         details = [f"app {each.app_id}"] if each.app_id else []
         details += [f"Saleor {each.schema_version}"] if each.schema_version else []
         dashboard = dashboard_of(each)
-        details += [f"Dashboard {dashboard}"] if dashboard else []
+        by_staff = dashboard is not None and dashboard.named_by is NamedBy.STAFF
+        details += [f"Dashboard {dashboard.address}{', as its staff say' if by_staff else ''}"] if dashboard else []
         where = Text.assemble(plain(each.saleor_api_url), ("\n" + plain(", ".join(details)), "dim"))
         shown.add_row(where, _state(each), str(accounts.count(each.saleor_api_url)))
     show(shown)
@@ -59,7 +60,8 @@ def set_installation(
     """Say what Saleor does not tell of itself.
 
     With the Dashboard's address, the link that Saleor shows at each transaction leads to the payment's page in the
-    Dashboard. In Saleor Cloud the address is known.
+    Dashboard. In Saleor Cloud the address is known; elsewhere staff can name it on the app's pages, and then the link
+    shows them where it leads before they follow it. What is said here goes before what they say.
     """
     if (dashboard_url is not None) == no_dashboard_url:
         raise CommandFailed("give --dashboard-url or --no-dashboard-url", status=2)
@@ -78,7 +80,10 @@ def set_installation(
     if as_json:
         show_json(_to_json(changed, accounts))
         return
-    say(f"The Dashboard of {changed.saleor_api_url} is at {dashboard_of(changed) or 'an address that is not known'}.")
+    known = dashboard_of(changed)
+    say(
+        f"The Dashboard of {changed.saleor_api_url} is at {known.address if known else 'an address that is not known'}."
+    )
 
 
 def move_installation(
@@ -115,12 +120,14 @@ def move_installation(
 
 
 def _to_json(each: OpenInstallation, accounts: int) -> dict[str, object]:
+    dashboard = dashboard_of(each)
     return {
         "saleor": each.saleor_api_url,
         "app_id": each.app_id,
         "saleor_version": each.schema_version,
         "verified": each.verified,
-        "dashboard_url": dashboard_of(each),
+        "dashboard_url": dashboard.address if dashboard else None,
+        "dashboard_named_by": dashboard.named_by.value if dashboard else None,
         "pending": each.pending_token is not None,
         "unauthorised_since": moment(each.unauthorised_since),
         "accounts": accounts,
@@ -134,8 +141,9 @@ def _state(each: OpenInstallation) -> Text:
     """
     if each.verified and each.unauthorised_since is None:
         return Text("installed", "green")
-    if each.verified and each.pending_token is None:
-        return Text(f"removed or switched off\nsince {each.unauthorised_since:%Y-%m-%d %H:%M} UTC", "red")
+    if each.unauthorised_since is not None and each.pending_token is None:
+        what = "removed or switched off" if each.verified else "removed"
+        return Text(f"{what}\nsince {each.unauthorised_since:%Y-%m-%d %H:%M} UTC", "red")
     if each.pending_token is None:
         return Text("not finished", "yellow")
     return Text("installed again:\nactivate the app" if each.verified else "activate the app", "yellow")

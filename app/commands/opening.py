@@ -6,18 +6,16 @@ folder, or with other settings than the app's, it would seal secrets with a key 
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import TypeVar
 
-from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
 
 from app.bootstrap import open_services
 from app.commands.database import require_newest
 from app.commands.failure import CommandFailed
 from app.db.accounts import AccountError
-from app.db.database import is_sqlite
 from app.db.errors import CommitUnknownError, DatabaseError
+from app.db.unusable import missing_file
 from app.db.vault import VaultError
 from app.errors import SettingsError
 from app.payments.services import Services
@@ -31,15 +29,14 @@ _SAME_AS_THE_APP = "start the app once, and give this command the same settings 
 def with_services(work: Callable[[Services], Awaitable[T]]) -> T:
     """Do ``work`` at services with the settings of the environment. Raises SettingsError and CommandFailed."""
     settings = read_settings()
-    _require_what_the_app_made(settings)
+    require_what_the_app_made(settings)
     return asyncio.run(_with_services(settings, work))
 
 
-def _require_what_the_app_made(settings: Settings) -> None:
-    if is_sqlite(settings.database):
-        file = Path(make_url(settings.database).database or "")
-        if not file.is_file():
-            raise SettingsError(f"there is no database {file.absolute()}: {_SAME_AS_THE_APP}")
+def require_what_the_app_made(settings: Settings) -> None:
+    """Raise SettingsError unless the database and the key file are there."""
+    if (file := missing_file(settings.database)) is not None:
+        raise SettingsError(f"there is no database {file}: {_SAME_AS_THE_APP}")
     if not settings.key_file.is_file():
         raise SettingsError(f"there is no secret key file {settings.key_file.absolute()}: {_SAME_AS_THE_APP}")
 

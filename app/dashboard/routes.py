@@ -7,12 +7,11 @@ who asks, and only that store's payments exist for them.
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
-from app.dashboard.attention.count import OpenTasks
 from app.dashboard.attention.routes import AttentionParts
 from app.dashboard.gateway.balances import BalanceParts
 from app.dashboard.gateway.register import RegisterParts
 from app.dashboard.money.routes import MoneyParts
-from app.dashboard.navigation import SET_UP
+from app.dashboard.navigation import SET_UP, OpenTasks
 from app.dashboard.overview.routes import OverviewParts
 from app.dashboard.payments.list_parts import PaymentListParts
 from app.dashboard.payments.routes import PaymentParts
@@ -20,9 +19,11 @@ from app.dashboard.payouts.routes import PayoutParts
 from app.dashboard.renderer import Renderer
 from app.dashboard.set_up.routes import SetUpParts
 from app.dashboard.staff import HANDLE_PAYMENTS, MANAGE_APPS, AnyStaff, guard
+from app.doctor.deployment import Deployment
 from app.payments.services import Services
 from app.saleor.dashboard_token import DashboardTokens
 from app.saleor.graphql import SaleorClient
+from app.saleor.migration import ManifestFor
 
 
 def create_parts(
@@ -30,20 +31,23 @@ def create_parts(
     tokens: DashboardTokens,
     saleor: SaleorClient,
     *,
+    deployment: Deployment,
+    manifest_for: ManifestFor,
     app_name: str,
     base: str = "",
     address_header: str | None = None,
 ) -> tuple[APIRouter, ...]:
     """Return all parts: a router for each set of permissions that they need, with the guard that asks for it.
 
-    No part can be added that forgets its guard. ``base`` is the path below which browsers reach the app.
-    ``address_header``: in which a trusted proxy tells where a request comes from.
+    No part can be added that forgets its guard. ``base`` is the path below which browsers reach the app,
+    ``manifest_for`` what this release brings to a Saleor. ``address_header``: in which a trusted proxy tells where a
+    request comes from.
     """
     renderer = Renderer(app_name, base)
     payment_list, payment = PaymentListParts(services, renderer), PaymentParts(services, renderer)
     overview = OverviewParts(services, renderer)
     open_tasks = OpenTasks(services)
-    set_up = SetUpParts(services, saleor, renderer)
+    set_up = SetUpParts(services, saleor, renderer, deployment, manifest_for)
 
     async def home(request: Request, staff: AnyStaff) -> HTMLResponse:
         """Return the overview; before any channel has an account, what is left to do until there can be payments."""

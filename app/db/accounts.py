@@ -5,6 +5,7 @@ import string
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 
 from sqlalchemy import exists, or_
 from sqlmodel import col, select
@@ -13,6 +14,7 @@ from sqlmodel.sql.expression import SelectOfScalar
 
 from app.db.database import Database
 from app.db.reconciliations import forget_account, plan
+from app.db.sealed_column import SealedColumn
 from app.db.summed_days import keep_days_before
 from app.db.tables import ChannelRoute, MerchantAccount, Notification, Payment
 from app.db.ttl_cache import TtlCache
@@ -251,10 +253,26 @@ class AccountRepository:
         return {} if row is None else {name: row}
 
     def _seal(self, secret: str, account_id: str, name: str) -> str:
-        return self._vault.seal(secret, f"account/{account_id}/{name}")
+        return self._vault.seal(secret, _place(name, account_id))
 
     def _open(self, sealed: str, account_id: str, name: str) -> str:
-        return self._vault.open(sealed, f"account/{account_id}/{name}")
+        return self._vault.open(sealed, _place(name, account_id))
+
+
+def _place(name: str, account_id: str) -> str:
+    return f"account/{account_id}/{name}"
+
+
+SEALED_COLUMNS = tuple(
+    SealedColumn(column, of=(col(MerchantAccount.id),), place=partial(_place, name))
+    for column, name in (
+        (col(MerchantAccount.api_key_sealed), "api_key"),
+        (col(MerchantAccount.api_secret_sealed), "api_secret"),
+        (col(MerchantAccount.previous_api_secret_sealed), "api_secret"),
+        (col(MerchantAccount.endpoints_key_sealed), "endpoints_key"),
+    )
+)
+"""What of an account is sealed."""
 
 
 def _of_channel(installation_id: int, channel: str) -> SelectOfScalar[MerchantAccount]:

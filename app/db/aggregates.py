@@ -6,7 +6,7 @@ payment's lock: what is capturable or refundable is computed from what nobody el
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -21,15 +21,24 @@ from app.db.saved_cards import RefusedCard, write_cards
 from app.db.tables import ChangedDay, Kind, Operation, Payment, Problem, SaleorEvent, SavedCard, SplitShare
 
 POLLS = JobQueue(
+    "look_ups",
     Operation,
     row_id=col(Operation.id),
     due=col(Operation.next_poll_at),
     tenant=col(Payment.account_id),
     payment=col(Operation.payment_id),
+    furthest=timedelta(hours=25),  # disputes
+    trace=col(Operation.trace_id),
 )
 
 
-ATTEMPTS = JobQueue(Payment, row_id=col(Payment.id), due=col(Payment.attempts_due_at), tenant=col(Payment.account_id))
+ATTEMPTS = JobQueue(
+    "attempts",
+    Payment,
+    row_id=col(Payment.id),
+    due=col(Payment.attempts_due_at),
+    tenant=col(Payment.account_id),
+)
 """Payments whose other attempts to pay the same are to be looked at, because this one has come further."""
 
 
@@ -145,6 +154,17 @@ async def find_attempts(
         those = col(Payment.transaction_id).in_(transaction_ids)
     query = select(Payment).where(col(Payment.installation_id) == installation_id, those).order_by(col(Payment.id))
     return await aggregates_of(session, (await session.exec(query)).all())
+
+
+async def other_attempts(session: AsyncSession, payment: Payment, most: int) -> list[PaymentAggregate]:
+    """Return the outlines of the last others for the same checkout or order, oldest first, for reading only."""
+    query = select(Payment).where(
+        col(Payment.installation_id) == payment.installation_id,
+        col(Payment.source_id) == payment.source_id,
+        col(Payment.id) != payment.id,
+    )
+    newest = (await session.exec(query.order_by(col(Payment.id).desc()).limit(most))).all()
+    return await outlines_of(session, newest[::-1])
 
 
 async def load_by_operation(session: AsyncSession, operation_row_id: int) -> PaymentAggregate:

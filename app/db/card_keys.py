@@ -12,6 +12,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.db.database import Database
+from app.db.sealed_column import SealedColumn
 from app.db.tables import CardKey
 from app.db.vault import Vault
 
@@ -89,3 +90,9 @@ async def _one_at_a_time(session: AsyncSession) -> None:
 
 def _place(installation_id: int, kid: str) -> str:
     return f"installation/{installation_id}/card-key/{kid}"
+
+
+SEALED_COLUMNS = (
+    SealedColumn(col(CardKey.private_sealed), of=(col(CardKey.installation_id), col(CardKey.kid)), place=_place),
+)
+"""What of a card key is sealed."""

@@ -5,15 +5,21 @@ process in order instead of failing against each other. Each transaction takes t
 read stays true until it commits. PostgreSQL: a pool; rows that a decision rests on are
 locked by the queries, a payment before its operations and events, several payments in the order of their rows.
 
+What nobody waits for goes behind what somebody waits for. A worker beside the web app has hundreds of jobs at once, and
+a shopper's request would stand in line behind all of them. So the tasks of a worker, and all that these begin, are in
+the background: only few of their transactions are open at once, and they share none with others (``group_commit``),
+which would be as long as all of theirs.
+
 Nothing is waited for without end (``Patience``). Errors do not quote what was to be written: it names shoppers.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, event, make_url
 from sqlalchemy.engine import URL
@@ -23,8 +29,8 @@ from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.db import sqlite
-from app.db.background import in_background
 from app.db.columns import json_of
+from app.db.committed import TellingSession
 from app.db.errors import mapped
 from app.db.group_commit import GroupCommit, J, R, Write
 
@@ -32,6 +38,10 @@ _RESTED_SECONDS = 5
 _IN_BACKGROUND = 6  # transactions at once, of the 20 that there can be
 _POOLED = "pooled"  # of a connection: a pooler stands before the server
 _LIKE = "postgresql://user:password@host/name or sqlite:///path"
+
+T = TypeVar("T")
+
+_in_background: ContextVar[bool] = ContextVar("in_background", default=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +209,18 @@ def _ask_the_rested(engine: AsyncEngine) -> None:
     event.listen(engine.sync_engine, "checkout", goes_out)
 
 
+def in_background() -> bool:
+    """Return True in a task that was begun in the background, and in those that it has begun."""
+    return _in_background.get()
+
+
+def begin_in_background(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    """Return a task in the background."""
+    context = copy_context()
+    context.run(_in_background.set, True)
+    return asyncio.create_task(work, context=context)
+
+
 class Database:
     """The process's one engine, and transactions over it; few at once for what is done in the background."""
 
@@ -217,7 +239,7 @@ class Database:
         """
         committing = False
         try:
-            async with self._turn(), AsyncSession(self.engine, expire_on_commit=False) as session, session.begin():
+            async with self._turn(), self._session() as session, session.begin():
                 yield session
                 await session.flush()
                 committing = True
@@ -226,6 +248,9 @@ class Database:
             if known is error:
                 raise
             raise known from error
+
+    def _session(self) -> AsyncSession:
+        return AsyncSession(self.engine, expire_on_commit=False, sync_session_class=TellingSession)
 
     def _turn(self) -> AbstractAsyncContextManager[object]:
         return self._background if in_background() else nullcontext()

@@ -6,7 +6,8 @@ what is processed, in the same moment is committed together (``group_commit``).
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from contextvars import Context, copy_context
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias
@@ -20,15 +21,19 @@ from app.db.aggregates import PaymentAggregate, save, save_all
 from app.db.database import Database
 from app.db.job_queue import JobQueue
 from app.db.repository import ByOrder, lock_payments
-from app.db.tables import Notification
+from app.db.sealed_column import SealedColumn
+from app.db.tables import Notification, Operation
 from app.db.vault import Vault, VaultError
+from app.telemetry import trace_id
 
 NOTIFICATIONS = JobQueue(
+    "notifications",
     Notification,
     row_id=col(Notification.id),
     due=col(Notification.next_attempt_at),
     tenant=col(Notification.account_id),
     tries=col(Notification.attempts),
+    trace=col(Notification.trace_id),
 )
 
 
@@ -45,19 +50,20 @@ class Trouble(StrEnum):
 class Processed:
     """What came of a notification, in words; ``trouble``: why a person must look at it.
 
-    ``again_at``: it is not processed yet, and tried again then.
+    ``again_at``: it is not processed yet, and tried again then. ``operation``: what it has told of, if we have that.
     """
 
     outcome: str
     trouble: Trouble | None = None
     again_at: datetime | None = None
+    operation: Operation | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class StoredNotification:
     """A notification as it was received. ``data`` is the signed text, ``attempts`` counts tries to process it.
 
-    ``data`` is None when the secret key file has no key that opens it.
+    ``data`` is None when the secret key file has no key that opens it, or, if it is not ``kept`` any more, for good.
     """
 
     id: int
@@ -70,6 +76,7 @@ class StoredNotification:
     received_at: datetime
     processed_at: datetime | None
     next_attempt_at: datetime | None
+    kept: bool = True
 
     def __repr__(self) -> str:
         return f"<StoredNotification {self.id} order={self.order_id}>"
@@ -87,6 +94,7 @@ class _Due:
     notification_id: int
     decide: Decide
     now: datetime
+    context: Context = field(default_factory=copy_context)  # of whoever wants it: others do it, among theirs
 
 
 class Inbox:
@@ -119,6 +127,7 @@ class Inbox:
             "order_id": order_id,
             "next_attempt_at": now,
             "received_at": now,
+            "trace_id": trace_id(),
         }
         if came_to_nothing is not None:
             outcome, trouble = came_to_nothing
@@ -170,7 +179,7 @@ class Inbox:
         assert row.id is not None  # noqa: S101 - a row that was read has its id
         data = None
         with suppress(VaultError):
-            data = self._vault.open(row.data_sealed, _place(row.account_id, row.digest))
+            data = row.data_sealed and self._vault.open(row.data_sealed, _place(row.account_id, row.digest))
         return StoredNotification(
             id=row.id,
             account_id=row.account_id,
@@ -182,6 +191,7 @@ class Inbox:
             received_at=row.received_at,
             processed_at=row.processed_at,
             next_attempt_at=row.next_attempt_at,
+            kept=row.data_sealed is not None,
         )
 
     async def _process_all(self, session: AsyncSession, many: Sequence[_Due]) -> list[Processed]:
@@ -203,7 +213,7 @@ class Inbox:
                     await save(session, payment)
                     await session.flush()
                 posted.add(payment.payment.id)
-            result = came_of_it[due.notification_id] = due.decide(self._open(row), payment)
+            result = came_of_it[due.notification_id] = due.context.run(due.decide, self._open(row), payment)
             row.outcome, row.trouble, row.next_attempt_at = result.outcome, result.trouble, result.again_at
             row.processed_at = due.now if result.again_at is None else row.processed_at
         await save_all(session, found)
@@ -237,3 +247,11 @@ async def _keep_all(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> li
 
 def _place(account_id: str, digest: str) -> str:
     return f"notification/{account_id}/{digest}"
+
+
+SEALED_COLUMNS = (
+    SealedColumn(
+        col(Notification.data_sealed), of=(col(Notification.account_id), col(Notification.digest)), place=_place
+    ),
+)
+"""What of a notification is sealed."""

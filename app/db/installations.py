@@ -1,5 +1,6 @@
 """Who installed us: the rows that the Saleor SDK asks for by its own protocol, with tokens sealed at rest."""
 
+import hmac
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,7 +11,8 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.db.database import Database
-from app.db.presence import BETWEEN_CHECKS, revive, row_id, tell_now
+from app.db.presence import BETWEEN_CHECKS, keep_version, revive, row_id, tell_now
+from app.db.sealed_column import SealedColumn
 from app.db.summed_days import next_time
 from app.db.tables import Installation, PendingToken
 from app.db.ttl_cache import TtlCache
@@ -37,6 +39,7 @@ class OpenInstallation:
     jwks_fetched_at: datetime | None
     schema_version: str | None
     dashboard_url: str | None
+    staff_dashboard_url: str | None = None
     away_since: datetime | None = None
     unauthorised_since: datetime | None = None
 
@@ -49,6 +52,11 @@ class OpenInstallation:
     def verified(self) -> bool:
         """True when Saleor itself has told us whose token this is."""
         return bool(self.token)
+
+    @property
+    def shut_out(self) -> bool:
+        """True when Saleor does not let the app in, as far as is known: it was removed there, or switched off."""
+        return self.unauthorised_since is not None
 
     def __repr__(self) -> str:
         return f"<OpenInstallation {self.saleor_api_url} app={self.app_id}>"
@@ -109,6 +117,7 @@ class InstallationRepository:
                 row.jwks, row.jwks_fetched_at = dict(jwks), now
             row.problems_due_at = row.updated_at = now
             row.days_due_at = row.days_due_at or next_time(now)
+            row.retention_due_at = row.retention_due_at or next_time(now)
             row.away_since = row.unauthorised_since = None
             row.next_check_at = now + BETWEEN_CHECKS
             session.add(row)
@@ -134,7 +143,7 @@ class InstallationRepository:
         async with self._database.transaction() as session:
             row = await _locked(session, saleor_api_url)
             if row is None:
-                unproven = select(func.count()).where(col(Installation.token_sealed).is_(None))
+                unproven = select(func.count()).where(col(Installation.app_id).is_(None))
                 if (await session.exec(unproven)).one() >= MOST_UNPROVEN:
                     return False
                 row = Installation(
@@ -148,7 +157,7 @@ class InstallationRepository:
                 await session.flush()
             place = _place(saleor_api_url)
             pending = (await _pending(session, [row.id])).get(row.id, [])
-            if any(self._vault.open(each.token_sealed, place) == token for each in pending):
+            if [each for each in pending if self._is(each, token, place)]:
                 return True
             if len(pending) >= MOST_PENDING:
                 if now - pending[-1].received_at < PENDING_FOR:
@@ -170,18 +179,41 @@ class InstallationRepository:
         async with self._database.transaction() as session:
             row = await _locked(session, saleor_api_url)
             for each in (await _pending(session, [row.id])).get(row.id, []) if row is not None else ():
-                if self._vault.open(each.token_sealed, _place(saleor_api_url)) == token:
+                if self._is(each, token, _place(saleor_api_url)):
                     await session.delete(each)
         self._cache.forget()
 
-    async def heard_from(self, installed: object) -> None:
-        """That Saleor is there: what waits because it was not is told now, but that not more often than so."""
+    async def forget_token(self, installation_id: int, token: str) -> bool:
+        """Forget a token that Saleor takes no longer, and keep all the rest; False if another is in force by now.
+
+        Nothing is told to that Saleor until somebody installs the app again.
+        """
+        async with self._database.transaction() as session:
+            row = await session.get_one(Installation, installation_id, with_for_update=True)
+            if row.token_sealed is None or self._vault.open(row.token_sealed, _place(row.saleor_api_url)) != token:
+                return False
+            row.token_sealed = row.next_check_at = None
+            row.unauthorised_since = row.unauthorised_since or self._now()
+            row.updated_at = self._now()
+        self._cache.forget()
+        return True
+
+    async def heard_from(self, installed: object, saleor_version: str | None = None) -> None:
+        """That Saleor is there: what waits because it was not is told now, but that not more often than so.
+
+        ``saleor_version``: which release it says that it is, kept where it is another one than was known.
+        """
         if not isinstance(installed, OpenInstallation):
             raise TypeError("installations come from the db")
-        if installed.away_since is None and installed.unauthorised_since is None:
+        is_news = saleor_version not in {None, installed.schema_version}
+        missed = installed.away_since is not None or installed.unauthorised_since is not None
+        if not is_news and not missed:
             return
         async with self._database.transaction() as session:
-            await revive(session, installed.id, self._now())
+            if saleor_version is not None and is_news:
+                await keep_version(session, installed.id, saleor_version, self._now())
+            if missed:
+                await revive(session, installed.id, self._now())
         self._cache.forget()
 
     async def save_jwks(self, saleor_api_url: str, jwks: Mapping[str, Any], fetched_at: datetime) -> None:
@@ -198,10 +230,19 @@ class InstallationRepository:
         self._cache.forget()
 
     async def set_dashboard(self, installation_id: int, dashboard_url: str | None) -> None:
-        """Keep where that store's Dashboard is; None: forget it."""
+        """Keep where the operator says that store's Dashboard is; None: forget it, also what its staff have said."""
         async with self._database.transaction() as session:
             row = await session.get_one(Installation, installation_id, with_for_update=True)
             row.dashboard_url = dashboard_url
+            row.staff_dashboard_url = None
+            row.updated_at = self._now()
+        self._cache.forget()
+
+    async def set_staff_dashboard(self, installation_id: int, dashboard_url: str | None) -> None:
+        """Keep where the store's own staff say that its Dashboard is; None: forget it."""
+        async with self._database.transaction() as session:
+            row = await session.get_one(Installation, installation_id, with_for_update=True)
+            row.staff_dashboard_url = dashboard_url
             row.updated_at = self._now()
         self._cache.forget()
 
@@ -213,6 +254,10 @@ class InstallationRepository:
             return {}
         found = self._open(row, pending)
         return {found.id: found, found.saleor_api_url: found}
+
+    def _is(self, pending: PendingToken, token: str, place: str) -> bool:
+        """Whether it is that token. How long that takes does not tell by how much it is not."""
+        return hmac.compare_digest(self._vault.open(pending.token_sealed, place).encode(), token.encode())
 
     def _open(self, row: Installation, pending: Mapping[int | None, Sequence[PendingToken]]) -> OpenInstallation:
         place = _place(row.saleor_api_url)
@@ -226,6 +271,7 @@ class InstallationRepository:
             jwks_fetched_at=row.jwks_fetched_at,
             schema_version=row.schema_version,
             dashboard_url=row.dashboard_url,
+            staff_dashboard_url=row.staff_dashboard_url,
             away_since=row.away_since,
             unauthorised_since=row.unauthorised_since,
         )
@@ -249,3 +295,16 @@ async def _pending(
     for each in (await session.exec(query.order_by(col(PendingToken.id).desc()))).all():
         found.setdefault(each.installation_id, []).append(each)
     return found
+
+
+_ADDRESS_OF_PENDING = (
+    select(Installation.saleor_api_url)
+    .where(col(Installation.id) == col(PendingToken.installation_id))
+    .scalar_subquery()
+)
+
+SEALED_COLUMNS = (
+    SealedColumn(col(Installation.token_sealed), of=(col(Installation.saleor_api_url),), place=_place),
+    SealedColumn(col(PendingToken.token_sealed), of=(_ADDRESS_OF_PENDING,), place=_place),
+)
+"""What of a Saleor is sealed."""

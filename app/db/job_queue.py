@@ -2,6 +2,9 @@
 
 A claim is a moment in the row: until then the work is somebody's, after it anybody's. A worker that dies leaves nothing
 behind that would have to be cleared away.
+
+Moments are by the clocks of the processes. What was put off while one was ahead would sleep until then: no work is put
+off for longer than its ``furthest``, so what lies beyond is due at once (``bring_back``).
 """
 
 from collections import Counter
@@ -25,11 +28,15 @@ _TRIES = 3  # when another worker claims the same rows in the same moment
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A row that was claimed ``until`` then. ``tenant`` is for whom the work is done: a Saleor, or an account."""
+    """A row that was claimed ``until`` then. ``tenant`` is for whom the work is done: a Saleor, or an account.
+
+    ``trace_id`` is of what the work follows from, where the row knows.
+    """
 
     row_id: int
     tenant: Tenant
     until: datetime
+    trace_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +55,21 @@ class Capacity:
 class JobQueue:
     """A kind of work, by the columns of its table: it is done when the moment ``due`` has come and ``ready`` holds.
 
-    ``payment``: where the tenant is a column of the payment, the column that names the payment. ``tries``: where tries
-    are counted.
+    ``name`` is what operators call it. ``payment``: where the tenant is a column of the payment, the column that names
+    the payment. ``tries``: where tries are counted. ``trace``: which trace the work goes on with. ``furthest``: how
+    long the work is put off at most.
     """
 
+    name: str
     table: type[SQLModel]
     row_id: Any
     due: Any
     tenant: Any
     payment: Any = None
     tries: Any = None
+    trace: Any = None
     ready: tuple[ColumnElement[bool], ...] = ()
+    furthest: timedelta = timedelta(hours=2)
 
 
 class DueQueues:
@@ -102,9 +113,10 @@ async def claim(
             break
         still_due = select(work.row_id).where(work.row_id.in_(list(wanted)), *due).with_for_update(skip_locked=True)
         claiming: Any = update(work.table).where(work.row_id.in_(still_due)).values(_moved(work, until, tries=1))
-        claimed = set((await session.exec(claiming.returning(work.row_id))).scalars().all())
+        trace = literal(None) if work.trace is None else work.trace
+        claimed = dict((await session.exec(claiming.returning(work.row_id, trace))).tuples().all())
         if claimed:
-            return [Claim(row_id, tenant, until) for row_id, tenant in wanted.items() if row_id in claimed]
+            return [Claim(row, tenant, until, claimed[row]) for row, tenant in wanted.items() if row in claimed]
     return []
 
 
@@ -116,6 +128,17 @@ async def give_back(session: AsyncSession, work: JobQueue, claims: Sequence[Clai
     for each in sorted(claims, key=lambda each: each.row_id):  # locked in the order in which everybody locks rows
         ours = (work.row_id == each.row_id, work.due == each.until)
         await session.exec(update(work.table).where(*ours).values(_moved(work, now, tries=-1)))
+
+
+async def bring_back(session: AsyncSession, work: JobQueue, now: datetime, lease: timedelta) -> int:
+    """Make due at once what is put off for longer than it ever is, or than a claim lasts; return how much that was.
+
+    It was put off by a clock that was ahead, and has been put back since.
+    """
+    beyond = (work.due.is_not(None), work.due > now + max(work.furthest, lease))
+    theirs = select(work.row_id).where(*beyond).with_for_update(skip_locked=True)
+    moving: Any = update(work.table).where(work.row_id.in_(theirs)).values({work.due: now}).returning(work.row_id)
+    return len((await session.exec(moving)).all())
 
 
 def _moved(work: JobQueue, due: datetime, *, tries: int) -> dict[Any, Any]:

@@ -94,7 +94,10 @@ async def move(
 def _taken(new: Installation, old: Installation) -> Mapping[str, Any]:
     """Return what the new address brings. Its token is sealed for that address, which moves with it."""
     names = ("saleor_api_url", "saleor_domain", "schema_version", "app_id", "token_sealed", "jwks", "jwks_fetched_at")
-    return {name: getattr(new, name) for name in names} | {"dashboard_url": new.dashboard_url or old.dashboard_url}
+    said = ("dashboard_url", "staff_dashboard_url")
+    return {name: getattr(new, name) for name in names} | {
+        name: getattr(new, name) or getattr(old, name) for name in said
+    }
 
 
 async def _check(session: AsyncSession, old: Installation, new: Installation) -> None:

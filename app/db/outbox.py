@@ -14,11 +14,13 @@ from app.db.tables import EventState, Payment, SaleorEvent
 _earlier = aliased(SaleorEvent)
 
 EVENTS = JobQueue(
+    "events",
     SaleorEvent,
     row_id=col(SaleorEvent.id),
     due=col(SaleorEvent.next_attempt_at),
     tenant=col(SaleorEvent.installation_id),
     tries=col(SaleorEvent.attempts),
+    trace=col(SaleorEvent.trace_id),
     # An event waits for every earlier one of its payment: told out of order, "refunded" could be overwritten by "you
     # may refund". So at most one event of a payment is ever claimed at once.
     ready=(

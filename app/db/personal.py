@@ -8,6 +8,9 @@ address to which the shopper goes back can hold anything, an order's number or a
 from collections.abc import Mapping
 from typing import Any
 
+from sqlmodel import col
+
+from app.db.sealed_column import SealedColumn
 from app.db.tables import Operation, Payment
 from app.db.vault import Vault
 from app.exact_json import dumps, loads
@@ -39,9 +42,9 @@ class PersonalData:
         return told, self._vault.seal(dumps(personal), _of_shopper(transaction_id))
 
     def opened(self, transaction_id: str, operation: Operation) -> dict[str, Any]:
-        """Return the whole request of a creation."""
+        """Return the whole request of a creation; without what was erased of it (``retention``)."""
         if operation.personal_sealed is None:
-            return dict(operation.request)
+            return {name: value for name, value in operation.request.items() if value != SEALED}
         personal: dict[str, Any] = loads(self._vault.open(operation.personal_sealed, _of_shopper(transaction_id)))
         return operation.request | personal
 
@@ -51,7 +54,7 @@ class PersonalData:
 
     def return_url(self, payment: Payment) -> str | None:
         """Return the address to which the shopper of a payment goes back."""
-        kept = payment.return_url
+        kept = payment.return_url_sealed
         return None if kept is None else self._vault.open(kept, _of_return(payment.transaction_id))
 
     def seal_proposal(self, installation_id: int, proposal: Mapping[str, Any]) -> str:
@@ -74,3 +77,17 @@ def _of_return(transaction_id: str) -> str:
 
 def _of_proposal(installation_id: int) -> str:
     return f"installation/{installation_id}/payout"
+
+
+SEALED_COLUMNS = (
+    SealedColumn(
+        col(Payment.return_url_sealed), of=(col(Payment.transaction_id),), place=_of_return, payment=col(Payment.id)
+    ),
+    SealedColumn(
+        col(Operation.personal_sealed),
+        of=(col(Payment.transaction_id),),
+        place=_of_shopper,
+        payment=col(Operation.payment_id),
+    ),
+)
+"""What of a payment is sealed. What ``seal_proposal`` has sealed is in a browser, for a moment."""

@@ -18,6 +18,7 @@ BETWEEN_CHECKS = timedelta(minutes=15)
 BETWEEN_REVIVALS = timedelta(seconds=30)
 
 CHECKS = JobQueue(
+    "presence_checks",
     Installation,
     row_id=col(Installation.id),
     due=col(Installation.next_check_at),
@@ -44,7 +45,9 @@ async def revive(session: AsyncSession, installation_id: int, now: datetime) -> 
     """Note that a Saleor is there, and the app in it; if that is news, let what waits be told now."""
     row = col(Installation.id) == installation_id
     missed = or_(col(Installation.away_since).is_not(None), col(Installation.unauthorised_since).is_not(None))
-    rested = or_(col(Installation.revived_at).is_(None), col(Installation.revived_at) <= now - BETWEEN_REVIVALS)
+    revived_at = col(Installation.revived_at)
+    # Far in the future: before the clock was put back.
+    rested = or_(revived_at.is_(None), revived_at <= now - BETWEEN_REVIVALS, revived_at > now + BETWEEN_REVIVALS)
     values = {"away_since": None, "unauthorised_since": None, "revived_at": now}
     revived = update(Installation).where(row, missed, rested).values(values).returning(col(Installation.id))
     if (await session.exec(revived)).first() is None:
@@ -52,6 +55,13 @@ async def revive(session: AsyncSession, installation_id: int, now: datetime) -> 
     paused = update(Installation).where(row, col(Installation.problems_due_at) > now).values(problems_due_at=now)
     await session.exec(paused)
     await tell_now(session, installation_id, now)
+
+
+async def keep_version(session: AsyncSession, installation_id: int, saleor_version: str, now: datetime) -> None:
+    """Keep which release a Saleor is now, if that is news, and compare its problems: it may be one that shows them."""
+    row = (col(Installation.id) == installation_id, col(Installation.schema_version).is_distinct_from(saleor_version))
+    values = {"schema_version": saleor_version, "problems_due_at": now, "updated_at": now}
+    await session.exec(update(Installation).where(*row).values(values))
 
 
 async def tell_now(session: AsyncSession, installation_id: int, now: datetime) -> None:

@@ -94,3 +94,9 @@ async def payments_with_problem(
     rows = (await session.exec(query.order_by(*(each.desc() for each in order)).limit(most))).all()
     await load_problems(session, [payment for payment, _ in rows])
     return [(payment, since) for payment, since in rows]
+
+
+async def count_open(session: AsyncSession) -> dict[ProblemKind, int]:
+    """Return how many problems of each kind are open, in all stores."""
+    query = select(Problem.kind, func.count()).where(*_OPEN).group_by(col(Problem.kind))
+    return {ProblemKind(kind): count for kind, count in (await session.exec(query)).all()}

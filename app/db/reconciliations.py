@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, func, or_, text, update
+from sqlalchemy import delete, func, literal, text, tuple_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.db.aggregates import WITH_ACCOUNT, PaymentAggregate, aggregates_of
+from app.db.columns import Moment
 from app.db.day_sums import forget_days
 from app.db.job_queue import JobQueue
 from app.db.summed_days import forget_summed_days
@@ -32,10 +33,12 @@ from app.db.tables import (
 from app.db.tables.reconciliation import UNSETTLED
 
 RECONCILIATIONS = JobQueue(
+    "reconciliations",
     ReconciliationRun,
     row_id=col(ReconciliationRun.id),
     due=col(ReconciliationRun.due_at),
     tenant=col(ReconciliationRun.installation_id),
+    furthest=timedelta(hours=25),  # each night
 )
 _ENDED = (RunState.DONE, RunState.FAILED)
 
@@ -187,18 +190,20 @@ async def payments_of_orders(session: AsyncSession, order_ids: Collection[str]) 
 
 
 async def paid_between(
-    session: AsyncSession, account_id: str, start: datetime, end: datetime, *, after: tuple[datetime, int], most: int
+    session: AsyncSession, account_id: str, after: tuple[datetime, int], end: datetime, *, most: int
 ) -> Sequence[tuple[datetime, int, str]]:
-    """Return when and as which order payments of an account were begun that have succeeded, page by page."""
+    """Return when, as which row and as which order payments of an account were begun that have succeeded.
+
+    It is a page of them: those ``after`` a moment and a row, the last ones of the page before.
+    """
     begun = (col(Payment.created_at), col(Payment.id))
     query: Any = (
         select(Payment.created_at, Payment.id, Payment.order_id)
         .join(Operation, col(Operation.payment_id) == col(Payment.id))
         .where(
             Payment.account_id == account_id,
-            begun[0] >= start,
+            tuple_(*begun) > tuple_(literal(after[0], Moment), literal(after[1])),
             begun[0] < end,
-            or_(begun[0] > after[0], (begun[0] == after[0]) & (begun[1] > after[1])),
             Operation.kind == Kind.CREATE,
             Operation.state == State.SUCCESS,
         )

@@ -11,6 +11,7 @@ from app.db.job_queue import JobQueue
 from app.db.tables import Installation, ReportedProblem
 
 PROBLEMS = JobQueue(
+    "reported_problems",
     Installation,
     row_id=col(Installation.id),
     due=col(Installation.problems_due_at),

@@ -6,6 +6,7 @@ given the payment as it is, locked, and is run again, with the payment read anew
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
@@ -13,7 +14,6 @@ from typing import Any, TypeAlias, TypeVar
 
 import sqlalchemy as sa
 import structlog
-from sqlalchemy import bindparam
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import SQLModel, col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -99,9 +99,13 @@ class NewPayment:
 
 @dataclass(slots=True)
 class _Entry:
-    """What is to be written; ``abandoned``: whoever wanted it was answered otherwise meanwhile (laws of money, 11)."""
+    """What is to be written; ``abandoned``: whoever wanted it was answered otherwise meanwhile (laws of money, 11).
+
+    It is written by somebody else's task, and yet in the ``context`` of whoever wanted it: in their trace.
+    """
 
     abandoned: bool = field(default=False, kw_only=True)
+    context: Context = field(default_factory=copy_context, kw_only=True)
 
 
 _EntryT = TypeVar("_EntryT", bound=_Entry)
@@ -115,8 +119,12 @@ class _Insertion(_Entry):
     made: list[Payment] = field(default_factory=list)
 
     def payment(self) -> Payment:
-        self.made.append(self.new.payment())
+        self.made.append(self.context.run(self.new.payment))
         return self.made[-1]
+
+    def objection(self, payment: Payment, attempts: Sequence[PaymentAggregate]) -> Exception | None:
+        asked = self.new.objection
+        return None if asked is None else self.context.run(asked, payment, attempts)
 
 
 @dataclass(slots=True)
@@ -221,7 +229,7 @@ async def _insert_all(session: AsyncSession, many: Sequence[_Insertion]) -> list
     payments = [each.payment() for each in many]
     objections = await _objections(session, many, payments)
     made = [index for index, objection in enumerate(objections) if objection is None]
-    aggregates = await _insert(session, [many[index].new for index in made], [payments[index] for index in made])
+    aggregates = await _insert(session, [many[index] for index in made], [payments[index] for index in made])
     return [objection or aggregates.pop(0) for objection in objections]
 
 
@@ -239,29 +247,29 @@ async def _objections(
             continue
         attempts = [each for each in locked if new.debt is not None and _pays(each.payment, new.debt)]
         recorded = any(each.payment.transaction_id == payment.transaction_id for each in attempts)
-        objections.append(None if new.objection is None or recorded else new.objection(payment, attempts))
+        objections.append(None if recorded else insertion.objection(payment, attempts))
     return objections
 
 
 async def _insert(
-    session: AsyncSession, many: Sequence[NewPayment], payments: Sequence[Payment]
+    session: AsyncSession, many: Sequence[_Insertion], payments: Sequence[Payment]
 ) -> list[PaymentAggregate]:
     # In one order everywhere, so that no two processes wait for each other's row of the same transaction.
     in_order: list[Payment] = sorted(payments, key=_transaction)
     session.add_all(in_order)
     await session.flush()
     await load_problems(session, payments)
-    operations = [new.operation(payment) for new, payment in zip(many, payments, strict=True)]
+    operations = [each.context.run(each.new.operation, payment) for each, payment in zip(many, payments, strict=True)]
     session.add_all(operations)
     session.add_all(
-        [new.beside(payment) for new, payment in zip(many, payments, strict=True) if new.beside is not None]
+        [each.new.beside(payment) for each, payment in zip(many, payments, strict=True) if each.new.beside is not None]
     )
     await session.flush()  # all at once
     aggregates = [
         PaymentAggregate(payment, [operation], []) for payment, operation in zip(payments, operations, strict=True)
     ]
-    for new, aggregate in zip(many, aggregates, strict=True):
-        aggregate.assign(aggregate.create, new.shares(aggregate.create))
+    for each, aggregate in zip(many, aggregates, strict=True):
+        aggregate.assign(aggregate.create, each.new.shares(aggregate.create))
         await save(session, aggregate)
     return aggregates
 
@@ -284,7 +292,7 @@ async def _update_all(session: AsyncSession, many: Sequence[_Change]) -> list[An
             continue
         debt = each.debt
         attempts = [one for one in locked if one is own or (debt is not None and _pays(one.payment, debt))]
-        answers.append(each.step(own, attempts))
+        answers.append(each.context.run(each.step, own, attempts))
     await save_all(session, locked)
     return answers
 
@@ -364,7 +372,7 @@ def _condition(which: Which | ByOperation) -> sa.ColumnElement[bool]:
 
 
 def _one_of(column: Any, name: str) -> sa.ColumnElement[bool]:
-    return col(column).in_(bindparam(name, expanding=True))
+    return col(column).in_(sa.bindparam(name, expanding=True))
 
 
 _IN_STORES = _one_of(Payment.installation_id, "installation_ids")

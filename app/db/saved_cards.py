@@ -16,6 +16,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.db.database import Database
+from app.db.sealed_column import SealedColumn
 from app.db.tables import DeletedCustomer, Payment, SavedCard
 from app.db.vault import Vault
 
@@ -206,3 +207,9 @@ def _usable(installation_id: int, account_id: str, user_id: str, now: datetime) 
 
 def _place(account_id: str, user_id: str) -> str:
     return f"account/{account_id}/saved-card/{user_id}"
+
+
+SEALED_COLUMNS = (
+    SealedColumn(col(SavedCard.token_sealed), of=(col(SavedCard.account_id), col(SavedCard.user_id)), place=_place),
+)
+"""What of a saved card is sealed."""

@@ -34,10 +34,12 @@ from app.db.tables import (
 )
 
 DAYS = JobQueue(
+    "day_sums",
     Installation,
     row_id=col(Installation.id),
     due=col(Installation.days_due_at),
     tenant=col(Installation.id),
+    furthest=timedelta(hours=26),  # from an installation to the end of its first day
 )
 """Summing a store's days that are over."""
 

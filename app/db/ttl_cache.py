@@ -26,7 +26,8 @@ class TtlCache(Generic[K, V]):
     async def get(self, name: K, read: Callable[[], Coroutine[Any, Any, Mapping[K, V]]]) -> V | None:
         """Return what has that name, or None. ``read`` gives it, under all of its names, if it was not read lately."""
         read_at, value = self._kept.get(name, (None, None))
-        if read_at is not None and self._now() - read_at < FOR:
+        # What was read in the future was read before the clock was put back.
+        if read_at is not None and timedelta() <= self._now() - read_at < FOR:
             return value
         reading = self._reading.get(name)
         if reading is None:

@@ -7,10 +7,13 @@ Errors: ``VaultError`` is the only one, and never says what was sealed.
 """
 
 import base64
+import fcntl
 import hashlib
 import hmac
 import os
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
@@ -31,14 +34,30 @@ class Vault:
 
     Args:
         keys: 32-byte keys, newest first.
+        again: reads them anew. It is asked when something was sealed with a key that is not known: a new one was put
+            into the file while this process runs. From then on that one seals; a key that was known stays known.
     """
 
-    def __init__(self, keys: Sequence[bytes]) -> None:
+    def __init__(self, keys: Sequence[bytes], again: Callable[[], Sequence[bytes]] | None = None) -> None:
+        self._again = again
+        self._take(keys)
+
+    def _take(self, keys: Sequence[bytes]) -> None:
         if not keys or any(len(key) != KEY_BYTES for key in keys):
             raise VaultError(f"a secret key has exactly {KEY_BYTES} bytes")
-        self._ciphers = {_key_id(key): AESGCM(key) for key in keys}
-        self._sealing = _key_id(keys[0])
+        self._ciphers = {key_id(key): AESGCM(key) for key in keys}
+        self._sealing = key_id(keys[0])
         self._keys = tuple(keys)
+
+    @property
+    def key_ids(self) -> tuple[str, ...]:
+        """The names of the keys, newest first."""
+        return tuple(self._ciphers)
+
+    @property
+    def newest(self) -> str:
+        """What everything begins with that the newest key has sealed."""
+        return f"{_VERSION}.{self._sealing}."
 
     def __repr__(self) -> str:
         return f"<Vault sealing with {self._sealing}, opening {len(self._ciphers)}>"
@@ -52,8 +71,8 @@ class Vault:
     def open(self, sealed: str, place: str) -> str:
         """Return the secret that was sealed for ``place``. Raises VaultError."""
         version, _, rest = sealed.partition(".")
-        key_id, _, payload = rest.partition(".")
-        cipher = self._ciphers.get(key_id)
+        name, _, payload = rest.partition(".")
+        cipher = self._ciphers.get(name) or self._new_cipher(name)
         if version != _VERSION or cipher is None:
             raise VaultError(f"no key opens what is kept at {place}: was the secret key file replaced?")
         try:
@@ -61,6 +80,13 @@ class Vault:
             return cipher.decrypt(raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], place.encode()).decode()
         except (InvalidTag, ValueError) as exc:
             raise VaultError(f"what is kept at {place} does not open") from exc
+
+    def _new_cipher(self, name: str) -> AESGCM | None:
+        if self._again is not None:
+            with suppress(OSError, VaultError):  # whoever is just writing the file will have written it
+                keys = self._again()
+                self._take([*keys, *(key for key in self._keys if key not in keys)])
+        return self._ciphers.get(name)
 
     def digests(self, text: str, place: str) -> tuple[str, ...]:
         """Return what ``text`` is found by at ``place`` without being kept there: 32 hexadecimal digits for each key.
@@ -70,7 +96,7 @@ class Vault:
         return tuple(_digest(key, text, place) for key in self._keys)
 
 
-def _key_id(key: bytes) -> str:
+def key_id(key: bytes) -> str:
     """Return a short public name of a key, so that a rotated ciphertext finds its key at once."""
     return hashlib.sha256(b"vault key id" + key).hexdigest()[:8]
 
@@ -89,12 +115,56 @@ def read_keys(path: Path) -> list[bytes]:
         raise VaultError(f"{path} is not a key file: each line is one base64url key of {KEY_BYTES} bytes") from exc
 
 
-def create_key_file(path: Path) -> None:
-    """Write a new key file that only its owner may read (mode 0600). Does nothing if the file is there already."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+def add_key(path: Path) -> str:
+    """Put a new key before all others into the key file, and return its name.
+
+    The file is replaced as a whole, so that whoever reads it meanwhile finds all of the old or all of the new, also
+    after a power cut; it is for its owner alone, who stays the same. Raises VaultError when it is no key file, and
+    OSError when it cannot be replaced: nothing is changed then.
+    """
+    path = path.resolve()
+    with path.open("rb") as present:
+        fcntl.flock(present, fcntl.LOCK_EX)  # of two that do it at once, the second begins with what the first has made
+        if os.fstat(present.fileno()).st_ino != path.stat().st_ino:
+            return add_key(path)
+        Vault(read_keys(path))
+        key, owner = os.urandom(KEY_BYTES), os.fstat(present.fileno())
+        beside = path.with_name(f".{path.name}.new")
+        try:
+            with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+                if (owner.st_uid, owner.st_gid) != (os.geteuid(), os.getegid()):
+                    os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
+                file.write(base64.urlsafe_b64encode(key) + b"\n" + present.read())
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+        _keep_on_disk(path.parent)
+    return key_id(key)
+
+
+def _keep_on_disk(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def create_key_file(path: Path) -> None:
+    """Write a new key file that only its owner may read (mode 0600). Does nothing if the file is there already.
+
+    It appears with its key on the disk, or not at all: secrets that are sealed with a key must not outlive it, and half
+    a file would stop every start from then on. Raises OSError.
+    """
+    if path.exists():
         return
-    with os.fdopen(handle, "wb") as file:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f"{path.name}.") as file:  # mode 0600
         file.write(base64.urlsafe_b64encode(os.urandom(KEY_BYTES)) + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+        with suppress(FileExistsError):  # another process was faster: its key is the one
+            path.hardlink_to(file.name)
+    _keep_on_disk(path.parent)

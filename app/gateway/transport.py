@@ -6,22 +6,20 @@ was asked.
 """
 
 import asyncio
-import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 from urllib.parse import quote
 
 import httpx2
 
-from app import exact_json
+from app import exact_json, outbound, telemetry
 from app.gateway.credentials import Credentials
 from app.gateway.errors import GatewayError, InvalidRequestError, NotSentError, OutcomeUnknownError
 from app.gateway.models.base import CARD_FIELDS
 
 _LARGEST_ANSWER = 4 * 1024 * 1024
-_UNPACKED_AT_ONCE = 64 * 1024
 _CONNECT_SECONDS = 5.0
 _SHORTEST_SECRET = 3  # a card's security code
 _SHORTEST_OF_RECIPIENTS = 6  # a document's number; what is shorter stands in many a sentence by chance
@@ -36,6 +34,14 @@ Verb = Literal["GET", "POST", "PUT"]
 E = TypeVar("E", bound=GatewayError)
 
 
+# What paths are made of besides names. Also a name can be one of these words, and is no secret then.
+_STEPS = frozenset(
+    {
+        *("", "payment", "split", "purchase", "auth", "credit", "capture", "void", "refund", "recurrent", "dispute"),
+        *("pos", "order", "orders", "cancel", "transactions", "recurring", "balances", "accounts"),
+        *("applepay", "session", "tokenization", "tokenize", "streaming-report", "start", "fetch"),
+    }
+)
 _TELLING = 24  # of a long secret, so many characters in a row are more than chance
 
 
@@ -55,6 +61,12 @@ class Call:
     with_endpoints_key: bool = True
     creates: bool = False
     quotable: bool = True
+
+    @property
+    def endpoint(self) -> str:
+        """What is asked, without any name of an account, an order or a person: few words, whatever is asked for."""
+        steps = self.path.removeprefix("/api/v1").split("/")
+        return f"{self.method} {'/'.join(each if each in _STEPS else '*' for each in steps)}"
 
     @property
     def moves_money(self) -> bool:
@@ -150,18 +162,20 @@ class Transport:
         Raises ``NotSentError`` or ``OutcomeUnknownError``. Redirects are answers: they are not followed.
         """
         progress = _Progress()
-        try:
-            async with asyncio.timeout(timeout):
-                response = await self._send(call, timeout, progress)
-                try:
-                    content = await read_whole(call, response)
-                finally:
-                    await response.aclose()
-            return Answer(response.status_code, response.headers, content, self.keys)
-        except (httpx2.RequestError, TimeoutError) as exc:
-            failure = _failure(call, exc, progress)
-        # Outside of the handler: the library's error holds the request, and the request holds the keys.
-        raise failure
+        with _asking(call) as step:
+            try:
+                async with asyncio.timeout(timeout):
+                    response = await self._send(call, timeout, progress)
+                    try:
+                        content = await read_whole(call, response)
+                    finally:
+                        await response.aclose()
+                _note_status(step, response)
+                return Answer(response.status_code, response.headers, content, self.keys)
+            except (httpx2.RequestError, TimeoutError) as exc:
+                failure = _failure(call, exc, progress)
+            # Outside of the handler: the library's error holds the request, and the request holds the keys.
+            raise failure
 
     @asynccontextmanager
     async def open(self, call: Call, *, timeout: float) -> AsyncIterator[httpx2.Response]:
@@ -171,7 +185,9 @@ class Transport:
         """
         progress, failure = _Progress(), None
         try:
-            response = await self._send(call, timeout, progress)
+            with _asking(call) as step:
+                response = await self._send(call, timeout, progress)
+                _note_status(step, response)
             try:
                 yield response
             finally:
@@ -205,6 +221,23 @@ class Transport:
         return headers | self._credentials.headers(with_endpoints_key=call.with_endpoints_key)
 
 
+@contextmanager
+def _asking(call: Call) -> Iterator[telemetry.Step]:
+    """Tell whoever watches of an exchange. Nothing of it is said in the request: the interface names no such header."""
+    with telemetry.step(telemetry.Kind.GATEWAY, call.endpoint, payment=call.order_id) as step:
+        step.outcome = "no_answer"
+        try:
+            yield step
+        except NotSentError:
+            step.outcome = "not_sent"
+            raise
+
+
+def _note_status(step: telemetry.Step, response: httpx2.Response) -> None:
+    step.outcome = f"{response.status_code // 100}xx"
+    step.facts["status"] = response.status_code
+
+
 def _timeouts(seconds: float) -> dict[str, float]:
     # A pool or a host that keeps us waiting is noticed while it is still certain that nothing was sent.
     early = min(seconds / 3, _CONNECT_SECONDS)
@@ -213,46 +246,20 @@ def _timeouts(seconds: float) -> dict[str, float]:
 
 async def read_whole(call: Call, response: httpx2.Response) -> bytes:
     """The body of an opened answer. One of more than 4 MiB is ``OutcomeUnknownError``: nothing here is that large."""
-    content = bytearray()
-    async for piece in body_pieces(call, response):
-        content += piece
-        if len(content) > _LARGEST_ANSWER:
-            raise call.error(OutcomeUnknownError, "the answer is too large", http_status=response.status_code)
-    return bytes(content)
+    try:
+        return await outbound.read_at_most(_LARGEST_ANSWER, response)
+    except outbound.BodyError as exc:
+        raise call.error(OutcomeUnknownError, str(exc), http_status=response.status_code) from None
 
 
 async def body_pieces(call: Call, response: httpx2.Response) -> AsyncGenerator[bytes, None]:
-    """The body of an opened answer, piece by piece as it arrives.
-
-    We ask for no compression; if somebody on the way compresses, the body is unpacked here: the HTTP library takes one
-    that breaks off, or that has nothing in it, for a shorter one. ``OutcomeUnknownError`` for such a body.
-    """
-    codings = [each.strip().lower() for each in response.headers.get("Content-Encoding", "").split(",")]
-    match [each for each in codings if each not in ("", "identity")]:
-        case []:
-            async for piece in response.aiter_raw():
-                yield piece
-            return
-        case ["gzip" | "x-gzip"]:
-            window = 16 + zlib.MAX_WBITS
-        case ["deflate"]:
-            window = zlib.MAX_WBITS
-        case _:
-            raise call.error(OutcomeUnknownError, "an answer in a coding that was not asked for")
-    unpacking = zlib.decompressobj(window)
+    """The body of an opened answer, piece by piece as it arrives. ``OutcomeUnknownError`` for one that is not whole."""
     try:
-        async for piece in response.aiter_raw():
-            packed = piece
-            while packed:
-                if unpacking.eof:  # several compressed files, one after the other, are one body
-                    unpacking = zlib.decompressobj(window)
-                yield unpacking.decompress(packed, _UNPACKED_AT_ONCE)
-                packed = unpacking.unused_data if unpacking.eof else unpacking.unconsumed_tail
-        whole = unpacking.eof
-    except zlib.error:
-        whole = False
-    if not whole:
-        raise call.error(OutcomeUnknownError, "a compressed answer that is not whole", http_status=response.status_code)
+        async with aclosing(outbound.pieces(response)) as arriving:
+            async for piece in arriving:
+                yield piece
+    except outbound.BodyError as exc:
+        raise call.error(OutcomeUnknownError, str(exc), http_status=response.status_code) from None
 
 
 def path_step(text: str) -> str:

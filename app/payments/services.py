@@ -20,7 +20,9 @@ from app.db.latest_cache import LatestCache
 from app.db.outbox import EVENTS
 from app.db.personal import PersonalData
 from app.db.repository import PaymentRepository
+from app.db.retention import Retention
 from app.db.saved_cards import SavedCards
+from app.db.sealed_values import SealedValues
 from app.db.tables import MerchantAccount
 from app.gateway.client import GatewayClient
 from app.gateway.credentials import Credentials
@@ -30,6 +32,7 @@ from app.gateway.models.accounts import BalanceAccount
 from app.payments.core.apply import Posting
 from app.payments.core.schedule import Schedule
 from app.saleor.limits import usable_link
+from app.server_clock import Difference, compare_clock
 
 _BETWEEN_COMPARISONS = timedelta(minutes=1)
 
@@ -106,6 +109,12 @@ class Gateways:
             self._clients[account.id] = known
         return known[1]
 
+    async def compare_clock(
+        self, account: MerchantAccount, now: Callable[[], datetime], *, within: float
+    ) -> Difference | None:
+        """Compare the clock of an account's gateway with ours, without showing it a key; see ``compare_clock``."""
+        return await compare_clock(self._http, account.base_url, now, within=within)
+
     def time_to_compare(self, account_id: str, now: datetime) -> bool:
         """Return True once a minute: then what the gateway accepts is compared with what is recorded of an account."""
         last = self._compared.get(account_id)
@@ -134,10 +143,12 @@ class Services:
     saved_cards: SavedCards
     emails: BlindIndex
     personal: PersonalData
+    sealed: SealedValues
     gateways: Gateways
     addresses: Addresses
     now: Callable[[], datetime]
     schedule: Schedule = field(default_factory=Schedule)
+    retention: Retention = field(default_factory=Retention)
     wake: Notifier = lambda *_works: None
     balances: BalanceCache = field(default_factory=LatestCache)
 

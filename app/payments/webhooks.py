@@ -4,6 +4,7 @@ from app.db.aggregates import PaymentAggregate
 from app.db.installations import OpenInstallation
 from app.db.repository import ByTransaction, PaymentNotFoundError
 from app.db.tables import Operation
+from app.payments.app_lifecycle import app_deleted, app_status_changed
 from app.payments.cards.saved import customer_deleted, deleted, listed
 from app.payments.core.answers import action_answer
 from app.payments.core.references import keep_reference
@@ -17,6 +18,8 @@ from app.saleor.answers import Acknowledgement, ActionAnswer, GatewayConfigAnswe
 from app.saleor.app import SaleorApp, WebhookContext
 from app.saleor.events import (
     AccountDeleted,
+    AppDeleted,
+    AppStatusChanged,
     CustomerDeleted,
     CustomerEvent,
     ListStoredPaymentMethods,
@@ -115,8 +118,23 @@ def define_webhooks(saleor: SaleorApp, services: Services, *, customers: bool = 
     async def card_deleted(event: StoredPaymentMethodDeleteRequested, context: WebhookContext) -> MethodDeletedAnswer:
         return await deleted(services, event, _installation(context))
 
+    _define_app(saleor, services)
     if customers:
         _define_customers(saleor, services)
+
+
+def _define_app(saleor: SaleorApp, services: Services) -> None:
+    @saleor.webhook("APP_DELETED", query="app_deleted.graphql")
+    async def removed(event: AppDeleted, context: WebhookContext) -> Acknowledgement:
+        if event.is_about_recipient:
+            await app_deleted(services, saleor.client, _installation(context))
+        return Acknowledgement()
+
+    @saleor.webhook("APP_STATUS_CHANGED", query="app_status_changed.graphql")
+    async def switched(event: AppStatusChanged, context: WebhookContext) -> Acknowledgement:
+        if event.is_about_recipient:
+            await app_status_changed(services, saleor.client, _installation(context))
+        return Acknowledgement()
 
 
 def _define_customers(saleor: SaleorApp, services: Services) -> None:

@@ -4,17 +4,17 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import httpx2
 import structlog
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
+from app.outbound import Deadline
 from app.saleor.addresses import AllowList
 from app.saleor.bodies import read_at_most
 from app.saleor.dashboard_token import DashboardTokens
-from app.saleor.deadline import Deadline
 from app.saleor.documents import Documents
 from app.saleor.errors import RegistrationRefusedError
 from app.saleor.extension import Widget
@@ -25,7 +25,7 @@ from app.saleor.manifest import Addresses, AppInfo, build_manifest
 from app.saleor.recipient import RecipientCheck
 from app.saleor.registration import Registrar
 from app.saleor.signature import MOST_BODY_BYTES
-from app.saleor.versions import read_version
+from app.saleor.versions import Version, read_version
 from app.saleor.webhook_definition import Handler, Otherwise, WebhookContext, WebhookDefinition, define
 from app.saleor.webhooks import BUDGET, OLDEST, WebhookReceiver
 
@@ -73,14 +73,9 @@ class SaleorApp:
         self._addresses = Addresses(api=api_base_url.rstrip("/"), iframe=(iframe_base_url or api_base_url).rstrip("/"))
         self._webhooks: dict[str, WebhookDefinition] = {}
         self._widgets: list[Widget] = []
-        allow_list = AllowList(allowed)
-        if allow_list.only_loopback:
-            logger.warning(
-                "saleor_allow_list_empty",
-                meaning="only a Saleor on this machine can install the app; list the Saleor API addresses it serves",
-            )
+        self._allowed = AllowList(allowed)
         self._registrar = Registrar(
-            identifier=info.id, allowed=allow_list, store=store, client=self.client, http=http, now=now
+            identifier=info.id, allowed=self._allowed, store=store, client=self.client, http=http, now=now
         )
         keyring = Keyring(store, http, now)
         self.dashboard_tokens = DashboardTokens(store, keyring, now)
@@ -127,6 +122,11 @@ class SaleorApp:
 
     def router(self) -> APIRouter:
         """Return the routes for everything defined so far: manifest, registration, and one for each webhook."""
+        if self._allowed.only_loopback:
+            logger.warning(
+                "saleor_allow_list_empty",
+                detail="only a Saleor on this machine can install the app; list the Saleor API addresses it serves",
+            )
         router = APIRouter()
         router.add_api_route("/api/manifest", self._manifest, methods=["GET"], include_in_schema=False)
         router.add_api_route("/api/register", self._register, methods=["POST"], include_in_schema=False)
@@ -134,19 +134,20 @@ class SaleorApp:
             router.add_api_route(webhook.path, self._route(webhook), methods=["POST"], include_in_schema=False)
         return router
 
+    def manifest(self, version: Version) -> dict[str, Any]:
+        """Return the manifest of everything defined so far, for a Saleor of that version."""
+        return build_manifest(
+            self.info,
+            webhooks=self._webhooks.values(),
+            widgets=self._widgets,
+            subscriptions=self._subscriptions,
+            addresses=self._addresses,
+            version=version,
+        )
+
     async def _manifest(self, request: Request) -> JSONResponse:
         version = read_version(request.headers.get("saleor-schema-version"))
-        return JSONResponse(
-            build_manifest(
-                self.info,
-                webhooks=self._webhooks.values(),
-                widgets=self._widgets,
-                subscriptions=self._subscriptions,
-                addresses=self._addresses,
-                version=version,
-            ),
-            headers={"Vary": "Saleor-Schema-Version"},
-        )
+        return JSONResponse(self.manifest(version), headers={"Vary": "Saleor-Schema-Version"})
 
     async def _register(self, request: Request) -> JSONResponse:
         body = await read_at_most(MOST_REGISTRATION_BYTES, request)

@@ -24,7 +24,8 @@ class Attempts:
     def allowed(self, name: str) -> bool:
         """Count an attempt of ``name``, and return True, unless there were too many."""
         now = self._now()
-        while self._made and now - self._made[0][0] >= self._within:
+        # What was counted in the future was counted before the clock was put back.
+        while self._made and not timedelta() <= now - self._made[0][0] < self._within:
             _, gone = self._made.popleft()
             self._counted[gone] -= 1
             if not self._counted[gone]:

@@ -6,6 +6,7 @@ from urllib.parse import quote, urlsplit
 _CLOUD = ".saleor.cloud"
 _DASHBOARD = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[A-Za-z0-9._~-]+)*/?")
 _LONGEST = 400
+_USUAL_PORTS = {"https": 443, "http": 80}
 
 
 def dashboard_beside(saleor_api_url: str) -> str | None:
@@ -22,6 +23,19 @@ def read_dashboard_address(text: str) -> str:
         msg = "the Dashboard's address must be like https://dashboard.example.com/"
         raise ValueError(msg)
     return text.rstrip("/") + "/"
+
+
+def origin_of(address: str) -> str:
+    """Return scheme, host and port of an address as browsers write an origin; "" for what is no address of the web."""
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        return ""
+    if parts.scheme not in _USUAL_PORTS or not parts.hostname:
+        return ""
+    usual = port in {None, _USUAL_PORTS[parts.scheme]}
+    return f"{parts.scheme}://{parts.hostname}" + ("" if usual else f":{port}")
 
 
 def app_page_in(dashboard: str, app_id: str, path: str) -> str:

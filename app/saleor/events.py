@@ -10,11 +10,26 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AwareDatetime, Field
 
-from app.saleor.source import Channel, Checkout, FromSaleor, Line, Money, Order, OrderOrCheckout, Principal, Text, User
+from app.saleor.source import (
+    Channel,
+    Checkout,
+    FromSaleor,
+    Line,
+    Money,
+    Order,
+    OrderOrCheckout,
+    Principal,
+    Quantity,
+    Text,
+    User,
+)
 from app.saleor.vocabulary import AvailableAction, TransactionFlow
 
 __all__ = [
     "AccountDeleted",
+    "AppDeleted",
+    "AppEvent",
+    "AppStatusChanged",
     "Checkout",
     "CustomerDeleted",
     "CustomerEvent",
@@ -102,19 +117,24 @@ class StaffAction(FromSaleor):
 class OrderLine(Line):
     """A line of the order; ``quantity`` is what was ordered of it, 0 when the webhook does not tell."""
 
-    quantity: int = 0
+    quantity: Quantity = 0
 
 
 class GrantedRefundLine(FromSaleor):
     """How many pieces of an order's line are refunded."""
 
     id: str
-    quantity: int
+    quantity: Quantity
     order_line: OrderLine
 
 
 class GrantedRefund(FromSaleor):
-    """What staff granted the customer beforehand, by lines."""
+    """What staff granted the customer beforehand, by lines.
+
+    Saleor (3.21 to 3.23) resolves it for a plain refund too, from nothing. Its ``id`` is ``OrderGrantedRefund:None``
+    then, the same for every plain refund, and only a field that cannot be null makes it the null that it is, with an
+    error beside it in the body. So such a field must be asked for: ``amount`` is.
+    """
 
     id: str
     amount: Money | None = None
@@ -128,6 +148,7 @@ class Event(FromSaleor):
 
     event_type: ClassVar[str]  # as the manifest says it: TRANSACTION_CHARGE_REQUESTED
     is_asynchronous: ClassVar[bool] = False  # Saleor waits for no answer, and repeats what was answered with a 5xx
+    shows_presence: ClassVar[bool] = True  # only an app that is installed and active is sent it
 
     issued_at: AwareDatetime
     version: str | None = None  # of Saleor: 3.23.28
@@ -180,6 +201,38 @@ class StoredPaymentMethodDeleteRequested(StoredMethodEvent):
     event_type = "STORED_PAYMENT_METHOD_DELETE_REQUESTED"
 
     payment_method_id: str
+
+
+class App(FromSaleor):
+    """An app, perhaps another than the one that is told of it."""
+
+    id: str
+
+
+class AppEvent(Event):
+    """Something about an app. From 3.23.5 on it is told of itself; of others only with MANAGE_APPS."""
+
+    is_asynchronous = True
+    shows_presence = False
+
+    app: App | None = None
+
+    @property
+    def is_about_recipient(self) -> bool:
+        """Whether it is about the app that is told of it, as far as Saleor still says."""
+        return self.app is None or self.app.id == self.recipient.id
+
+
+class AppDeleted(AppEvent):
+    """Staff have removed an app."""
+
+    event_type = "APP_DELETED"
+
+
+class AppStatusChanged(AppEvent):
+    """Staff have switched an app off or on."""
+
+    event_type = "APP_STATUS_CHANGED"
 
 
 class CustomerEvent(Event):

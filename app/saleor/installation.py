@@ -37,7 +37,7 @@ class Installed(Protocol):
 
     @property
     def schema_version(self) -> str | None:
-        """The version that Saleor gave at the installation, for example ``3.22``."""
+        """The version that Saleor said last: ``3.22`` at the installation, ``3.22.67`` from its first webhook on."""
 
     @property
     def verified(self) -> bool:
@@ -78,8 +78,12 @@ class InstallationStore(Protocol):
     async def forget_pending(self, saleor_api_url: str, token: str) -> None:
         """Forget a token that Saleor does not take though it takes the app's."""
 
-    async def heard_from(self, installed: Installed) -> None:
-        """A verified request has come from that Saleor: it is there, and the app is installed and active."""
+    async def heard_from(self, installed: Installed, saleor_version: str | None) -> None:
+        """A verified request has come from that Saleor: it is there, and the app is installed and active.
+
+        ``saleor_version``: which release it says that it is (``3.22.67``); None when it says nothing readable. Kept
+        where it is another one than ``schema_version``, a lower one too: a document that is too new would be refused.
+        """
 
     async def save_jwks(self, saleor_api_url: str, jwks: Mapping[str, Any], fetched_at: datetime) -> None:
         """Keep the keys with which that Saleor signs, and when they were fetched (aware, UTC)."""

@@ -9,6 +9,7 @@ import httpx2
 import structlog
 from joserfc.jwk import RSAKey
 
+from app import telemetry
 from app.saleor.errors import KeysUnusableError, NotVerifiedError
 from app.saleor.installation import InstallationStore, Installed
 from app.saleor.keys import fetch_key_set, find_key
@@ -49,7 +50,8 @@ class Keyring:
         try:
             verify(signature, body, await self.key(installation, key_name(signature)))
         except BadSignatureError as exc:
-            logger.warning("saleor_bad_signature", saleor_api_url=installation.saleor_api_url, reason=str(exc))
+            telemetry.happened(telemetry.Happening.SIGNATURE_REFUSED, sender="saleor")
+            logger.warning("saleor_bad_signature", saleor=installation.saleor_api_url, error=str(exc))
             raise not_signed() from exc
 
     async def key(self, installation: Installed, kid: str) -> RSAKey:
@@ -73,14 +75,15 @@ class Keyring:
     def _may_fetch(self, saleor_api_url: str, fetched_at: datetime | None) -> bool:
         # Fetched at: by any process. Tried at: by this one, also when it failed.
         last = (self._tried_at.get(saleor_api_url), fetched_at)
-        return all(moment is None or self._now() - moment >= COOL_DOWN for moment in last)
+        # In the future: before the clock was put back.
+        return all(moment is None or not timedelta() <= self._now() - moment < COOL_DOWN for moment in last)
 
     async def _fetch(self, saleor_api_url: str, kid: str) -> RSAKey | None:
         try:
             jwks = await fetch_key_set(self._http, saleor_api_url, within=FETCH_WITHIN)
         except KeysUnusableError as exc:
-            logger.warning("saleor_keys_unusable", saleor_api_url=saleor_api_url, reason=str(exc))
+            logger.warning("saleor_keys_unusable", saleor=saleor_api_url, error=str(exc))
             return None
         await self._store.save_jwks(saleor_api_url, jwks, self._now())
-        logger.info("saleor_keys_fetched", saleor_api_url=saleor_api_url)
+        logger.info("saleor_keys_fetched", saleor=saleor_api_url)
         return find_key(jwks, kid)

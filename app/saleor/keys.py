@@ -12,6 +12,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import RSAKey
 
 from app.exact_json import loads
+from app.outbound import UNPACKED, BodyError, read_at_most
 from app.saleor.addresses import origin_of
 from app.saleor.errors import KeysUnusableError
 
@@ -26,25 +27,23 @@ async def fetch_key_set(http: httpx2.AsyncClient, saleor_api_url: str, *, within
     would lead to an address that nobody allowed), and when the document is not a set of RSA signing keys.
     """
     address = f"{origin_of(saleor_api_url)}/.well-known/jwks.json"
-    document = bytearray()
     try:
         async with (
             asyncio.timeout(within.total_seconds()),
-            http.stream("GET", address, follow_redirects=False) as response,
+            http.stream("GET", address, follow_redirects=False, headers=UNPACKED) as response,
         ):
             if response.status_code != 200:
                 msg = f"{address} answered {response.status_code} instead of a key set"
                 raise KeysUnusableError(msg)
-            async for chunk in response.aiter_bytes():
-                document += chunk
-                if len(document) > MOST_BYTES:
-                    msg = f"{address} answered more than a key set can hold"
-                    raise KeysUnusableError(msg)
+            document = await read_at_most(MOST_BYTES, response)
+    except BodyError as exc:
+        msg = f"{address} did not answer with a key set: {exc}"
+        raise KeysUnusableError(msg) from exc
     except (httpx2.HTTPError, TimeoutError) as exc:
         msg = f"{address} could not be fetched ({type(exc).__name__})"
         raise KeysUnusableError(msg) from exc
     try:
-        return read_key_set(loads(bytes(document)))
+        return read_key_set(loads(document))
     except ValueError as exc:
         msg = f"{address} did not answer with JSON"
         raise KeysUnusableError(msg) from exc

@@ -1,7 +1,7 @@
 """App problems: what is wrong with an app, told to Saleor, which shows it at the app in the Dashboard (B.2.8).
 
-Saleor 3.22 and newer have them. Saleor adds up what comes again under the same key within the aggregation period, keeps
-at most 100 of an app, and shows each until it is dismissed: by staff, or by the app when it is solved.
+Saleor 3.22.36 and newer have them. Saleor adds up what comes again under the same key within the aggregation period,
+keeps at most 100 of an app, and shows each until it is dismissed: by staff, or by the app when it is solved.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from app.saleor.errors import SaleorUnreachableError
 from app.saleor.graphql import SaleorClient, refusal_of
 from app.saleor.installation import Installed
-from app.saleor.versions import WITH_APP_PROBLEMS, read_version
+from app.saleor.versions import OLDEST_SUPPORTED, WITH_APP_PROBLEMS, read_release
 
 MOST = 100
 """How many Saleor keeps of an app, and how many can be dismissed at once. One more, and the oldest is dropped."""
@@ -44,15 +44,20 @@ class AppProblem(BaseModel):
 
 
 def knows_problems(installed: Installed) -> bool:
-    """Return True when that Saleor is new enough to be told."""
-    return read_version(installed.schema_version) >= WITH_APP_PROBLEMS
+    """Return True when that Saleor is new enough to be told, as far as one knows.
+
+    An installation tells only its line; the release comes with the first webhook. A Saleor of which no more is known
+    than 3.22 is asked: one from before there were problems refuses, and nothing else comes of it.
+    """
+    major, minor, patch = read_release(installed.schema_version) or (*OLDEST_SUPPORTED, 0)
+    return (major, minor, WITH_APP_PROBLEMS[2] if patch is None else patch) >= WITH_APP_PROBLEMS
 
 
 async def report_problem(client: SaleorClient, installed: Installed, problem: AppProblem) -> None:
     """Let Saleor show a problem.
 
-    Raises what ``SaleorClient`` raises; ``SaleorRefusedError`` also from early 3.22 versions,
-    which do not know problems yet.
+    Raises what ``SaleorClient`` raises; ``SaleorRefusedError`` also from the releases of 3.22 that do not know problems
+    yet.
     """
     await _ask(client, installed, "app_problem_create", "appProblemCreate", problem.graphql_input())
 

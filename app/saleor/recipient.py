@@ -17,7 +17,7 @@ from app.saleor.errors import NotUsableError, SaleorError, SaleorNotAuthorisedEr
 from app.saleor.events import Recipient
 from app.saleor.graphql import SaleorClient
 from app.saleor.installation import InstallationStore, Installed
-from app.saleor.versions import read_version
+from app.saleor.versions import OLDEST_SUPPORTED, read_release, written
 
 PROVE_WITHIN = timedelta(seconds=4)
 
@@ -60,22 +60,22 @@ class RecipientCheck:
             async with asyncio.timeout(PROVE_WITHIN.total_seconds()):
                 token = await self._token_of(installation, recipient)
         except (SaleorError, TimeoutError) as exc:
-            logger.warning("saleor_pending_token_not_proven", saleor_api_url=address, reason=type(exc).__name__)
+            logger.warning("saleor_pending_token_not_proven", saleor=address, error=type(exc).__name__)
             raise NotUsableError(
                 403, "NOT_PROVEN", "The app's installation could not be confirmed. Try again, or install the app again."
             ) from exc
         if token is None:
             raise NotUsableError(403, "NOT_PROVEN", "The app holds a token of another app. Install the app again.")
-        major, minor = read_version(saleor_version or installation.schema_version)
+        release = read_release(saleor_version) or read_release(installation.schema_version) or (*OLDEST_SUPPORTED, None)
         await self._store.save(
             saleor_api_url=address,
             saleor_domain=host_of(address),
-            schema_version=f"{major}.{minor}",
+            schema_version=written(release),
             app_id=recipient.id,
             token=token,
             jwks=installation.jwks,
         )
-        logger.info("saleor_installation_proven", saleor_api_url=address, app_id=recipient.id)
+        logger.info("saleor_installation_proven", saleor=address, app_id=recipient.id)
         proven = await self._store.find(address)
         if proven is None:
             raise NotUsableError(403, "NOT_PROVEN", "The app's installation has just been removed.")

@@ -83,10 +83,10 @@ class Registrar:
                     "The app holds too many tokens that this Saleor does not take. Install the app so that it is "
                     "activated at once.",
                 )
-            logger.info("saleor_installed_not_active_yet", saleor_api_url=saleor_api_url)
+            logger.info("saleor_installed_not_active_yet", saleor=saleor_api_url)
         else:
             await self._store.save(**said, jwks=await self._keys(saleor_api_url), app_id=identity.id)
-            logger.info("saleor_installed", saleor_api_url=saleor_api_url, app_id=identity.id)
+            logger.info("saleor_installed", saleor=saleor_api_url, app_id=identity.id)
 
     def _allowed_address(self, saleor_api_url: str | None) -> str:
         if not saleor_api_url:
@@ -98,7 +98,7 @@ class Registrar:
                 400, "INVALID_SALEOR_API_URL", "The address of this Saleor's API is not one that ends in /graphql/."
             )
         if not self._allowed.allows(saleor_api_url):
-            logger.warning("saleor_not_allowed", saleor_api_url=saleor_api_url[:200])
+            logger.warning("saleor_not_allowed", saleor=saleor_api_url[:200])
             raise RegistrationRefusedError(
                 403,
                 "SALEOR_NOT_ALLOWED",

@@ -23,6 +23,11 @@ def _nothing_is_none(value: object) -> object:
 Text = Annotated[str, BeforeValidator(_nothing_is_empty)]
 
 
+Quantity = Annotated[int, Field(strict=True, ge=0, lt=2**31)]
+"""A number of pieces: GraphQL's ``Int`` has 32 bits. Strict, for ``1e999999999`` is a number as well, and to make an
+integer of it takes hours, in which nothing else is answered."""
+
+
 class FromSaleor(BaseModel):
     """A part of an event."""
 
@@ -132,7 +137,7 @@ class Line(FromSaleor):
     """
 
     id: str
-    quantity: int
+    quantity: Quantity
     product_name: Text = ""
     variant_name: Text = ""
     product_sku: str | None = None

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, get_type_hints
 
 from app.amounts import CENT
+from app.outbound import Deadline
 from app.saleor.answers import (
     Acknowledgement,
     ActionAnswer,
@@ -15,8 +16,8 @@ from app.saleor.answers import (
     SessionAnswer,
     unique_reference,
 )
-from app.saleor.deadline import Deadline
 from app.saleor.events import (
+    AppEvent,
     CustomerEvent,
     Event,
     ListStoredPaymentMethods,
@@ -33,6 +34,10 @@ from app.saleor.versions import Version, read_version
 SORRY = (
     "The payment app could not process this because of an error of its own. Look at the payment before trying again."
 )
+
+
+WEBHOOKS = "/api/webhooks"
+"""Below this path Saleor sends events, each to its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +98,7 @@ class WebhookDefinition:
     @property
     def path(self) -> str:
         """Where Saleor sends it."""
-        return f"/api/webhooks/{self.slug}"
+        return f"{WEBHOOKS}/{self.slug}"
 
     @property
     def name(self) -> str:
@@ -108,6 +113,7 @@ class WebhookDefinition:
 
 
 _ANSWERS: dict[type[Event], type[Answer]] = {
+    AppEvent: Acknowledgement,
     CustomerEvent: Acknowledgement,
     SessionEvent: SessionAnswer,
     PaymentGatewayInitializeSession: GatewayConfigAnswer,

@@ -21,18 +21,21 @@ answered for; it goes on, because what it has asked others must be recorded.
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from time import monotonic
+from typing import Any, TypeVar
 
 import structlog
 from pydantic import ValidationError
+from structlog.contextvars import bound_contextvars
 
+from app import telemetry
 from app.exact_json import dumps, loads
+from app.outbound import Deadline
 from app.saleor.addresses import is_api_url
 from app.saleor.answers import Answer, SessionAnswer
-from app.saleor.deadline import Deadline
 from app.saleor.errors import NotUsableError, NotVerifiedError, RequestRefusedError, StillUnderwayError, TooLateError
 from app.saleor.events import Event, ListStoredPaymentMethods, RequestedAction
 from app.saleor.installation import InstallationStore, Installed
@@ -40,7 +43,7 @@ from app.saleor.keyring import Keyring, not_signed
 from app.saleor.recipient import RecipientCheck
 from app.saleor.safe_traceback import safe_traceback
 from app.saleor.signature import MOST_BODY_BYTES
-from app.saleor.versions import WITH_PAYMENT_METHODS
+from app.saleor.versions import WITH_PAYMENT_METHODS, read_release, written
 from app.saleor.webhook_definition import (
     SORRY,
     WebhookContext,
@@ -60,15 +63,20 @@ BEYOND = timedelta(seconds=2)
 
 _NOT_IN_TIME = "The payment app could not check this request in time, and did nothing. Try again."
 
+_OURS = {"APP_ERROR", "TOO_LATE"}  # codes of refusals that are nobody's fault but the app's
+
+T = TypeVar("T")
+
 logger = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What goes back: a status and JSON bytes."""
+    """What goes back: a status and JSON bytes. ``outcome`` is what became of the request, in a word for operators."""
 
     status: int
     body: bytes
+    outcome: str = "answered"
 
 
 class WebhookReceiver:
@@ -98,21 +106,38 @@ class WebhookReceiver:
 
         ``headers`` have lower-case names; ``body`` is None when it was too long to be read.
         """
+        arrived = monotonic()
+        with telemetry.tracing(telemetry.trace_id()), bound_contextvars(webhook=webhook.header):
+            installation = await _or_refusal(webhook, self._verified(headers, body, deadline))
+            if isinstance(installation, Reply):
+                with telemetry.step(telemetry.Kind.WEBHOOK, webhook.header, since=arrived) as step:
+                    step.outcome = installation.outcome
+                return installation
+            # Not before it is certain who says so: strangers have no say in what log lines belong together.
+            if trace := telemetry.read_traceparent(headers.get("traceparent")):
+                telemetry.follow(trace)
+            saleor = installation.saleor_api_url
+            with (
+                bound_contextvars(saleor=saleor),
+                telemetry.step(telemetry.Kind.WEBHOOK, webhook.header, since=arrived) as step,
+            ):
+                reply = await self._reply(webhook, headers, body or b"", installation, deadline)
+                step.outcome = reply.outcome
+            return reply
+
+    async def _reply(
+        self,
+        webhook: WebhookDefinition,
+        headers: Mapping[str, str],
+        body: bytes,
+        installation: Installed,
+        deadline: Deadline,
+    ) -> Reply:
+        understood = await _or_refusal(webhook, self._understood(webhook, headers, body, installation, deadline))
+        if isinstance(understood, Reply):
+            return understood
         try:
-            installation = await self._verified(headers, body, deadline)
-            async with asyncio.timeout(deadline.left):
-                event, context = await self._understood(webhook, headers, body or b"", installation, deadline)
-        except RequestRefusedError as refusal:
-            logger.warning("saleor_webhook_refused", webhook=webhook.header, code=refusal.code, reason=refusal.message)
-            return _refused(webhook, refusal)
-        except TimeoutError:
-            logger.warning("saleor_webhook_not_checked_in_time", webhook=webhook.header)
-            return _refused(webhook, NotUsableError(_failed(webhook.event), "TOO_LATE", _NOT_IN_TIME))
-        except Exception:  # an error of ours must not become a 5xx, which Saleor repeats with an empty body
-            logger.exception("saleor_webhook_not_checked", webhook=webhook.header)
-            return _refused(webhook, NotUsableError(_failed(webhook.event), "APP_ERROR", SORRY))
-        try:
-            return Reply(200, await self._answered(webhook, event, context))
+            return await self._answered(webhook, *understood)
         except NotUsableError as refusal:
             return _refused(webhook, refusal)
 
@@ -129,7 +154,7 @@ class WebhookReceiver:
             async with asyncio.timeout(deadline.left):
                 installation = await self._store.find(saleor_api_url)
                 if installation is None:
-                    logger.warning("saleor_not_installed", saleor_api_url=saleor_api_url)
+                    logger.warning("saleor_not_installed", saleor=saleor_api_url)
                     raise not_signed()
                 await self._keyring.verify(installation, signature, body)
         except TimeoutError as exc:
@@ -137,6 +162,17 @@ class WebhookReceiver:
         return installation
 
     async def _understood(
+        self,
+        webhook: WebhookDefinition,
+        headers: Mapping[str, str],
+        body: bytes,
+        installation: Installed,
+        deadline: Deadline,
+    ) -> tuple[Event, WebhookContext]:
+        async with asyncio.timeout(deadline.left):
+            return await self._read_and_checked(webhook, headers, body, installation, deadline)
+
+    async def _read_and_checked(
         self,
         webhook: WebhookDefinition,
         headers: Mapping[str, str],
@@ -157,7 +193,9 @@ class WebhookReceiver:
         received_at = self._now()
         self._check_age(event.issued_at, received_at)
         installation = await self._recipients.check(installation, event.recipient, event.version)
-        await self._store.heard_from(installation)
+        release = read_release(event.version)
+        if event.shows_presence:
+            await self._store.heard_from(installation, None if release is None else written(release))
         digest = hashlib.sha256(body).hexdigest()
         return event, WebhookContext(installation, received_at, event.version, deadline, digest)
 
@@ -170,15 +208,16 @@ class WebhookReceiver:
                 400, "FROM_THE_FUTURE", "This request is from the future: the clocks of Saleor and the app differ."
             )
 
-    async def _answered(self, webhook: WebhookDefinition, event: Event, context: WebhookContext) -> bytes:
+    async def _answered(self, webhook: WebhookDefinition, event: Event, context: WebhookContext) -> Reply:
         try:
-            return _rendered(webhook, await self._handled(webhook, event, context), context)
+            return Reply(200, _rendered(webhook, await self._handled(webhook, event, context), context))
         except Exception as error:  # noqa: BLE001 - an error of ours must not become a 5xx that Saleor repeats
             _log(error, "saleor_webhook_failed", webhook)
             # No list is kept by Saleor of a request that has failed.
             if isinstance(event, ListStoredPaymentMethods) or event.is_asynchronous:
                 raise NotUsableError(_failed(webhook.event), "APP_ERROR", SORRY) from None
-            return await self._answered_otherwise(webhook, event, context, error)
+            outcome = "late" if isinstance(error, TooLateError) else "failed"
+            return Reply(200, await self._answered_otherwise(webhook, event, context, error), outcome)
 
     async def _handled(self, webhook: WebhookDefinition, event: Event, context: WebhookContext) -> Answer:
         """Return what the handler says. Raises TooLateError; the handler then goes on behind our back."""
@@ -207,6 +246,21 @@ class WebhookReceiver:
         if isinstance(error, StillUnderwayError):
             return dumps(uncertain_of(event, SORRY, goes_on=True).dump()).encode()
         return dumps(failure_of(event, SORRY).dump()).encode()
+
+
+async def _or_refusal(webhook: WebhookDefinition, checking: Awaitable[T]) -> T | Reply:
+    """Return what a check gives, or what is answered when it does not hold or comes to nothing."""
+    try:
+        return await checking
+    except RequestRefusedError as refusal:
+        logger.warning("saleor_webhook_refused", code=refusal.code, error=refusal.message)
+        return _refused(webhook, refusal)
+    except TimeoutError:
+        logger.warning("saleor_webhook_not_checked_in_time")
+        return _refused(webhook, NotUsableError(_failed(webhook.event), "TOO_LATE", _NOT_IN_TIME))
+    except Exception:  # an error of ours must not become a 5xx, which Saleor repeats with an empty body
+        logger.exception("saleor_webhook_not_checked")
+        return _refused(webhook, NotUsableError(_failed(webhook.event), "APP_ERROR", SORRY))
 
 
 def _failed(event: type[Event]) -> int:
@@ -247,7 +301,7 @@ def _rendered(webhook: WebhookDefinition, answer: Answer, context: WebhookContex
 
 
 def _log(error: Exception, what: str, webhook: WebhookDefinition) -> None:
-    logger.error(what, webhook=webhook.header, error=type(error).__name__, at=safe_traceback(error))
+    logger.error(what, webhook=webhook.header, error=type(error).__name__, where=safe_traceback(error))
 
 
 def _log_late(handling: asyncio.Task[Answer], webhook: WebhookDefinition) -> None:
@@ -262,4 +316,6 @@ def _refused(webhook: WebhookDefinition, refusal: RequestRefusedError) -> Reply:
     said: dict[str, Any] = {"error": {"code": refusal.code, "message": refusal.message}}
     if isinstance(refusal, NotUsableError) and issubclass(webhook.event, RequestedAction):
         said |= failure_of_action(webhook.event, refusal.message).dump()
-    return Reply(refusal.status, dumps(said).encode())
+    outcomes = {NotVerifiedError: "not_verified", NotUsableError: "refused"}
+    outcome = "failed" if refusal.code in _OURS else outcomes.get(type(refusal), "refused")
+    return Reply(refusal.status, dumps(said).encode(), outcome)

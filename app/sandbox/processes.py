@@ -134,7 +134,7 @@ def app_process(
 ) -> ServerProcess:
     """The app itself, reached at its port, with the settings of the environment otherwise."""
     settings = {**environment, "APP_BASE_URL": _at(port), "APP_PORT": str(port)}
-    return kind("app", ["app.cli", "run"], _at(port), "/health", logs / "app.log", settings)
+    return kind("app", ["app.cli", "run"], _at(port), "/readyz", logs / "app.log", settings)
 
 
 def _at(port: int) -> str:

@@ -8,10 +8,10 @@ from sqlmodel import col
 
 from app.db.aggregates import find_by_order
 from app.db.tables import Flow, Operation, State
+from app.outbound import Deadline
 from app.payments.services import Services
 from app.payments.sync.resolve import look
 from app.saleor.attempts import Attempts
-from app.saleor.deadline import Deadline
 
 BETWEEN_LOOKS = timedelta(seconds=3)
 AT_ONCE = 8
@@ -52,7 +52,9 @@ class LookUps:
             aggregate = await find_by_order(session, order_id)
             if aggregate is None or aggregate.payment.flow is Flow.PAYOUT or aggregate.create.state not in _OPEN:
                 return None
-            rested = or_(col(Operation.polled_at).is_(None), col(Operation.polled_at) <= now - BETWEEN_LOOKS)
+            polled_at = col(Operation.polled_at)
+            # Far in the future: before the clock was put back.
+            rested = or_(polled_at.is_(None), polled_at <= now - BETWEEN_LOOKS, polled_at > now + BETWEEN_LOOKS)
             this = (col(Operation.id) == aggregate.create.id, col(Operation.state).in_(_OPEN), rested)
             claimed = update(Operation).where(*this).values(polled_at=now).returning(col(Operation.id))
             row = (await session.exec(claimed)).first()

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Literal
 from urllib.parse import urlsplit
 
-from app.i18n.messages import LazyMessage, Money, Value
+from app.i18n.messages import LazyMessage, Money, Value, gettext_noop
 from app.shopper.view import PaymentState, PaymentView
 
 SECONDS_BETWEEN_LOOKS = 2
@@ -79,6 +79,26 @@ _BACK_FOR_ANOTHER = LazyMessage("To pay, go back to the shop to try again or to 
 _ASK_FOR_ANOTHER = LazyMessage("To pay, ask the shop for a new payment link or for another way to pay.")
 
 
+_OTHERS = {
+    PaymentState.PAID: gettext_noop("%(amount)s was paid."),
+    PaymentState.AUTHORISED: gettext_noop("%(amount)s is blocked on the card."),
+    PaymentState.FAILED: gettext_noop("%(amount)s did not go through, nothing was charged."),
+    PaymentState.EXPIRED: gettext_noop(
+        "%(amount)s was not paid: the time ran out, or the payment was cancelled. Nothing was charged."
+    ),
+    PaymentState.WAITING: gettext_noop("%(amount)s is not settled yet. Please wait before you pay again."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What became of another attempt, begun ``at``, and why."""
+
+    at: datetime
+    words: LazyMessage
+    why: str
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
     """One button of the page."""
@@ -107,6 +127,7 @@ class Page:
     onward: Onward | None = None
     until: datetime | None = None  # while somebody can pay from here
     pay_at: str | None = None  # shown as a QR code, and printed
+    attempts: tuple[Told, ...] = ()  # the others
 
 
 def return_page(view: PaymentView, polls: int) -> Page:
@@ -119,6 +140,7 @@ def return_page(view: PaymentView, polls: int) -> Page:
         links=_links(view, shop, polls),
         note=_note(view.state, shop),
         onward=_onward(view.state, shop, polls),
+        attempts=others_of(view),
     )
 
 
@@ -132,6 +154,14 @@ def numbers_of(view: PaymentView) -> tuple[tuple[str, LazyMessage, Value], ...]:
     if view.order_number is None:
         return (number,)
     return ("number", LazyMessage("Order number"), view.order_number), number
+
+
+def others_of(view: PaymentView) -> tuple[Told, ...]:
+    """What became of the other attempts to pay the same: what is known, and no more."""
+    return tuple(
+        Told(each.at, LazyMessage(_OTHERS[each.state], amount=Money(each.amount, each.currency)), each.message or "")
+        for each in view.attempts
+    )
 
 
 def check_again() -> Link:

@@ -12,6 +12,7 @@ from app.shopper.page import (
     check_again,
     how_to_pay,
     numbers_of,
+    others_of,
     pay_now,
     return_page,
     web_address,
@@ -53,6 +54,7 @@ def _to_pay(view: PaymentView, checkout: str, waited: int) -> Page:
         onward=again,
         until=view.expires_at,
         pay_at=checkout,
+        attempts=others_of(view),
     )
 
 
@@ -70,4 +72,5 @@ def _too_late(view: PaymentView) -> Page:
         details=numbers_of(view),
         links=(check_again(), *back_to_shop(shop)),
         note=how_to_pay(shop),
+        attempts=others_of(view),
     )

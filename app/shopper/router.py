@@ -59,7 +59,7 @@ def create_shopper_router(find: FindPayment, on_return: OnReturn, limits: PageLi
             await on_return(order_id)
         except Exception as exc:  # noqa: BLE001 - whatever is wrong behind it, the shopper gets the page
             # Its kind only: what an error deeper down says may hold what no log should.
-            _log.error("return not followed up", order_id=order_id, error=type(exc).__name__)
+            _log.error("return not followed up", payment=order_id, error=type(exc).__name__)
             return view
         return await find(order_id)
 

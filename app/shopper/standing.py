@@ -1,19 +1,22 @@
 """What a shopper may see of a payment, read from what is stored of it."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import structlog
 
-from app.db.aggregates import PaymentAggregate, find_by_order
-from app.db.tables import Flow, State
+from app.db.aggregates import PaymentAggregate, find_by_order, other_attempts
+from app.db.tables import Flow, Mode, State
 from app.db.vault import VaultError
+from app.payments.core.balance import balance
 from app.payments.services import Services
 from app.payments.staff.order_payments import can_be_paid
-from app.shopper.view import PaymentState, PaymentView, ShopView
+from app.shopper.view import OtherAttempt, PaymentState, PaymentView, ShopView
 
 log = structlog.get_logger(__name__)
 
+MOST_ATTEMPTS = 5
 _NOBODY_PAID = {"6007", "4147", "4148", "4149"}  # cancelled, or the time to pay ran out (gateway facts, 4)
 
 
@@ -21,21 +24,27 @@ async def find(services: Services, order_id: str) -> PaymentView | None:
     """Return what the shopper of an order may see; None for an order that is not ours, and a payout has no shopper."""
     async with services.database.transaction() as session:
         aggregate = await find_by_order(session, order_id)
-    if aggregate is None or aggregate.payment.flow is Flow.PAYOUT:
-        return None
-    return view_of(aggregate, _return_url(services, aggregate), services.now())
+        if aggregate is None or aggregate.payment.flow is Flow.PAYOUT:
+            return None
+        others = await other_attempts(session, aggregate.payment, MOST_ATTEMPTS) if aggregate.payment.source_id else []
+    return view_of(aggregate, _return_url(services, aggregate), services.now(), others)
 
 
 def _return_url(services: Services, aggregate: PaymentAggregate) -> str | None:
     try:
         return services.personal.return_url(aggregate.payment)
     except VaultError:  # the shopper still reads how it stands
-        log.warning("return address does not open", order_id=aggregate.payment.order_id)
+        log.warning("return address does not open", payment=aggregate.payment.order_id)
         return None
 
 
-def view_of(aggregate: PaymentAggregate, return_url: str | None, now: datetime) -> PaymentView:
-    """Return the shopper's view of a payment; ``return_url`` is where the storefront wants them back. Pure."""
+def view_of(
+    aggregate: PaymentAggregate, return_url: str | None, now: datetime, others: Sequence[PaymentAggregate] = ()
+) -> PaymentView:
+    """Return the shopper's view of a payment, and of the others to pay the same. Pure.
+
+    ``return_url`` is where the storefront wants them back.
+    """
     payment, create = aggregate.payment, aggregate.create
     payable = can_be_paid(aggregate, now)
     return PaymentView(
@@ -52,7 +61,28 @@ def view_of(aggregate: PaymentAggregate, return_url: str | None, now: datetime) 
         overdue=create.state is State.INIT and not payable,
         order_number=payment.order_number,
         shop=ShopView(payment.account.shop_name, payment.account.shop_logo, payment.account.shop_color),
+        attempts=tuple(told for told in map(_told, others) if told is not None),
     )
+
+
+def _told(other: PaymentAggregate) -> OtherAttempt | None:
+    """Return what a shopper is told of another attempt; None where there is nothing to tell, or no longer."""
+    payment, create, now = other.payment, other.create, balance(other.payment.flow, other.operations)
+    state, amount = _state(other), payment.amount
+    if state is PaymentState.PAID or now.charged:
+        state, amount = PaymentState.PAID, now.charged - now.refunded
+    elif state is PaymentState.AUTHORISED:
+        amount = now.capturable or now.capturing
+    elif state.is_open:
+        # Nobody has paid on a page that waits for it, and on one whose link was lost nobody can.
+        at_the_bank = create.state is State.PENDING
+        if not at_the_bank and (create.state is State.INIT or payment.mode is not Mode.DIRECT):
+            return None
+        state = PaymentState.WAITING
+    if amount <= 0:
+        return None
+    message = create.shopper_message if state is PaymentState.FAILED else None
+    return OtherAttempt(state, amount, payment.currency, payment.created_at, message)
 
 
 def _state(aggregate: PaymentAggregate) -> PaymentState:

@@ -32,6 +32,20 @@ class ShopView:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherAttempt:
+    """Another attempt to pay the same, begun ``at``; ``message`` says why it failed, for shoppers.
+
+    WAITING: it is at the bank, or nobody knows; a page on which nobody has paid is no attempt to tell of.
+    """
+
+    state: PaymentState
+    amount: Decimal
+    currency: str
+    at: datetime
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PaymentView:
     """One payment as its shopper may see it.
 
@@ -40,7 +54,7 @@ class PaymentView:
     `message` is for shoppers, and says why a payment failed or was closed. `checkout_url` is given as long as the
     payment can still be paid there, until `expires_at` if that is known. `description` is what the shop calls it.
     `overdue`: nobody has paid, as far as is known, and the time for it is over. `order_number` is the shop's, if it has
-    given one.
+    given one. `attempts` are the others to pay the same, oldest first.
     """
 
     order_id: str
@@ -56,3 +70,4 @@ class PaymentView:
     overdue: bool = False
     order_number: str | None = None
     shop: ShopView = ShopView()
+    attempts: tuple[OtherAttempt, ...] = ()

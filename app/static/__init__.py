@@ -11,6 +11,7 @@ and scripts of any origin may load it.
 import base64
 import hashlib
 import mimetypes
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -37,17 +38,11 @@ STYLE_SHEETS: Mapping[str, tuple[str, ...]] = {
 }
 """The one style sheet of each kind of page, and of what it is put together."""
 
-SCRIPTS = (
-    "pages.js",
-    "widget.js",
-    "shopper.js",
-    "bridge.js",
-    "card.js",
-    "copying.js",
-    "file.js",
-    "forms.js",
-    "times.js",
-)
+SCRIPTS = ("pages.js", "widget.js", "shopper.js")
+"""The one script of each kind of page: what it imports is put into it, so that a browser fetches one file."""
+
+_IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";$', re.MULTILINE)
+_EXPORT = re.compile(r"^export ", re.MULTILINE)
 KIT = "gateway-payment.js"
 KIT_FOLDER = _HERE / "storefront"
 """The storefront kit as it is published to npm, too; only the script itself is served."""
@@ -66,9 +61,20 @@ class _File:
 @cache
 def _files() -> Mapping[str, _File]:
     contents = {name: "\n".join((_HERE / each).read_text() for each in parts) for name, parts in STYLE_SHEETS.items()}
-    contents |= {name: (_HERE / name).read_text() for name in SCRIPTS} | {KIT: (KIT_FOLDER / KIT).read_text()}
+    contents |= {name: _script(name) for name in SCRIPTS} | {KIT: (KIT_FOLDER / KIT).read_text()}
     files = {name: text.encode() for name, text in contents.items()} | {"logo.png": _LOGO.read_bytes()}
     return {name: _file(name, content) for name, content in files.items()}
+
+
+def _script(name: str) -> str:
+    """Return a script with what it imports in its place, in scopes of their own. What is imported imports nothing."""
+
+    def module(found: re.Match[str]) -> str:
+        names, imported = found.groups()
+        body = _EXPORT.sub("", (_HERE / f"{imported}.js").read_text())
+        return f"const {names} = (() => {{\n{body}\nreturn {names};\n}})();"
+
+    return _IMPORT.sub(module, (_HERE / name).read_text())
 
 
 def _file(name: str, content: bytes) -> _File:

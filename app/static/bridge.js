@@ -19,6 +19,19 @@ let origin = null; // of the Dashboard, pinned by the first token
 let token = null;
 const waiting = new Set(); // called with each token that comes
 
+/** The origin of the Dashboard that has handed us the token; "" before it has. */
+export const dashboardOrigin = () => origin ?? "";
+
+const A_MOMENT = 20; // milliseconds within which the Dashboard says its language, once it has given a token
+const spoken = new Promise((resolve) => dashboardSays.addEventListener("locale", resolve, { once: true }));
+let waited = null;
+
+/** Wait until the Dashboard has said in which language it is, so that nothing is asked for in another and then again. */
+export function languageSaid() {
+  waited ??= Promise.race([spoken, new Promise((resolve) => setTimeout(resolve, A_MOMENT))]);
+  return waited;
+}
+
 export function say(type, payload = {}) {
   // Random rather than crypto.randomUUID(), which is missing on plain http.
   const actionId = Math.random().toString(36).slice(2);

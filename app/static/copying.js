@@ -1,4 +1,6 @@
-// A button with data-copies copies what the field with that id holds, and says data-done for a moment.
+// A button with data-copies copies what the field with that id holds, one with data-copy what it says there itself, an
+// address of ours with the host. Each says data-done for a moment, to the eye; what reads a page aloud hears it from the
+// place with the id "copied".
 
 const SAID_FOR = 2_000; // milliseconds
 
@@ -14,10 +16,31 @@ async function copied(field) {
   }
 }
 
+/** Copy words that stand in no field: only what is selected in one can be copied everywhere. */
+async function copiedWords(words, beside) {
+  const field = document.createElement("textarea");
+  field.className = "away";
+  field.value = words;
+  beside.after(field);
+  const done = await copied(field);
+  field.remove();
+  beside.focus({ preventScroll: true });
+  return done;
+}
+
 export async function copyBy(button) {
-  const field = document.getElementById(button.dataset.copies);
-  const words = button.textContent;
-  if (!(await copied(field)) || words === button.dataset.done) return;
-  button.textContent = button.dataset.done;
-  setTimeout(() => (button.textContent = words), SAID_FOR);
+  const { copies, copy, done } = button.dataset;
+  const words = copy?.startsWith("/") ? new URL(copy, location.origin).href : copy;
+  const did = copies ? await copied(document.getElementById(copies)) : await copiedWords(words, button);
+  if (!did || button.classList.contains("done")) return;
+  const before = button.textContent;
+  const told = document.getElementById("copied");
+  told.textContent = done;
+  button.classList.add("done");
+  if (copies) button.textContent = done;
+  setTimeout(() => {
+    if (copies) button.textContent = before;
+    button.classList.remove("done");
+    told.textContent = "";
+  }, SAID_FOR);
 }

@@ -1,10 +1,13 @@
 // The pages in the Dashboard. Each is an empty frame at first: what it shows comes from /parts below its own path, with
 // the Dashboard's token in a header. A page's address is /payments/7, its part is /parts/payments/7.
 
-import { NoToken, dashboardSays, framed, saleorApiUrl, say, tokenOtherThan } from "./bridge.js";
+import {
+  NoToken, dashboardOrigin, dashboardSays, framed, languageSaid, saleorApiUrl, say, tokenOtherThan,
+} from "./bridge.js";
 import { withSealedCard } from "./card.js";
 import { copyBy } from "./copying.js";
 import { save, saveTold } from "./file.js";
+import { fold, keepFolding, unfolded } from "./folding.js";
 import { blame, said } from "./forms.js";
 import { localise } from "./times.js";
 
@@ -20,6 +23,7 @@ const PAUSE_IN_TYPING = 300; // milliseconds after which somebody has written wh
 const OPEN = "details[open], dialog[open]"; // what somebody is busy with
 const advised = new WeakMap(); // the newest question for each place of advice
 const opened = inside(location.href);
+let askedIn = null; // the language of the newest question
 let latest = 0; // whoever was asked last is shown, in whatever order they answer
 
 /** Say what has gone wrong: in the dialog that is open, which covers the page, else at the top of the page. */
@@ -44,7 +48,10 @@ function inside(address) {
 
 async function ask(path, options, refused = null) {
   const token = await tokenOtherThan(refused);
+  await languageSaid();
+  askedIn = root.dataset.locale ?? root.lang;
   const headers = { Authorization: `Bearer ${token}`, "Saleor-Api-Url": saleorApiUrl };
+  headers["Dashboard-Origin"] = dashboardOrigin();
   if (root.dataset.locale) headers["Accept-Language"] = root.dataset.locale;
   const answer = await fetch(`${base}/parts${path}`, { ...options, headers, credentials: "omit", redirect: "error" });
   // A token lasts minutes, and nothing is done with one that is over: ask once more with another.
@@ -170,7 +177,9 @@ async function watch(place) {
 
 function fill(part, language, focus) {
   const kept = [...content.querySelectorAll("[type=checkbox][id]:checked:not([name])")].map(({ id }) => id);
+  const folds = unfolded(content);
   content.innerHTML = part;
+  fold(content, folds);
   for (const id of kept) content.querySelector(`#${CSS.escape(id)}`)?.click(); // how somebody looks at the page
   if (language) root.lang = language;
   const heading = content.querySelector("h1");
@@ -284,7 +293,7 @@ async function fetchTold(form, path) {
 }
 
 content.addEventListener("click", (event) => {
-  const copying = event.target.closest("[data-copies]");
+  const copying = event.target.closest("[data-copies], [data-copy]");
   if (copying) copyBy(copying);
   const opening = event.target.closest("[data-opens]");
   if (opening) openDialog(document.getElementById(opening.dataset.opens));
@@ -335,11 +344,18 @@ content.addEventListener("input", ({ target }) => {
   if (advice) advise(advice);
 });
 
+keepFolding(content);
+
 window.addEventListener("popstate", () => {
   remember(inside(location.href));
   show(inside(location.href));
 });
-dashboardSays.addEventListener("locale", () => show(inside(location.href), { focus: false }));
+dashboardSays.addEventListener("locale", () => {
+  // Said once at the beginning. A page that is not asked for yet, or is on its way in that language, is not fetched twice.
+  if (askedIn === null) return;
+  const spoken = new Intl.Locale(root.dataset.locale).language === new Intl.Locale(askedIn).language;
+  if (!spoken || content.querySelector("h1")) show(inside(location.href), { focus: false });
+});
 
 window.addEventListener("pagehide", () => remember(inside(location.href), Date.now()));
 

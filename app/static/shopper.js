@@ -18,7 +18,7 @@ function show({ news, title }) {
   Object.assign(main.dataset, news.dataset);
   document.title = title;
   // Untouched while nothing changed: replacing it would be announced again.
-  const told = (page) => page.querySelector("h1").textContent + page.querySelectorAll("nav a").length;
+  const told = (page) => page.querySelector("h1").textContent + page.querySelectorAll("nav a, .attempts li").length;
   if (told(main) !== told(news)) {
     main.replaceChildren(...news.childNodes);
     inOwnTime();

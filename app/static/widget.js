@@ -1,7 +1,8 @@
 // The widget on an order's page: what it shows is fetched with the Dashboard's token in a form, and so is all that it does.
 // While a payment is open it asks again by itself, and the order's page is told of what has changed.
 
-import { NoToken, dashboardSays, framed, saleorApiUrl, say, tokenOtherThan } from "./bridge.js";
+import { NoToken, dashboardSays, framed, languageSaid, saleorApiUrl, say, tokenOtherThan } from "./bridge.js";
+import { copyBy } from "./copying.js";
 import { localise } from "./times.js";
 
 const root = document.documentElement;
@@ -12,11 +13,14 @@ const here = location.pathname;
 const orderId = new URLSearchParams(location.search).get("orderId") ?? "";
 
 let shown = null; // as it came, before it was made this reader's
+let asked = false; // nothing is asked for before the Dashboard has said its language
 let latest = 0; // whoever was asked last is shown, in whatever order they answer
 let timer = null;
 
 async function ask(path, fields, refused = null) {
   const token = await tokenOtherThan(refused);
+  await languageSaid();
+  asked = true;
   const body = new URLSearchParams({ ...Object.fromEntries(fields), saleorApiUrl, accessToken: token, orderId });
   const headers = root.dataset.locale ? { "Accept-Language": root.dataset.locale } : {};
   const answer = await fetch(path, { method: "POST", headers, body, credentials: "omit", redirect: "error" });
@@ -50,9 +54,14 @@ async function show(path = here, fields = [], { quietly = false } = {}) {
 function fill(html, quietly) {
   const changed = shown !== null && differs(html, shown);
   if (!quietly || changed) {
+    const open = [...main.querySelectorAll("details[open][id]")].map(({ id }) => id);
+    const focused = main.contains(document.activeElement) ? document.activeElement.id : "";
     main.innerHTML = html;
     localise(main);
-    for (const button of main.querySelectorAll("button.copy")) button.hidden = false;
+    if (quietly) {
+      for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+      if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+    }
     main.querySelector("[role=alert], [role=status]")?.scrollIntoView({ block: "nearest" });
   }
   shown = html;
@@ -74,8 +83,8 @@ function watch() {
   const every = main.querySelector("[data-every]")?.dataset.every;
   if (!every) return;
   timer = setTimeout(() => {
-    const busy = document.hidden || main.querySelector("details[open]") || main.hasAttribute("aria-busy");
-    if (busy || main.contains(document.activeElement)) watch();
+    const busy = document.hidden || main.querySelector("details[open] form") || main.hasAttribute("aria-busy");
+    if (busy || document.activeElement.closest("form")) watch();
     else show(here, [], { quietly: true });
   }, Number(every) * 1000);
 }
@@ -87,17 +96,14 @@ main.addEventListener("submit", (event) => {
 });
 
 main.addEventListener("click", ({ target }) => {
-  const button = target.closest("button.copy");
-  if (!button) return;
-  button.closest(".link").querySelector(".address").select();
-  // The clipboard's newer interface is closed to frames of another origin.
-  if (document.execCommand("copy")) button.textContent = "✓";
+  const button = target.closest("[data-copies], [data-copy]");
+  if (button) copyBy(button);
 });
 
 again.addEventListener("click", () => show());
 // Said once at the beginning, when the first answer may be in that language already.
 dashboardSays.addEventListener("locale", () => {
-  if (new Intl.Locale(root.dataset.locale).language !== root.lang) show();
+  if (asked && new Intl.Locale(root.dataset.locale).language !== root.lang) show();
 });
 
 if (framed) {

@@ -1,7 +1,9 @@
 """A consumer: one kind of work, with so many jobs at once and no more, and a part of them for each store.
 
 It is what keeps a worker fair. Consumers share nothing, so a flood of one kind of work does not reach the others. In
-each a store has only its share, so one that is slow, or down, or busy, does not hold the others up.
+each a store has only its share, so one that is slow, or down, or busy, does not hold the others up. One that did not
+answer has a single job at once until it does (a circuit breaker): however many are down, and however long it takes to
+find out each time, they cost the others little.
 
 What is claimed together is begun in the same moment, so the jobs' reads, writes and reports are done together as well
 (``db.group_commit``, ``saleor.batches``): each job is written as if it were alone.
@@ -13,8 +15,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import structlog
+from structlog.contextvars import bound_contextvars
 
-from app.db.job_queue import Capacity, Claim, JobQueue, claim, give_back
+from app import telemetry
+from app.db.job_queue import Capacity, Claim, JobQueue, Tenant, claim, give_back
 from app.payments.services import Services
 
 log = structlog.get_logger(__name__)
@@ -24,7 +28,10 @@ _MUCH = 0.25  # of the jobs that there can be at once
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a consumer does: claims ``work``, and does the job of a row. ``most`` at once, ``share`` for one store."""
+    """What a consumer does: claims ``work``, and does the job of a row. ``most`` at once, ``share`` for one store.
+
+    The job returns False when whom it is done for was asked and did not answer.
+    """
 
     work: JobQueue
     job: Callable[[Services, int], Awaitable[object]]
@@ -38,6 +45,7 @@ class Consumer:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._jobs: dict[asyncio.Task[None], Claim] = {}
+        self._silent: set[Tenant] = set()  # whoever was asked last and did not answer
         self._left = False  # by the last claim: there may be more work than there was room for
         self.woken = asyncio.Event()  # there is work, or room for it
         self.overdue = False  # some of it nobody has claimed at its time, whatever room there is
@@ -57,7 +65,8 @@ class Consumer:
         overdue, self.overdue = self.overdue, False
         job = self._job
         busy = Counter(each.tenant for each in self._jobs.values())
-        capacity = Capacity(most=job.most - len(self._jobs), share=job.share, busy=busy)
+        counted = {tenant: job.share if busy[tenant] else job.share - 1 for tenant in self._silent}
+        capacity = Capacity(most=job.most - len(self._jobs), share=job.share, busy=busy | counted)
         if capacity.most <= 0 or not (overdue or self.has_room):
             self._left = True
             return []
@@ -95,10 +104,24 @@ class Consumer:
             task.cancel()
 
     async def _do(self, services: Services, each: Claim) -> None:
-        try:
-            await self._job.job(services, each.row_id)
-        except Exception:  # it keeps its claim until that runs out, and is tried again
-            log.exception("job failed", table=self._job.work.table.__tablename__, row=each.row_id)
+        name = self._job.work.name
+        with (
+            telemetry.tracing(each.trace_id),
+            bound_contextvars(queue=name, row=each.row_id),
+            telemetry.step(telemetry.Kind.JOB, name) as step,
+        ):
+            try:
+                self._note(each.tenant, answered=await self._job.job(services, each.row_id) is not False)
+            except Exception:  # it keeps its claim until that runs out, and is tried again
+                step.outcome = "failed"
+                log.exception("job failed")
+
+    def _note(self, tenant: Tenant, *, answered: bool) -> None:
+        if not answered:
+            self._silent.add(tenant)
+        elif tenant in self._silent:
+            self._silent.remove(tenant)
+            self._left = True  # what there was no room for has room now
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         del self._jobs[task]

@@ -8,6 +8,7 @@ import structlog
 from pydantic import ValidationError
 
 from app.db.aggregates import PaymentAggregate, row_id_of
+from app.db.outbox import EVENTS
 from app.db.repository import ByEvent
 from app.db.tables import EventState, Payment, SaleorEvent
 from app.i18n.messages import LazyMessage, Money
@@ -23,11 +24,12 @@ from app.payments.core.event_queue import (
 from app.payments.core.problems import of_event, raise_on
 from app.payments.services import Services
 from app.saleor.answers import AvailableAction, EventType
-from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError
+from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from app.saleor.graphql import SaleorClient
 from app.saleor.reports import EventReport, ReportOutcome
-from app.worker.presence import note_presence
+from app.worker.presence import installation_to_tell, note_presence
 from app.worker.read_answers import may_be_told, note_delivered
+from app.worker.told_before import was_told_before
 
 log = structlog.get_logger(__name__)
 
@@ -36,8 +38,8 @@ _PAUSES = (timedelta(seconds=1), timedelta(minutes=5))
 _PAUSES_UNAUTHORISED = (timedelta(minutes=1), timedelta(hours=1))  # uninstalled, or switched off: it may come back
 
 
-async def deliver(services: Services, saleor: SaleorClient, event_id: int) -> None:
-    """Report one claimed event to its Saleor and commit what came of it.
+async def deliver(services: Services, saleor: SaleorClient, event_id: int) -> bool:
+    """Report one claimed event to its Saleor and commit what came of it; return False if Saleor did not answer.
 
     What is told in the same moment is read, asked and written together: by the repository, and by Saleor's client.
     """
@@ -45,17 +47,24 @@ async def deliver(services: Services, saleor: SaleorClient, event_id: int) -> No
     due = await services.payments.update(which, lambda payment: _due(payment, event_id, services.now()))
     if due.event is not None and due.answer_awaited:
         if not await may_be_told(services, saleor, event_id):
-            return
+            return True
         due = await services.payments.update(
             which, lambda payment: _due(payment, event_id, services.now())
         )  # by another reference
-    aggregate = due.aggregate
+    aggregate, answered = due.aggregate, True
     if due.event is not None:
         payment = aggregate.payment
-        outcome = await _tell(services, saleor, payment, due.event)
+        outcome = await _tell(services, saleor, aggregate, due.event)
+        if outcome is None:
+            services.wake(EVENTS)  # as below
+            return True
         await note_presence(services, payment.installation_id, outcome if isinstance(outcome, SaleorError) else None)
         aggregate = await services.payments.update(which, lambda payment: _post(payment, event_id, outcome, services))
+        answered = not isinstance(outcome, SaleorUnreachableError)
+        if isinstance(outcome, ReportOutcome):
+            log.info("event told", saleor_event=event_id, event_type=due.event.type, payment=payment.order_id)
     services.wake_for([aggregate])  # the next event of the payment has waited for this one
+    return answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +97,24 @@ def _is_needless(event: SaleorEvent, events: Sequence[SaleorEvent]) -> bool:
 
 
 async def _tell(
-    services: Services, saleor: SaleorClient, payment: Payment, event: SaleorEvent
-) -> ReportOutcome | SaleorError:
-    installation = await services.installations.get(payment.installation_id)
+    services: Services, saleor: SaleorClient, aggregate: PaymentAggregate, event: SaleorEvent
+) -> ReportOutcome | SaleorError | None:
+    """Report an event; None: Saleor has it already, and that is noted."""
+    payment = aggregate.payment
+    installation = await installation_to_tell(services, payment.installation_id)
     page = services.addresses.payment_page(installation.saleor_api_url, payment.order_id)
+    if installation.shut_out:  # the check of its presence finds out when that is over, or a new installation says so
+        return SaleorNotAuthorisedError("the app was removed there, or switched off")
     try:
+        if await was_told_before(services, saleor, aggregate, row_id_of(event)):
+            return None
         return await saleor.report(installation, _report(payment, event, page))
+    except SaleorNotAuthorisedError as error:
+        services.installations.forget()
+        known = await services.installations.get(payment.installation_id)
+        # Installed again in this moment, in another process: it is told by the token that is in force now.
+        again = known.verified and known.token != installation.token
+        return await _tell(services, saleor, aggregate, event) if again else error
     except SaleorError as error:
         return error
     except ValidationError as error:  # Saleor would refuse it as well, now and tomorrow
@@ -132,7 +153,7 @@ def _post_failure(event: SaleorEvent, aggregate: PaymentAggregate, error: Saleor
     payment = aggregate.payment
     event.last_error = str(error)
     if isinstance(error, SaleorRefusedError):
-        log.error("event refused by Saleor", event_type=event.type, order_id=payment.order_id, code=error.code)
+        log.error("event refused by Saleor", event_type=event.type, payment=payment.order_id, code=error.code)
         event.state = EventState.REFUSED
         event.next_attempt_at = None
         words = LazyMessage(
@@ -147,5 +168,5 @@ def _post_failure(event: SaleorEvent, aggregate: PaymentAggregate, error: Saleor
             supersede(payment, event, services.now())
         return
     first, longest = _PAUSES_UNAUTHORISED if isinstance(error, SaleorNotAuthorisedError) else _PAUSES
-    log.warning("event not delivered yet", event_type=event.type, order_id=payment.order_id, error=str(error))
+    log.warning("event not delivered yet", event_type=event.type, payment=payment.order_id, error=str(error))
     event.next_attempt_at = services.now() + services.schedule.pause(first, event.attempts, longest)

@@ -2,6 +2,7 @@
 
 import structlog
 
+from app.db.installations import OpenInstallation
 from app.db.presence import away, note_check
 from app.payments.services import Services
 from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorUnreachableError
@@ -28,12 +29,21 @@ async def check_presence(services: Services, saleor: SaleorClient, installation_
     services.installations.forget()
 
 
+async def installation_to_tell(services: Services, installation_id: int) -> OpenInstallation:
+    """Return an installation; one that is shut out as it is in this moment, for another process may know better."""
+    installation = await services.installations.get(installation_id)
+    if installation.shut_out:
+        services.installations.forget()
+        installation = await services.installations.get(installation_id)
+    return installation
+
+
 async def note_presence(services: Services, installation_id: int, error: SaleorError | None) -> None:
     """Note what telling a Saleor something has shown of it: it answered, or ``error`` kept it from that."""
     installation = await services.installations.get(installation_id)
     if not isinstance(error, SaleorUnreachableError | SaleorNotAuthorisedError):
         await services.installations.heard_from(installation)
-    elif installation.away_since is None:
+    elif installation.away_since is None and not installation.shut_out:
         unauthorised = isinstance(error, SaleorNotAuthorisedError)
         async with services.database.transaction() as session:
             await away(session, installation_id, services.now(), unauthorised=unauthorised)

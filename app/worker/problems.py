@@ -34,7 +34,7 @@ async def compare_problems(services: Services, saleor: SaleorClient, installatio
     installation = await services.installations.get(installation_id)
     pause: timedelta | None = BETWEEN_COMPARISONS
     if installation.app_id is None or not knows_problems(installation):
-        pause = None  # until it is installed anew, which is when a store tells its version
+        pause = None  # until it is installed anew, or says that it is a newer Saleor
     elif installation.unauthorised_since is not None:
         pause = _REFUSED  # or until it lets the app in again
     else:

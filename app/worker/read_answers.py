@@ -112,7 +112,7 @@ async def _post(
                 _postpone(services, aggregate, event)
                 return operation.granted_refund_id
             case str():
-                log.warning("Saleor has not read an answer", order_id=aggregate.payment.order_id, reference=found)
+                log.warning("Saleor has not read an answer", payment=aggregate.payment.order_id, reference=found)
                 rename(aggregate, operation, found)
             case _:
                 pass

@@ -1,6 +1,6 @@
 """Where stories happen: a played Saleor, the app and the sandbox in one process, with one clock and no sockets."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -103,7 +103,7 @@ class Harness:
         here = MOVED if self.saleor_is_at == SALEOR else SALEOR
         self.saleor.state.settings = self.saleor.state.settings.model_copy(update={"public_url": here})
         if self.saleor.state.apps:
-            self.saleor.apps.uninstall()
+            await self.until_heard(self.saleor.apps.uninstall)
         await self.app_is_back()
         return None
 
@@ -130,7 +130,18 @@ class Harness:
         if not self.saleor.state.apps:
             installed = await self.saleor.apps.install(MANIFEST)
             assert installed.status == "INSTALLED", installed.message
-        self.saleor.apps.activate()
+        await self.until_heard(self.saleor.apps.activate)
+
+    async def until_heard(self, act: Callable[[], object]) -> None:
+        """Do something that Saleor tells the app of in the background, and wait for that and nothing else.
+
+        Saleor may be between two retries then. What went on beside the next step would want the database while that has
+        it, and all here is one thread: it would wait for itself, for as long as one waits for a lock.
+        """
+        background = self.saleor.state._background
+        before = set(background)
+        act()
+        await self.retries.settle(background - before)
 
     async def next_due(self) -> datetime | None:
         """Return when the next job in the database becomes due."""

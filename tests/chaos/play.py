@@ -173,7 +173,8 @@ class _Run:
             return "it is there" if there else (await apps.install(MANIFEST)).status
         if not there:
             return "it is not there"
-        {"inactive": apps.deactivate, "active": apps.activate, "deleted": apps.uninstall}[what]()
+        told = {"inactive": apps.deactivate, "active": apps.activate, "deleted": apps.uninstall}
+        await self.harness.until_heard(told[what])
         return None
 
     # The shopper -------------------------------------------------------------------------------------------------

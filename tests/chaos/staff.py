@@ -1,6 +1,5 @@
 """Staff of the store, at the two doors at which they ask: Saleor's, and our own."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.db.tables import Kind, Operation
@@ -29,14 +28,16 @@ class Staff:
         if transaction is None:
             return "there is no payment"
         if not step.granted or step.action != "REFUND":
-            await self._until_heard(lambda: staff.request_action(transaction.id, Action(step.action), step.amount))
+            await self.harness.until_heard(
+                lambda: staff.request_action(transaction.id, Action(step.action), step.amount)
+            )
         else:
             if isinstance(transaction.source, Checkout):
                 self.harness.saleor.storefront.complete(transaction.source.id)
             if transaction.order is None:
                 return "it is no order yet"
             refund_id = self._grant(step, transaction)
-            await self._until_heard(lambda: staff.refund_granted(refund_id))
+            await self.harness.until_heard(lambda: staff.refund_granted(refund_id))
         return self._newest(transaction)
 
     async def ask_again(self, transaction: Transaction | None) -> str:
@@ -45,7 +46,7 @@ class Staff:
         if not grants or transaction is None:
             return "nothing was granted"
         answers: list[ActionView] = []
-        await self._until_heard(lambda: answers.append(self.harness.saleor.staff.refund_granted(grants[-1].id)))
+        await self.harness.until_heard(lambda: answers.append(self.harness.saleor.staff.refund_granted(grants[-1].id)))
         refused = [error.code for answer in answers for error in answer.errors]
         return ", ".join(refused) or self._newest(transaction)
 
@@ -55,7 +56,7 @@ class Staff:
             return "there is no payment"
         first = self._asked(step.first, transaction)
         second = first if step.same and first.granted_refund_id else self._asked(step.second, other)
-        await self._until_heard(lambda: self.harness.saleor.staff.request_at_once([first, second]))
+        await self.harness.until_heard(lambda: self.harness.saleor.staff.request_at_once([first, second]))
         return f"{self._newest(transaction)}, {self._newest(other)}"
 
     def _asked(self, step: Asks, transaction: Transaction) -> AskedAction:
@@ -80,16 +81,6 @@ class Staff:
     def _newest(transaction: Transaction) -> str:
         event = transaction.events[-1]
         return f"{event.type} {event.amount}: {event.message}"
-
-    async def _until_heard(self, act: Callable[[], object]) -> None:
-        """Do something that Saleor tells the app of in the background, and wait for that and nothing else.
-
-        Saleor may be between two retries then.
-        """
-        background = self.harness.saleor.state._background
-        before = set(background)
-        act()
-        await self.harness.retries.settle(background - before)
 
     async def look(self, order_id: str) -> str:
         """Have the app ask the gateway how a payment stands; return why it cannot, if so."""

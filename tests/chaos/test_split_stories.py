@@ -25,6 +25,7 @@ def test_a_story_that_is_always_told(environment: Environment, story: Story) -> 
     environment.tell(story)
 
 
+@pytest.mark.fault("all-at-once")
 @pytest.mark.law
 @pytest.mark.timeout(900)
 def test_everybody_has_their_share(environment: Environment) -> None:

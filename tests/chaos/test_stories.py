@@ -45,11 +45,13 @@ def tell(environment: Environment, number: int, share: int, made_up: SearchStrat
     told()
 
 
+@pytest.mark.fault("all-at-once")
 @pytest.mark.parametrize("story", [pytest.param(story, id=name) for name, story in ALWAYS.items()])
 def test_a_story_that_is_always_told(environment: Environment, story: Story) -> None:
     environment.tell(story)
 
 
+@pytest.mark.fault("all-at-once")
 @pytest.mark.law
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("share", [0, *(pytest.param(each, marks=pytest.mark.long) for each in range(1, SHARES))])
@@ -57,12 +59,14 @@ def test_three_ledgers_tell_one_story(environment: Environment, share: int) -> N
     tell(environment, OF_EACH, share)
 
 
+@pytest.mark.fault("all-at-once")
 @pytest.mark.law
 @pytest.mark.timeout(900)
 def test_each_granted_refund_is_paid_out_once(environment: Environment) -> None:
     tell(environment, GRANTED, SHARES + 1, granted())
 
 
+@pytest.mark.fault("all-at-once")
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_three_ledgers_tell_one_story_on_postgresql(on_a_server: Environment) -> None:

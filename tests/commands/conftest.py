@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import logging
 import os
+import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -10,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -63,6 +66,14 @@ class LazyMessage:
         assert self.err.count("\n") == 1, self.err
 
 
+def _warnings_to_standard_error() -> None:
+    """Do what ``cli.main`` does, for one command: the libraries' logs are pytest's."""
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+
+
 @dataclass
 class Shell:
     """Types commands with the app's settings in the environment, 80 columns wide."""
@@ -72,14 +83,18 @@ class Shell:
 
     async def __call__(self, *words: str, typed: str | None = None, **environment: str) -> LazyMessage:
         mine = {name: None for name in os.environ if name.startswith(("APP_", "GATEWAY_"))}
-        result = await asyncio.to_thread(
-            CliRunner().invoke,
-            cli,
-            list(words),
-            input=typed,
-            env={**mine, "COLUMNS": "80", "NO_COLOR": "1", **self.environment, **environment},
-            catch_exceptions=False,
-        )
+        try:
+            result = await asyncio.to_thread(
+                CliRunner().invoke,
+                cli,
+                list(words),
+                obj=_warnings_to_standard_error,
+                input=typed,
+                env={**mine, "COLUMNS": "80", "NO_COLOR": "1", **self.environment, **environment},
+                catch_exceptions=False,
+            )
+        finally:
+            structlog.reset_defaults()
         said = LazyMessage(result.exit_code, result.stdout, result.stderr)
         self.everything.append(said)
         return said

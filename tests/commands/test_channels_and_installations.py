@@ -84,10 +84,10 @@ async def test_installations_are_listed_with_how_far_they_are(
     assert "not-proven" not in said.out
     assert (await shell("installations", "list", "--json")).json == [
         {"saleor": SALEOR, "app_id": "QXBwOjE=", "saleor_version": "3.23", "verified": True,
-         "dashboard_url": None, "pending": False, "unauthorised_since": None,
+         "dashboard_url": None, "dashboard_named_by": None, "pending": False, "unauthorised_since": None,
          "accounts": 1},
         {"saleor": OTHER, "app_id": None, "saleor_version": "3.22", "verified": False,
-         "dashboard_url": None, "pending": True, "unauthorised_since": None, "accounts": 0},
+         "dashboard_url": None, "dashboard_named_by": None, "pending": True, "unauthorised_since": None, "accounts": 0},
     ]  # fmt: skip
 
     await services.installations.save_pending(
@@ -140,6 +140,10 @@ async def test_an_operator_says_where_the_dashboard_is(shell: Shell, services: S
     assert (await shell("installations", "set", "--no-dashboard-url", "--saleor", SALEOR)).out == (
         f"The Dashboard of {SALEOR} is at an address that is not known.\n"
     )
+    await services.installations.set_staff_dashboard(installed, "https://staff.example.com/")
+    assert "as its staff say" in (await shell("installations", "list")).out
+    [first, _] = (await shell("installations", "list", "--json")).json
+    assert (first["dashboard_url"], first["dashboard_named_by"]) == ("https://staff.example.com/", "staff")
     (await shell("installations", "set", "--dashboard-url", "javascript:alert(1)")).failed("must be like", status=2)
     (await shell("installations", "set")).failed("--dashboard-url", status=2)
 

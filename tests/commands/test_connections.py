@@ -84,6 +84,8 @@ def test_the_app_is_served_so(tmp_path: Path) -> None:
     assert config.http.__qualname__ == bounded_protocol(77).__qualname__
 
 
+@pytest.mark.fault("no-connections")
+@pytest.mark.threat("flood")
 async def test_of_1500_that_say_half_of_it_only_so_many_stay_and_others_are_served() -> None:
     async with listening(40) as server, httpx2.AsyncClient(trust_env=False, timeout=10) as http:
         writers = []
@@ -102,6 +104,7 @@ async def test_of_1500_that_say_half_of_it_only_so_many_stay_and_others_are_serv
             each.close()
 
 
+@pytest.mark.threat("flood")
 @pytest.mark.parametrize(
     "said",
     [
@@ -134,6 +137,7 @@ async def test_half_of_a_second_request() -> None:
         writer.close()
 
 
+@pytest.mark.threat("huge-body")
 async def test_a_header_without_end() -> None:
     async with listening(10) as server:
         reader, writer = await half_open(server)
@@ -146,6 +150,7 @@ async def test_a_header_without_end() -> None:
         writer.close()
 
 
+@pytest.mark.fault("no-connections")
 async def test_who_has_said_what_they_want_is_not_driven_out_by_others() -> None:
     """Two requests wait for their answers; a third finds no room, and hears that at once."""
     let = asyncio.Event()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from app.db.tables import MerchantAccount, Payment, SavedCard
+from app.db.tables import MerchantAccount, Payment, SavedCard, State
 from app.payments.services import Services
 from tests.commands.books import a_payment, operation
 from tests.commands.conftest import Shell, add_account, install
@@ -124,3 +124,23 @@ async def test_a_customer_is_found_by_the_address_that_they_have_paid_with(
     done = await shell("customers", "forget", "--by-email", "--yes", typed=typed)
     assert (done.status, f"{OLENA}: cards deleted: 2" in done.out) == (0, True)
     assert [await cards(services, account, OLENA), len(await cards(services, account, TARAS))] == [[], 1]
+
+
+async def test_with_the_address_goes_what_finished_payments_say_of_the_shopper(
+    shell: Shell, services: Services, account: MerchantAccount
+) -> None:
+    digest = services.emails.kept(account.installation_id, "guest@example.com")
+    for number, state in enumerate((State.SUCCESS, State.FAILURE, State.PENDING)):
+        name = f"transaction-{number}"
+        told, sealed = services.personal.sealed(name, {"customer_email": "guest@example.com"})
+        asked = operation(state=state, request=told, personal_sealed=sealed)
+        await a_payment(services, account, [asked], transaction_id=name, order_id=f"{number}", email_digest=digest)
+    typed = "guest@example.com\n"
+    done = await shell("customers", "forget", "--by-email", "--yes", "--json", typed=typed)
+    assert (done.json["forgotten"], done.json["payments"]) == ([], {"erased": 2, "not_finished": 1})
+    left = (await shell("customers", "export", "--by-email", typed=typed)).json["payments"]
+    assert [each["order_id"] for each in left] == ["2"]
+    shown = await shell("payments", "show", "0")
+    assert "erases what it kept of the shopper" in " ".join(shown.out.split())
+    again = await shell("customers", "forget", "--by-email", "--yes", typed=typed)
+    assert "not finished, and are as they were: 1" in again.out

@@ -73,6 +73,7 @@ async def test_books_that_agree(
     assert "Both books agree up to" in shown
 
 
+@pytest.mark.threat("csv-formulas")
 @one_database
 async def test_a_file_for_the_accountant_that_no_spreadsheet_computes(
     shell: Shell, services: Services, account: MerchantAccount

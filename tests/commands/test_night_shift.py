@@ -172,6 +172,7 @@ class TestNotifications:
             "there is no such notification"
         )
 
+    @pytest.mark.fault("key-lost")
     @one_database
     async def test_what_no_key_opens_is_told(
         self, shell: Shell, services: Services, account: MerchantAccount, environment: dict[str, str]

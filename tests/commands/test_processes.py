@@ -160,6 +160,7 @@ async def test_a_key_file_is_never_made_by_a_command(
     assert not (tmp_path / "other").exists()
 
 
+@pytest.mark.fault("key-lost")
 @one_database
 async def test_another_key_than_the_apps_is_told(
     environment: dict[str, str], account: MerchantAccount, tmp_path: Path
@@ -206,6 +207,7 @@ async def test_a_database_that_is_not_migrated_or_not_there(
     assert err.startswith("error: APP_PORT: ")
 
 
+@pytest.mark.fault("database-slow")
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 async def test_while_the_app_writes_a_command_waits(
     environment: dict[str, str], services: Services, account: MerchantAccount

@@ -55,6 +55,7 @@ async def test_what_is_long_or_meant_badly_stays_within_the_terminal(
         assert ":smile:" in said.out.replace("\n", "") or words[1] == "list"
 
 
+@pytest.mark.threat("hostile-text")
 @given(st.text(max_size=80))
 def test_text_from_outside_is_one_line_of_letters(text: str) -> None:
     shown = plain(text)
@@ -82,6 +83,7 @@ async def test_a_group_alone_shows_what_it_can(shell: Shell, services: Services)
         assert max(map(len, said.out.splitlines())) <= 80
 
 
+@pytest.mark.threat("other-users-of-the-machine")
 def test_no_command_takes_a_secret_as_an_argument() -> None:
     found = _options(typer.main.get_command(cli), ())
     assert "--pos-id" in dict(found)["accounts", "add"]

@@ -32,6 +32,7 @@ async def test_every_process_says_so(tmp_path: Path, command: str) -> None:
     assert said(await run(environment, command)) == "APP_DATABASE_URL: 'mysql' is neither sqlite nor postgresql"
 
 
+@pytest.mark.fault("database-away-at-start")
 @pytest.mark.parametrize(
     ("address", "words"),
     [
@@ -103,6 +104,7 @@ async def test_a_server_that_lets_nobody_in(tmp_path: Path, code: str, message: 
     assert said(outcome) == f"APP_DATABASE_URL: the server at 127.0.0.1:{port} {words}"
 
 
+@pytest.mark.fault("database-away-at-start")
 async def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path: Path) -> None:
     letter = tmp_path / "letter.txt"
     letter.write_text("Dear Saleor, " * 100)

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -15,6 +16,7 @@ from app.dashboard.router import create_dashboard_router
 from app.dashboard.routes import create_parts
 from app.db.accounts import AccountKeys, NewAccount
 from app.db.tables import MerchantAccount, Payment
+from app.doctor.deployment import Deployment
 from app.payments.services import Services
 from app.saleor.dashboard_token import DashboardTokens
 from app.saleor.documents import Documents
@@ -86,7 +88,26 @@ async def open_staff_client(shop: Shop, *, base: str = "") -> AsyncIterator[Staf
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(saleor.asgi)) as to_saleor:
         tokens = DashboardTokens(installations, Keyring(installations, to_saleor, shop.clock), shop.clock)
         client = SaleorClient(to_saleor, Documents(MANIFEST / "operations"))
-        parts = create_parts(shop.services, tokens, client, app_name="Saleor Gateway", base=base)
+        deployment = Deployment(
+            base_url="http://app.test",
+            iframe_base_url=None,
+            database_url="",
+            key_file=Path("/nowhere"),
+            app_id="gateway.payments.app",
+            own=to_saleor,
+            saleors=to_saleor,
+            saleor=client,
+            now=shop.clock,
+        )
+        parts = create_parts(
+            shop.services,
+            tokens,
+            client,
+            deployment=deployment,
+            manifest_for=lambda _: {},
+            app_name="Saleor Gateway",
+            base=base,
+        )
         app = SecureApp(redirect_slashes=False)
         app.include_router(
             create_dashboard_router(

@@ -74,6 +74,15 @@ async def place_of(frame: FrameLocator) -> str:
     return address.path + (f"?{urlencode(said)}" if said else "")
 
 
+async def pasted(page: Page) -> str:
+    """Return what somebody gets who pastes what was copied."""
+    await page.evaluate("document.body.insertAdjacentHTML('afterbegin', '<textarea id=pasted></textarea>')")
+    await page.locator("#pasted").press("Control+V")
+    value = await page.locator("#pasted").input_value()
+    await page.locator("#pasted").evaluate("each => each.remove()")
+    return value
+
+
 def _installed(app_url: str) -> App:
     """What that Saleor knows of the app. The installation itself is of no interest here."""
     return App(
@@ -84,7 +93,7 @@ def _installed(app_url: str) -> App:
         token="",
         permissions=("HANDLE_PAYMENTS",),
         active=True,
-        webhooks=(),
+        hooks=[],
         manifest={"appUrl": app_url},
     )
 

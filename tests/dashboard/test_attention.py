@@ -154,6 +154,7 @@ async def test_it_is_all_said_in_ukrainian(staff_client: StaffClient) -> None:
     assert "Шлюз повідомляє про замовлення, яких цей застосунок не створював" in page
 
 
+@pytest.mark.threat("xss-dashboard")
 @one_database
 async def test_nothing_from_outside_becomes_a_part_of_the_page(staff_client: StaffClient) -> None:
     await notified_of(staff_client.shop, order_id="<script>alert(1)</script>")

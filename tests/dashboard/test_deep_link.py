@@ -51,6 +51,7 @@ async def test_in_saleor_cloud_nobody_has_to_say_where_the_dashboard_is(staff_cl
     assert answer.headers["location"] == "https://store.eu.saleor.cloud/dashboard/extensions/app/QXBwOjc%3D/"
 
 
+@pytest.mark.threat("enumeration")
 @one_database
 async def test_a_stranger_learns_nothing_of_payments(staff_client: StaffClient) -> None:
     await staff_client.services.installations.set_dashboard(staff_client.shop.installation.id, DASHBOARD)
@@ -67,6 +68,7 @@ async def test_a_stranger_learns_nothing_of_payments(staff_client: StaffClient) 
         ).text
 
 
+@pytest.mark.threat("open-redirect")
 @one_database
 @pytest.mark.parametrize(
     "saleor",
@@ -85,6 +87,7 @@ async def test_nobody_is_sent_where_a_stranger_wants(staff_client: StaffClient, 
     assert (await follow(staff_client, "/payments/7", saleor)).status_code == 200
 
 
+@pytest.mark.threat("open-redirect")
 @one_database
 @pytest.mark.parametrize("path", ["/payments/%2E%2E", "/payments/a%3Fb", "/payments/a%0D%0Ab", "/payments/%D1%84"])
 async def test_only_a_plain_page_is_taken_along(staff_client: StaffClient, path: str) -> None:

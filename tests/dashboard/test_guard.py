@@ -66,6 +66,7 @@ def strangers(staff_client: StaffClient) -> dict[str, tuple[int, dict[str, str]]
     }  # fmt: skip
 
 
+@pytest.mark.threat("forged-dashboard-token", "csrf", "missing-permission")
 async def test_strangers_see_and_do_nothing(staff_client: StaffClient) -> None:
     await other_store(staff_client.shop)
     payment = await staff_client.payment(1, problem="Something that strangers must not read")
@@ -79,6 +80,7 @@ async def test_strangers_see_and_do_nothing(staff_client: StaffClient) -> None:
     assert staff_client.shop.gateway.heard == []
 
 
+@pytest.mark.threat("forged-dashboard-token", "csrf", "missing-permission")
 async def test_strangers_see_and_do_nothing_in_the_widget_either(staff_client: StaffClient) -> None:
     """The same people, who say in a form what they would say in headers; a header counts for nothing there."""
     await other_store(staff_client.shop)
@@ -113,6 +115,7 @@ async def test_why_not_is_said_in_the_readers_language(staff_client: StaffClient
     assert words in answer.json()["detail"]["message"]
 
 
+@pytest.mark.threat("staff-of-another-store")
 async def test_the_payments_of_another_store_do_not_exist(staff_client: StaffClient) -> None:
     staff_client.permissions = ("HANDLE_PAYMENTS", "MANAGE_APPS")
     theirs = await a_payment(staff_client.services, await other_store(staff_client.shop), **names(7))
@@ -132,6 +135,7 @@ async def test_the_payments_of_another_store_do_not_exist(staff_client: StaffCli
     assert aggregate.create.polled_at is None
 
 
+@pytest.mark.threat("missing-permission")
 @pytest.mark.parametrize("permissions", [["HANDLE_PAYMENTS"], ["MANAGE_APPS"], ["HANDLE_PAYMENTS", "MANAGE_STAFF"]])
 async def test_whoever_lacks_one_permission_sets_nothing_up(staff_client: StaffClient, permissions: list[str]) -> None:
     account = staff_client.shop.account
@@ -144,6 +148,7 @@ async def test_whoever_lacks_one_permission_sets_nothing_up(staff_client: StaffC
     assert await staff_client.services.accounts.all() == [account]
 
 
+@pytest.mark.threat("staff-of-another-store")
 async def test_the_accounts_of_another_store_do_not_exist(staff_client: StaffClient) -> None:
     theirs = await other_store(staff_client.shop)
     headers = staff_client.headers(staff_client.token(user_permissions=["HANDLE_PAYMENTS", "MANAGE_APPS"]))
@@ -168,9 +173,23 @@ async def test_staff_of_the_other_store_see_theirs(staff_client: StaffClient) ->
     assert (await staff_client.http.get(f"/parts/payments/{theirs.order_id}", headers=headers)).status_code == 200
 
 
+@pytest.mark.threat("csrf")
 async def test_parts_are_kept_by_nobody_and_set_no_cookie(staff_client: StaffClient) -> None:
     payment = await staff_client.payment(1)
     for path in ("/", "/payments", f"/payments/{payment.order_id}"):
         answer = await staff_client.see(path)
         assert answer.headers["cache-control"] == "no-store"
         assert "set-cookie" not in answer.headers
+
+
+@pytest.mark.threat("huge-body")
+@pytest.mark.parametrize("coding", ["urlencoded", "multipart"])
+async def test_a_form_is_read_up_to_the_size_that_one_can_have(staff_client: StaffClient, coding: str) -> None:
+    """A thousand fields of nearly a mebibyte each would be a gigabyte of the memory of all stores."""
+    fields = {f"field{number}": "x" * 200_000 for number in range(20)}
+    more = (
+        {"files": {name: (None, text) for name, text in fields.items()}} if coding == "multipart" else {"data": fields}
+    )
+    headers = staff_client.headers(**{"Accept-Language": "en"})
+    answer = await staff_client.http.post("/parts/payments", headers=headers, **more)
+    assert (answer.status_code, answer.json()["detail"]["code"]) == (413, "TOO_LARGE")

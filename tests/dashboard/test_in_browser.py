@@ -67,7 +67,7 @@ async def test_from_the_list_to_a_choice_that_is_kept_while_tokens_come_and_go(m
         choice = await unfold(frame, "Choose whom it is taken from")
         await choice.get_by_label("Potter").fill("40")
         await choice.get_by_label("Smith").fill("10,50")
-        await frame.get_by_role("button", name="Choose so").click()
+        await frame.get_by_role("button", name="Save choice").click()
         await expect(frame.get_by_role("status")).to_have_text("The choice is kept for the next refund.")
         await expect(frame.get_by_role("status")).to_be_focused()
         await expect(frame.get_by_text("the next refund of exactly 50.50")).to_be_visible()
@@ -84,7 +84,7 @@ async def test_a_form_is_sent_again_when_the_token_was_over(market: StaffClient)
         await choice.get_by_label("Potter").fill("40")
         # A laptop was shut for an hour: the Dashboard itself has only the old token at first.
         market.shop.clock.forward(hours=1)
-        await frame.get_by_role("button", name="Choose so").click()
+        await frame.get_by_role("button", name="Save choice").click()
         await heard_again(page, "notifyReady", 2)
         assert chosen_in(await market.shop.aggregate()) is None
         await page.evaluate("token => refresh(token)", market.token())
@@ -100,7 +100,7 @@ async def test_what_is_refused_is_said_and_nothing_typed_is_lost(market: StaffCl
         await sign_in(page, market.token())
         choice = await unfold(frame, "Choose whom it is taken from")
         await choice.get_by_label("Potter").fill("300.01")
-        await frame.get_by_role("button", name="Choose so").click()
+        await frame.get_by_role("button", name="Save choice").click()
         await expect(frame.get_by_role("alert")).to_contain_text("300.00 UAH is left")
         await expect(choice.get_by_label("Potter")).to_have_value("300.01")
         assert (await heard(page, "notification"))[-1]["status"] == "error"
@@ -122,6 +122,22 @@ async def test_a_page_that_does_not_come_says_so_and_is_asked_for_again_by_a_but
         await expect(frame.get_by_role("heading", name="Payments")).to_be_focused()
         await expect(frame.get_by_role("button", name="Try again")).to_be_hidden()
         await expect(frame.get_by_role("alert")).to_be_hidden()
+
+
+@pytest.mark.parametrize("language", ["en", "uk"])
+@one_database
+async def test_a_page_is_fetched_once_though_the_dashboard_says_its_language_with_the_token(
+    market: StaffClient, language: str
+) -> None:
+    asked: list[str] = []
+    async with dashboard_of(market.app) as (page, frame):
+        page.on("request", lambda request: asked.append(request.url) if "/parts/" in request.url else None)
+        await page.evaluate("language => { localStorage.locale = language; chosen.locale = language; }", language)
+        await sign_in(page, market.token())
+        await expect(frame.locator("#content:not([aria-busy]) h1")).to_be_visible()
+        await expect(frame.locator("html")).to_have_attribute("lang", language)
+        await page.wait_for_load_state("networkidle")
+        assert len(asked) == 1, asked
 
 
 @one_database
@@ -244,6 +260,7 @@ async def test_everything_can_be_done_with_the_keyboard_on_a_phone(market: Staff
         assert wide == 0
 
 
+@pytest.mark.threat("csrf")
 @one_database
 async def test_the_token_stays_in_memory(market: StaffClient) -> None:
     async with dashboard_of(market.app, "/payments") as (page, frame):
@@ -257,6 +274,7 @@ async def test_the_token_stays_in_memory(market: StaffClient) -> None:
         assert await page.context.cookies() == []
 
 
+@pytest.mark.threat("missing-permission")
 @one_database
 async def test_nobody_is_shown_anything_before_a_token_says_that_they_may(market: StaffClient) -> None:
     async with dashboard_of(market.app) as (page, frame):
@@ -276,6 +294,7 @@ async def test_outside_of_the_dashboard_there_is_nothing_to_see(market: StaffCli
         await expect(page.get_by_role("alert")).to_have_text("Open this page in the Saleor Dashboard.")
 
 
+@pytest.mark.threat("clickjacking")
 async def test_a_site_that_was_not_named_cannot_frame_the_page() -> None:
     app = SecureApp(frame_ancestors=("https://dashboard.example.com",))
     app.include_router(create_dashboard_router(app_name="Pay", app_version="1"))

@@ -8,6 +8,7 @@ from html import unescape
 import httpx2
 import pytest
 
+from app.db.accounts import AccountKeys, NewAccount
 from app.db.aggregates import payment_of, row_id_of
 from app.db.tables import Kind, State
 from app.i18n.messages import LazyMessage
@@ -19,6 +20,8 @@ from tests.dashboard.order_page_stack import WIDGET, OrderPageStack
 from tests.journeys.stack import eventually
 from tests.payments.fake_gateway import BROKEN, refused
 from tests.payments.shop import at_once
+
+KEYS = AccountKeys(api_key="second-key", api_secret="second-secret", endpoints_key="second-endpoints")
 
 
 def text(answer: httpx2.Response, status: int = 200) -> str:
@@ -79,6 +82,27 @@ async def test_a_link_is_made_by_saleors_own_way_and_shown(stack: OrderPageStack
 
     await stack.pays(aggregate)
     assert "569.50 UAH paid" in text(await stack.see(order.id))
+
+
+async def test_the_accounts_name_is_told_where_the_store_has_two(stack: OrderPageStack) -> None:
+    order = await stack.order()
+    await stack.link(order)
+    assert "Main" not in text(await stack.see(order.id))
+    installation = await stack.services.installations.find(stack.saleor.api_url)
+    assert installation is not None
+    await stack.services.accounts.add(
+        NewAccount(
+            installation_id=installation.id,
+            name="Second",
+            pos_id="another-pos",
+            base_url=stack.gateway.url,
+            scheme_word="CPAY",
+            keys=KEYS,
+            currencies=["UAH"],
+            storefront_origins=[],
+        )
+    )
+    assert "UTC · Main" in text(await stack.see(order.id))
 
 
 async def test_sending_the_same_form_again_gives_the_same_link(stack: OrderPageStack) -> None:
@@ -201,7 +225,8 @@ async def test_what_was_refunded_is_not_asked_for_again(stack: OrderPageStack) -
     await stack.saleor.refund(aggregate.payment.transaction_id, Decimal("69.50"))
     await stack.saleor.background_done()
     shown = text(await stack.see(order.id))
-    assert "569.50 UAH partly refunded Nothing" in shown.replace(" 2026-11-21 12:00 UTC", "")
+    names = f" 2026-11-21 12:00 UTC {aggregate.payment.order_id[:8]}… Link for colleagues"
+    assert "569.50 UAH partly refunded Nothing" in shown.replace(names, "")
 
 
 @one_database
@@ -312,6 +337,7 @@ async def test_a_form_after_five_minutes_is_told_to_reload(stack: OrderPageStack
     assert await stack.saleor.transactions() == []
 
 
+@pytest.mark.threat("csrf", "clickjacking")
 @one_database
 async def test_nothing_of_it_is_kept_framed_elsewhere_or_sent_elsewhere(stack: OrderPageStack) -> None:
     answer = await stack.see((await stack.order()).id)

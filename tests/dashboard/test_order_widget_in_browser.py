@@ -9,7 +9,7 @@ from playwright.async_api import Browser, FrameLocator, Page, expect
 
 from tests.browsing import chromium
 from tests.commands.conftest import one_database
-from tests.dashboard.framing import heard, heard_again
+from tests.dashboard.framing import heard, heard_again, pasted
 from tests.dashboard.order_page_stack import WIDGET, OrderPageStack
 
 pytestmark = pytest.mark.browser
@@ -27,6 +27,7 @@ async def order_page(
         yield page, page.frame_locator("iframe"), browser
 
 
+@pytest.mark.threat("csrf")
 @one_database
 async def test_the_token_is_kept_fresh_by_the_dashboard_and_by_nobody_else(stack: OrderPageStack) -> None:
     order = await stack.order()
@@ -109,14 +110,46 @@ async def test_the_frame_is_as_high_as_what_it_shows(stack: OrderPageStack) -> N
 async def test_a_link_is_copied_and_closed_with_the_keyboard(stack: OrderPageStack) -> None:
     order = await stack.order()
     aggregate = await stack.link(order)
-    async with order_page(stack, order.id) as (_, widget, _):
-        await widget.get_by_role("button", name="Copy").press("Enter")
-        await expect(widget.get_by_role("button", name="✓")).to_be_visible()
+    async with order_page(stack, order.id) as (page, widget, _):
+        await widget.get_by_role("button", name="Copy", exact=True).press("Enter")
+        await expect(widget.get_by_role("button", name="Copied")).to_be_visible()
+        await expect(widget.locator("#copied")).to_have_text("Copied")
+        assert await pasted(page) == f"{stack.url}/pay/{aggregate.payment.order_id}"
         stack.gateway.will(stack.closed(aggregate))
         await widget.get_by_text("Close this link…").press("Enter")
         await widget.get_by_role("button", name="Close the link").press("Enter")
         await expect(widget.get_by_role("status")).to_contain_text("cancelled")
         await expect(widget.get_by_text("569.50 UAH of this order is left to pay.")).to_be_visible()
+
+
+@one_database
+async def test_the_ids_and_the_link_to_the_payment_are_copied_too(stack: OrderPageStack) -> None:
+    order = await stack.order()
+    order_id = (await stack.link(order)).payment.order_id
+    async with order_page(stack, order.id) as (page, widget, _):
+        button = widget.get_by_role("button", name="Copy the order ID at the gateway")
+        await button.press("Enter")
+        await expect(widget.locator("#copied")).to_have_text("Copied")
+        await expect(button).to_be_focused()
+        assert await pasted(page) == order_id
+        await widget.get_by_role("button", name="Copy the link to the payment").click()
+        saleor = quote(stack.saleor.api_url)
+        assert await pasted(page) == f"{stack.url}/payments/{order_id}?saleorApiUrl={saleor}"
+
+
+@one_database
+async def test_the_qr_code_is_unfolded_and_stays_so_until_it_has_been_paid(stack: OrderPageStack) -> None:
+    order = await stack.order()
+    aggregate = await stack.link(order)
+    async with order_page(stack, order.id) as (_, widget, _):
+        code = widget.get_by_role("img", name="QR code of the payment page")
+        await expect(widget.locator(".badge")).to_have_text("waiting for the shopper")
+        await expect(code).to_be_hidden()
+        await widget.get_by_text("QR code", exact=True).press("Enter")
+        await expect(code).to_be_visible()
+        await expect(code).to_have_js_property("complete", value=True)
+        await stack.pays(aggregate)  # the customer has pointed a phone at it: staff see at once that it is paid
+        await expect(widget.locator(".badge")).to_have_text("paid", timeout=20_000)
 
 
 @one_database

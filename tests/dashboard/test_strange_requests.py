@@ -19,6 +19,7 @@ async def test_a_notification_for_what_is_no_account(stack: OrderPageStack, path
     assert (answer.status_code, answer.content) == (404, b"")
 
 
+@pytest.mark.threat("hostile-text")
 @pytest.mark.parametrize("path", ["/pay/%00", "/pay/return/%00", "/pay/return/a%00b", f"/pay/{'a' * 500}"])
 async def test_a_page_of_what_is_no_payment(stack: OrderPageStack, path: str) -> None:
     assert (await stack.http.get(path)).status_code == 404

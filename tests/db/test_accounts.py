@@ -28,6 +28,7 @@ async def test_an_account_with_a_public_id_that_nobody_guesses(
     assert await accounts.find("nobody") is None
 
 
+@pytest.mark.threat("stolen-database")
 async def test_its_keys_are_sealed_and_shown_to_nobody(
     database: Database, accounts: AccountRepository, account: MerchantAccount
 ) -> None:
@@ -54,6 +55,7 @@ async def test_of_two_that_replace_the_secret_at_once_the_second_replaces_the_fi
     assert accounts.keys(changed).previous_api_secret == "second"
 
 
+@pytest.mark.threat("swapped-ciphertext")
 async def test_keys_of_one_account_do_not_open_in_another(
     accounts: AccountRepository, installation: OpenInstallation, account: MerchantAccount
 ) -> None:
@@ -63,6 +65,7 @@ async def test_keys_of_one_account_do_not_open_in_another(
         accounts.keys(other)
 
 
+@pytest.mark.threat("swapped-ciphertext")
 async def test_nor_in_another_place_of_the_same_account(accounts: AccountRepository, account: MerchantAccount) -> None:
     account.endpoints_key_sealed = account.api_secret_sealed
     with pytest.raises(VaultError):
@@ -96,6 +99,7 @@ async def test_the_old_secret_verifies_nothing_after_its_grace(
     assert accounts.keys(changed).previous_api_secret is None
 
 
+@pytest.mark.threat("leaked-key")
 async def test_a_secret_that_has_leaked_is_given_no_grace(
     database: Database, accounts: AccountRepository, account: MerchantAccount
 ) -> None:

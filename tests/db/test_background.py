@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.db.background import begin_in_background, in_background
-from app.db.database import Database, is_sqlite
+from app.db.database import Database, begin_in_background, in_background, is_sqlite
 
 MANY = 60
 

@@ -130,6 +130,7 @@ async def scratch(database: Database) -> AsyncIterator[Table]:
         await connection.run_sync(_SCRATCH.drop)
 
 
+@pytest.mark.threat("hostile-text", "injection")
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ANY_TEXT)
 async def test_any_text_is_kept_and_found_again(database: Database, scratch: Table, said: str) -> None:

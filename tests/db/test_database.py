@@ -66,6 +66,7 @@ async def test_what_breaks_off_before_the_commit_is_undone_for_certain(
     assert await raw(database, "SELECT count(*) FROM payment") == [(0,)]
 
 
+@pytest.mark.fault("database-restarts")
 async def test_a_connection_that_the_server_has_closed_is_replaced(
     database: Database, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,6 +99,7 @@ class TestNothingIsWaitedForWithoutEnd:
         async with asyncio.timeout(10):
             yield
 
+    @pytest.mark.fault("database-slow")
     async def test_a_lock_that_somebody_holds(
         self, database: Database, hasty: Database, account: MerchantAccount
     ) -> None:
@@ -120,6 +122,7 @@ class TestNothingIsWaitedForWithoutEnd:
             await session.rollback()
         await self.test_a_lock_that_somebody_holds(database, hasty, account)
 
+    @pytest.mark.fault("database-slow")
     async def test_a_connection_that_others_have(self, hasty: Database) -> None:
         async def hold(number: int) -> None:
             async with hasty.transaction() as session:
@@ -130,6 +133,7 @@ class TestNothingIsWaitedForWithoutEnd:
         with pytest.raises(DatabaseUnavailableError, match="TimeoutError"):
             await hold(2)
 
+    @pytest.mark.fault("database-slow")
     @pytest.mark.parametrize(
         ("long", "why"),
         [
@@ -153,6 +157,7 @@ class TestNothingIsWaitedForWithoutEnd:
             await work()
         assert await reads(hasty)
 
+    @pytest.mark.fault("commit-unknown")
     async def test_the_connection_breaks_in_the_commit(
         self, database: Database, account: MerchantAccount, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -15,6 +15,7 @@ async def written(database: Database, payment: Payment) -> None:
         session.add(payment)
 
 
+@pytest.mark.threat("secrets-in-logs")
 async def test_an_error_of_the_database_does_not_quote_a_shopper(database: Database) -> None:
     payment = Payment(
         installation_id=404,
@@ -26,7 +27,7 @@ async def test_an_error_of_the_database_does_not_quote_a_shopper(database: Datab
         currency="UAH",
         channel="uah",
         source_id="checkout",
-        return_url="https://shop.test/?email=taras@example.com",
+        return_url_sealed="https://shop.test/?email=taras@example.com",
         created_at=NOON,
         updated_at=NOON,
     )

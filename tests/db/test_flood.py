@@ -82,6 +82,7 @@ async def would_be_claimed(database: Database, work: JobQueue, capacity: Capacit
     return Counter(each.tenant for each in claims)
 
 
+@pytest.mark.threat("flood")
 async def test_whatever_is_due_for_another_a_store_is_served_by_the_next_claim(
     database: Database, stores: Stores
 ) -> None:

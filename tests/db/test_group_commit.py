@@ -103,6 +103,7 @@ async def test_nobody_is_forgotten_when_more_come_than_go_into_one(database: Dat
     assert max(len(batch) for batch in register.batches) == 50
 
 
+@pytest.mark.fault("database-away")
 async def test_when_the_database_is_away_all_are_told_at_once(database: Database) -> None:
     """Not one after another, each after the time that it takes to find out."""
     tries = 0
@@ -168,6 +169,7 @@ class Hanging:
             raise
 
 
+@pytest.mark.fault("database-slow")
 @pytest.mark.parametrize("hang", [1, 2, 3])
 async def test_a_transaction_that_hangs_holds_up_only_its_own(hang: int) -> None:
     hanging = Hanging(hang)
@@ -221,6 +223,7 @@ async def test_who_is_left_when_one_of_them_hangs_is_told() -> None:
     assert [type(each) for each in answers] == [DatabaseUnavailableError] * 3
 
 
+@pytest.mark.fault("commit-unknown")
 async def test_a_commit_whose_connection_breaks_is_not_done_again_unseen() -> None:
     """Who asked must read what is there: done again it would meet itself, and take that for somebody else."""
     begun = 0

@@ -1,19 +1,23 @@
 """What is locked is found by an index, however many payments there are: SQLite says how it will look."""
 
 import re
+import sqlite3
+from contextlib import closing
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy import event, insert, text
 
-from app.db.aggregates import ATTEMPTS
+from app.db.aggregates import ATTEMPTS, row_id_of
 from app.db.columns import table_of
 from app.db.database import Database, is_sqlite
 from app.db.job_queue import DueQueues
 from app.db.placed_orders import ORDERS
+from app.db.reconciliations import paid_between
 from app.db.repository import ByEvent, ById, ByOrder, ByTransaction, SameDebt, Which, lock_payments
-from app.db.tables import MerchantAccount, Payment
-from tests.db.rows import NOON, a_new_payment, an_event, raw
+from app.db.tables import Kind, MerchantAccount, Operation, Payment, State
+from tests.db.rows import NOON, a_new_payment, an_event, an_operation, raw
 
 MANY = 3000
 
@@ -25,7 +29,11 @@ async def payments(database: Database, database_url: str, account: MerchantAccou
         pytest.skip("PostgreSQL plans by the values: bench.growth measures it")
     names = [f"order{number}" for number in range(MANY)]
     same = a_new_payment(account, 0).model_dump(exclude={"id"})
-    rows = [same | {"transaction_id": name, "order_id": name, "source_id": name} for name in names]
+    rows = [
+        same
+        | {"transaction_id": name, "order_id": name, "source_id": name, "created_at": NOON + timedelta(seconds=number)}
+        for number, name in enumerate(names)
+    ]
     async with database.transaction() as session:
         await session.exec(insert(table_of(Payment)), params=rows)
         session.add(an_event(7, "event"))
@@ -70,6 +78,69 @@ async def test_payments_are_not_searched_for_one_by_one(
             assert not [each for each in steps if "SCAN payment" in each or "ix_payment_of_account" in each], steps
 
 
+@pytest.mark.usefixtures("payments")
+async def test_the_last_page_of_a_period_takes_no_more_than_the_first(
+    database: Database, account: MerchantAccount
+) -> None:
+    """A page that passed over all that came before it would make a comparison take the square of what there is."""
+    paid = [{"payment_id": each} for each in range(1, MANY + 1)]
+    same = an_operation(1, Kind.CREATE, "create", state=State.SUCCESS).model_dump(exclude={"id", "payment_id"})
+    asked: list[tuple[str, Any]] = []
+
+    def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_: object) -> None:
+        asked.append((statement, parameters))
+
+    engine = database.engine.sync_engine
+    async with database.transaction() as session:
+        await session.exec(insert(table_of(Operation)), params=[same | each for each in paid])
+    event.listen(engine, "before_cursor_execute", note)
+    try:
+        async with database.transaction() as session:
+            for before in (0, MANY - 100):
+                after = NOON + timedelta(seconds=before - 1), before
+                page = await paid_between(session, account.id, after, NOON + timedelta(days=1), most=100)
+                assert [row for _, row, _ in page] == list(range(before + 1, before + 101))
+    finally:
+        event.remove(engine, "before_cursor_execute", note)
+    first, last = (steps_of(str(engine.url.database), *each) for each in asked)
+    assert last < 1.2 * first
+
+
+async def test_payments_that_were_begun_in_one_moment_are_on_some_page_each(
+    database: Database, account: MerchantAccount
+) -> None:
+    """Else one at the edge of a page would never be looked for in the gateway's books."""
+    async with database.transaction() as session:
+        payments = [a_new_payment(account, number) for number in range(5)]
+        for each in payments:
+            each.created_at = NOON
+        session.add_all(payments)
+        await session.flush()
+        ids = [row_id_of(each) for each in payments]
+        session.add_all(an_operation(each, Kind.CREATE, "create", state=State.SUCCESS) for each in ids)
+    found, after = list[int](), (NOON, 0)
+    async with database.transaction() as session:
+        while page := await paid_between(session, account.id, after, NOON + timedelta(days=1), most=2):
+            found += [row for _, row, _ in page]
+            after = page[-1][:2]
+    assert found == sorted(ids)
+
+
+def steps_of(file: str, statement: str, parameters: Any) -> int:
+    """Return how many instructions SQLite executes for a statement."""
+    steps = 0
+
+    def count() -> int:
+        nonlocal steps
+        steps += 1
+        return 0
+
+    with closing(sqlite3.connect(file)) as connection:
+        connection.set_progress_handler(count, 1)
+        connection.execute(statement, parameters).fetchall()
+    return steps
+
+
 async def test_nothing_that_is_named_is_nothing(database: Database) -> None:
     async with database.transaction() as session:
         assert await lock_payments(session, []) == []
@@ -84,7 +155,11 @@ async def test_what_has_become_due_is_found_by_an_index_also_by_a_plan_for_any_m
         pytest.skip("SQLite plans each statement for its indexes")
     same = a_new_payment(account, 0).model_dump(exclude={"id"})
     names = [f"order{number}" for number in range(MANY)]
-    rows = [same | {"transaction_id": name, "order_id": name, "source_id": name} for name in names]
+    rows = [
+        same
+        | {"transaction_id": name, "order_id": name, "source_id": name, "created_at": NOON + timedelta(seconds=number)}
+        for number, name in enumerate(names)
+    ]
     async with database.transaction() as session:
         await session.exec(insert(table_of(Payment)), params=rows)
     asked: list[str] = []

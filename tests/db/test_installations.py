@@ -147,6 +147,7 @@ async def test_new_keys_of_saleor(installations: InstallationRepository, clock: 
     assert (found.jwks, found.jwks_fetched_at, found.token) == ({"keys": ["two"]}, clock.now, "the-token")
 
 
+@pytest.mark.threat("stolen-database")
 async def test_no_token_is_in_the_database(
     database_url: str, database: Database, installations: InstallationRepository
 ) -> None:
@@ -168,6 +169,7 @@ async def test_no_token_is_in_the_database(
             assert URL.encode() in content or file.suffix != ".sqlite"  # it would be found if it were there
 
 
+@pytest.mark.threat("stolen-database", "stolen-backup")
 async def test_another_key_opens_nothing(
     database: Database, installations: InstallationRepository, clock: Clock
 ) -> None:
@@ -177,6 +179,7 @@ async def test_another_key_opens_nothing(
         await stranger.find(URL)
 
 
+@pytest.mark.threat("swapped-ciphertext")
 async def test_a_token_moved_to_another_row_does_not_open(
     database: Database, installations: InstallationRepository
 ) -> None:
@@ -188,3 +191,35 @@ async def test_a_token_moved_to_another_row_does_not_open(
         rows[0].token_sealed = rows[1].token_sealed
     with pytest.raises(VaultError):
         await installations.find(URL)
+
+
+@pytest.mark.parametrize("says", ["3.24.1", "3.23.28", "3.22.67"])
+async def test_what_a_saleor_says_that_it_is_is_kept_a_lower_version_too(
+    installations: InstallationRepository, clock: Clock, says: str
+) -> None:
+    """A document that is too new would be refused, so a Saleor that was put back is believed as well."""
+    before = await an_installation(installations)
+    clock.forward(hours=1)
+    await installations.heard_from(before, says)
+    found = await installations.get(before.id)
+    assert found == replace(before, schema_version=says)
+    async with installations._database.transaction() as session:
+        row = await session.get_one(Installation, before.id)
+    assert row.problems_due_at == clock.now, "it may be one that shows problems now"
+
+
+async def test_a_version_that_is_known_costs_no_look_into_the_database(
+    installations: InstallationRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = await an_installation(installations)
+    await installations.heard_from(before, "3.23.28")
+    known = await installations.get(before.id)
+
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(installations._database, "transaction", never)
+    await installations.heard_from(known, "3.23.28")
+    await installations.heard_from(known, None)
+    with pytest.raises(AssertionError):
+        await installations.heard_from(known, "3.23.29")

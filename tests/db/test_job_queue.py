@@ -93,6 +93,7 @@ class TestEvents:
             await event_with_payment(session, first)
             assert await events(other, NOON + LEASE, most=2) == [second]
 
+    @pytest.mark.fault("two-workers")
     async def test_nobody_gets_the_same_claim(
         self, database: Database, other: Database, account: MerchantAccount
     ) -> None:
@@ -140,6 +141,7 @@ class TestEvents:
         await finish(database, first, state)
         assert await events(database) == [first + 1]
 
+    @pytest.mark.fault("process-killed")
     async def test_a_claim_is_taken_over_when_its_lease_is_out(
         self, database: Database, other: Database, account: MerchantAccount
     ) -> None:
@@ -170,6 +172,7 @@ class TestEvents:
 
 
 class TestLooks:
+    @pytest.mark.fault("two-workers")
     async def test_nobody_gets_the_same_claim(
         self, database: Database, other: Database, account: MerchantAccount
     ) -> None:
@@ -179,6 +182,7 @@ class TestLooks:
         assert len(claimed) == len(set(claimed))
         assert len(claimed) + len(await polls(other)) == 10
 
+    @pytest.mark.fault("process-killed")
     async def test_a_claim_is_taken_over_when_its_lease_is_out(
         self, database: Database, other: Database, account: MerchantAccount
     ) -> None:
@@ -242,6 +246,7 @@ class TestInbox:
         [kept] = await Inbox(other, vault).of_order(account.id, "order1")
         assert kept.deliveries == 6
 
+    @pytest.mark.fault("two-workers")
     async def test_nobody_gets_the_same_claim(
         self, database: Database, other: Database, inbox: Inbox, account: MerchantAccount
     ) -> None:

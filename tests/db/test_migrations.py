@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection
@@ -40,6 +41,7 @@ async def test_an_empty_database_is_brought_to_the_newest_migration(
         assert done.steps > 0
 
 
+@pytest.mark.fault("two-versions")
 async def test_of_two_processes_that_start_together_one_migrates(new_postgresql: Callable[[], str]) -> None:
     url = new_postgresql()
     program = "import asyncio, sys; from app.db.migrate import migrate; print(asyncio.run(migrate(sys.argv[1])).steps)"

@@ -1,5 +1,7 @@
 """Which members of a request are personal, and that their values stand in it no more. Pure."""
 
+import pytest
+
 from app.db.personal import SEALED, PersonalData, is_personal
 from app.db.vault import Vault
 
@@ -14,6 +16,7 @@ REQUEST = {
 }
 
 
+@pytest.mark.threat("stolen-database")
 def test_what_says_something_of_the_shopper_is_sealed_and_the_rest_stays_readable(vault: Vault) -> None:
     told, sealed = PersonalData(vault).sealed("transaction", REQUEST)
     personal = {name for name in REQUEST if is_personal(name)}

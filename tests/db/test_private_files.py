@@ -28,6 +28,7 @@ def modes(folder: Path) -> dict[str, int]:
     return {each.name: mode(each) for each in folder.iterdir()}
 
 
+@pytest.mark.threat("other-users-of-the-machine")
 async def test_the_database_and_what_sqlite_writes_beside_it(tmp_path: Path) -> None:
     file = tmp_path / "payments.sqlite"
     database = Database(create_engine(f"sqlite:///{file}"))
@@ -45,6 +46,7 @@ async def test_the_database_and_what_sqlite_writes_beside_it(tmp_path: Path) -> 
     await again.close()
 
 
+@pytest.mark.threat("other-users-of-the-machine")
 def test_the_folder_when_it_is_made_and_when_it_is_found(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path / "new" / "data")
     settings.open_vault()

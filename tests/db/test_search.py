@@ -167,6 +167,7 @@ async def test_a_payment_has_many_names(
         assert ORDER not in await orders(database, Wanted(names=each, installation_id=other_store.installation_id))
 
 
+@pytest.mark.threat("injection")
 @pytest.mark.parametrize("beginning", ["73ef84", "73ef833999b946b38461a8976f6359bbb", "%", "_3ef83", "73EF83"])
 async def test_a_beginning_is_taken_as_it_is(database: Database, account: MerchantAccount, beginning: str) -> None:
     await keep(database, account, ORDER)

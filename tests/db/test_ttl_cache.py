@@ -71,3 +71,13 @@ async def test_neither_a_failure_nor_nothing_is_remembered(clock: Clock) -> None
     assert await remembered.get("name", shelf.read) is None
     shelf.says = "there"
     assert await remembered.get("name", shelf.read) == "there"
+
+
+@pytest.mark.fault("clock-back")
+async def test_a_clock_that_is_put_back_makes_nothing_young_again(clock: Clock) -> None:
+    """Else an account that another process has switched off would be taken for good until that hour comes again."""
+    shelf, remembered = Shelf(), TtlCache[str, str](clock)
+    await remembered.get("name", shelf.read)
+    clock.forward(hours=-1)
+    shelf.says = "second"
+    assert await remembered.get("name", shelf.read) == "second"

@@ -27,7 +27,7 @@ async def test_a_card_payment_that_needs_3ds(client: GatewayClient, gateway: Cou
             }
         )
     )
-    record = await client.create_direct(direct(**CARD), timeout=5)
+    record = await client.create_direct(direct(**CARD), timeout=30)
     assert record.status is Status.PENDING
     assert record.user_action_required
     assert record.user_action_url == "https://bank.example/3ds"
@@ -41,7 +41,7 @@ async def test_a_card_payment_that_needs_3ds(client: GatewayClient, gateway: Cou
 
 async def test_a_payment_with_a_wallets_token(client: GatewayClient, gateway: Counterpart) -> None:
     gateway.will(said({**PAYMENT, "cc_token": "rcr:next", "cc_mask": "424242******4242"}))
-    record = await client.create_direct(direct(cc_token="rcr:abc"), timeout=5)
+    record = await client.create_direct(direct(cc_token="rcr:abc"), timeout=30)
     assert gateway.last.json["cc_token"] == "rcr:abc"
     assert record.cc_token is not None
     assert record.cc_token.get_secret_value() == "rcr:next"
@@ -51,7 +51,7 @@ async def test_a_payment_with_a_wallets_token(client: GatewayClient, gateway: Co
 async def test_a_split_card_payment(client: GatewayClient, gateway: Counterpart) -> None:
     gateway.will(said(PAYMENT))
     split = (SplitItem(sub_merchant_id=SHOP, amount=Decimal(100)),)
-    await client.create_direct(direct(split=split, **CARD), timeout=5)
+    await client.create_direct(direct(split=split, **CARD), timeout=30)
     assert gateway.last.path == "/api/v1/split/purchase"
 
 
@@ -64,7 +64,7 @@ async def test_a_payout(client: GatewayClient, gateway: Counterpart) -> None:
             recipient_first_name="Ivan", recipient_doc_issue_date="2015-03-01", is_operation_taxable="false"
         ),
     )
-    record = await client.pay_out(request, timeout=5)
+    record = await client.pay_out(request, timeout=30)
     assert record.properties == {"recipient_first_name": "Ivan"}
     assert record.customer_city == "Львів"
     sent = gateway.last.json
@@ -114,6 +114,7 @@ def test_a_payout_names_one_card() -> None:
             payout(**changes)
 
 
+@pytest.mark.threat("card-numbers")
 def test_card_data_leaves_a_request_only_on_the_wire() -> None:
     payment = direct(**CARD)
     assert payment.to_wire()["cc_number"] == CARD["cc_number"]
@@ -132,7 +133,7 @@ async def test_a_gateway_that_quotes_the_card_is_not_quoted(client: GatewayClien
         )
     )
     with pytest.raises(RefusedError) as caught:
-        await client.create_direct(direct(**CARD), timeout=5)
+        await client.create_direct(direct(**CARD), timeout=30)
     error: GatewayError = caught.value
     assert number not in f"{error!r} {vars(error)}"
     assert "Invalid card" in error.message
@@ -142,7 +143,7 @@ async def test_a_long_quotation_that_is_cut_off_is_not_told_either(client: Gatew
     sealed = "c2VhbGVkLWJ5LXRoZS13YWxsZXQ" * 40
     gateway.will(said({"message": f"Invalid cryptogram {sealed}", "args": {"cryptogram": [{"msg": [sealed]}]}}, 400))
     with pytest.raises(RefusedError) as caught:
-        await client.create_direct(direct(cryptogram={"data": sealed}), timeout=5)
+        await client.create_direct(direct(cryptogram={"data": sealed}), timeout=30)
     assert "c2VhbGVk" not in f"{caught.value!r} {vars(caught.value)}"
     assert "Invalid cryptogram" in caught.value.message
 
@@ -154,6 +155,7 @@ def test_our_error_stands_alone() -> None:
     assert caught.value.__context__ is None
 
 
+@pytest.mark.threat("card-numbers")
 @pytest.mark.parametrize("means", [CARD, {"cc_token": "rcr:abcdef"}, {"cryptogram": {"header": [{"key": "k3y"}]}}])
 @pytest.mark.parametrize("status", [400, 500])
 async def test_a_gateway_that_repeats_the_card_is_not_quoted_with_it(
@@ -164,7 +166,7 @@ async def test_a_gateway_that_repeats_the_card_is_not_quoted_with_it(
     words = f"cannot take {' and '.join(given)} today"
     gateway.will(said({"message": words, "args": [{"field_name": "card_cvv", "violation": words}]}, status))
     with pytest.raises(GatewayError) as caught:
-        await client.create_direct(direct(**means), timeout=5)
+        await client.create_direct(direct(**means), timeout=30)
     told = f"{caught.value!r} {getattr(caught.value, 'violations', ())}"
     assert "cannot take" in told
     assert not [secret for secret in given if secret in told]

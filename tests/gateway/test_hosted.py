@@ -30,7 +30,7 @@ async def test_the_interfaces_answer_is_a_303_and_the_qr_page_is_beside_the_form
     client: GatewayClient, gateway: Counterpart
 ) -> None:
     gateway.will(text("", 303, location=FORM))
-    checkout = await client.create_hosted(hosted(), timeout=5)
+    checkout = await client.create_hosted(hosted(), timeout=30)
     assert checkout == Checkout(checkout_url=FORM, qr_url=QR)
     heard = gateway.last
     assert (heard.method, heard.path, heard.query) == ("POST", "/api/v1/payment", {})
@@ -68,13 +68,13 @@ async def test_every_known_form_of_the_answer_is_understood(
     client: GatewayClient, gateway: Counterpart, answer: Reply, expected: Checkout
 ) -> None:
     gateway.will(answer)
-    assert await client.create_hosted(hosted(), timeout=5) == expected
+    assert await client.create_hosted(hosted(), timeout=30) == expected
     assert len(gateway.heard) == 1
 
 
 async def test_the_qr_page_can_be_asked_for(client: GatewayClient, gateway: Counterpart) -> None:
     gateway.will(said({"qr_link": QR}))
-    checkout = await client.create_hosted(hosted(method=Method.AUTH), qr=True, timeout=5)
+    checkout = await client.create_hosted(hosted(method=Method.AUTH), qr=True, timeout=30)
     assert isinstance(checkout, Checkout)
     assert checkout.qr_url == QR
     assert gateway.last.query == {"qr": ["true"]}
@@ -90,9 +90,10 @@ async def test_a_link_that_leads_nowhere_leaves_the_outcome_unknown(
     gateway.will(text("", 303, location=link), said({"redirect_url": link or " "}))
     for _ in range(2):
         with pytest.raises(OutcomeUnknownError):
-            await client.create_hosted(hosted(), timeout=5)
+            await client.create_hosted(hosted(), timeout=30)
 
 
+@pytest.mark.threat("ssrf-redirect")
 @pytest.mark.parametrize("status", [300, 301, 304, 305, 307, 308])
 async def test_a_gateway_that_has_moved_is_no_payment_page(
     client: GatewayClient, gateway: Counterpart, status: int
@@ -100,7 +101,7 @@ async def test_a_gateway_that_has_moved_is_no_payment_page(
     gateway.will(text("", status, location="https://new.example/api/v1/payment"), text("", status, location=FORM))
     for _ in range(2):
         with pytest.raises(NotTheGatewayError, match="not the address") as caught:
-            await client.create_hosted(hosted(), timeout=5)
+            await client.create_hosted(hosted(), timeout=30)
         assert caught.value.wrong_address
     assert [heard.path for heard in gateway.heard] == ["/api/v1/payment"] * 2
 
@@ -126,7 +127,7 @@ async def test_a_link_to_what_is_no_page_is_not_for_shoppers(
     gateway.will(*answers, said({"qr_link": link}))
     for _ in range(4):
         with pytest.raises(NotTheGatewayError, match="no payment page"):
-            await client.create_hosted(hosted(), timeout=5)
+            await client.create_hosted(hosted(), timeout=30)
 
 
 def test_plain_http_is_for_a_gateway_that_is_itself_asked_so() -> None:
@@ -142,7 +143,7 @@ async def test_a_payment_declined_at_once_comes_back_as_its_record(client: Gatew
         said({**PAYMENT, "status": "failure", "status_code": "4124"}, 400),
     )
     for _ in range(2):
-        record = await client.create_hosted(hosted(), timeout=5)
+        record = await client.create_hosted(hosted(), timeout=30)
         assert isinstance(record, PaymentRecord)
         assert (record.status, record.status_code) == (Status.FAILURE, "4124")
 
@@ -163,7 +164,7 @@ async def test_an_order_id_that_was_used_before_is_told_apart(
 ) -> None:
     gateway.will(answer)
     with pytest.raises(DuplicateOrderError) as caught:
-        await client.create_hosted(hosted(), timeout=5)
+        await client.create_hosted(hosted(), timeout=30)
     assert caught.value.order_id == "order1"
 
 
@@ -171,7 +172,7 @@ async def test_a_failure_without_a_record_is_a_refusal(client: GatewayClient, ga
     failed = {"order_id": "order1", "status": "failure", "status_code": "4139", "status_description": "Bad amount"}
     gateway.will(said(failed))
     with pytest.raises(RefusedError, match="Bad amount") as caught:
-        await client.create_hosted(hosted(), timeout=5)
+        await client.create_hosted(hosted(), timeout=30)
     assert caught.value.code == "4139"
 
 
@@ -183,22 +184,22 @@ async def test_a_split_purchase_has_its_own_endpoint_and_a_split_reservation_has
         SplitItem(sub_merchant_id=OTHER_SHOP, amount=Decimal("29.90")),
     )
     gateway.will(*[text("", 303, location=FORM)] * 3)
-    await client.create_hosted(hosted(split=split), timeout=5)
+    await client.create_hosted(hosted(split=split), timeout=30)
     assert gateway.last.path == "/api/v1/split/purchase"
     assert gateway.last.json["split"] == [
         {"amount": Decimal("70.10"), "sub_merchant_id": SHOP},
         {"amount": Decimal("29.90"), "sub_merchant_id": OTHER_SHOP},
     ]
-    await client.create_hosted(hosted(split=split), qr=True, timeout=5)
+    await client.create_hosted(hosted(split=split), qr=True, timeout=30)
     assert (gateway.last.path, gateway.last.query) == ("/api/v1/split/purchase", {"qr": ["true"]})
-    await client.create_hosted(hosted(split=split, method=Method.AUTH), timeout=5)
+    await client.create_hosted(hosted(split=split, method=Method.AUTH), timeout=30)
     assert gateway.last.path == "/api/v1/payment"
     assert "split" in gateway.last.json
 
 
 async def test_a_request_of_another_account_is_not_sent(client: GatewayClient, gateway: Counterpart) -> None:
     with pytest.raises(InvalidRequestError, match="pos_id"):
-        await client.create_hosted(hosted(pos_id=SHOP), timeout=5)
+        await client.create_hosted(hosted(pos_id=SHOP), timeout=30)
     assert gateway.heard == []
 
 
@@ -232,10 +233,10 @@ async def test_what_the_merchants_sector_asks_for_is_checked_before_sending(
         gateway.heard.clear()
         if missing is None:
             gateway.will(text("", 303, location=FORM))
-            await client.create_hosted(hosted(**members), timeout=5)
+            await client.create_hosted(hosted(**members), timeout=30)
             assert len(gateway.heard) == 1
         else:
             with pytest.raises(InvalidRequestError) as caught:
-                await client.create_hosted(hosted(**members), timeout=5)
+                await client.create_hosted(hosted(**members), timeout=30)
             assert caught.value.field == missing
             assert gateway.heard == []

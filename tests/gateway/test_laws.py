@@ -99,6 +99,7 @@ def tampered_forms(draw: st.DrawFn) -> tuple[bytes, bytes]:
     return form, draw(st.sampled_from(hands))
 
 
+@pytest.mark.threat("forged-notification")
 @given(tampered_forms())
 def test_any_tampered_form_is_refused(forms: tuple[bytes, bytes]) -> None:
     form, tampered = forms

@@ -13,7 +13,7 @@ from tests.gateway.examples import hosted
 
 ROOM = REPOSITORY / "app" / "gateway"
 # What the room may need of the app beside itself: exact numbers, amounts, words.
-GROUND = {"app", "app.amounts", "app.exact_json", "app.i18n", "app.outbound", "app.validation"}
+GROUND = {"app.telemetry", "app", "app.amounts", "app.exact_json", "app.i18n", "app.outbound", "app.validation"}
 
 
 def python(code: str) -> list[str]:

@@ -52,6 +52,7 @@ def test_every_record_is_read_from_a_signed_form(members: dict[str, Any], padded
     assert exact_json.dumps(decode(data)) == exact_json.dumps(exact_json.loads(exact_json.dumps(members)))
 
 
+@pytest.mark.threat("forged-notification")
 @given(st.data())
 def test_a_form_with_one_byte_changed_is_refused(data: st.DataObject) -> None:
     whole = form()
@@ -64,6 +65,7 @@ def test_a_form_with_one_byte_changed_is_refused(data: st.DataObject) -> None:
         read_notification(tampered, [SECRET])
 
 
+@pytest.mark.threat("forged-notification")
 @given(st.text(), st.text(), st.text(min_size=1))
 def test_nothing_but_the_signature_itself_verifies(data: str, signature: str, secret: str) -> None:
     assert verify(data, signature, [secret]) == (signature == sign(data, secret))
@@ -83,6 +85,7 @@ def test_while_the_secret_is_being_changed_both_are_good() -> None:
         read_notification(form(secret="older"), ["new", "old"])
 
 
+@pytest.mark.threat("forged-notification")
 def test_an_empty_secret_signs_nothing_and_verifies_nothing() -> None:
     by_anybody = hashlib.sha1(DATA.encode()).digest()  # noqa: S324 - the interface prescribes SHA-1
     signature = base64.urlsafe_b64encode(by_anybody).decode()
@@ -94,6 +97,7 @@ def test_an_empty_secret_signs_nothing_and_verifies_nothing() -> None:
         sign(DATA, "")
 
 
+@pytest.mark.threat("forged-notification")
 @pytest.mark.parametrize(
     "body",
     [

@@ -41,7 +41,7 @@ def answer(method: str, **changes: Any) -> Reply:
 
 async def test_capture_all_or_a_part(client: GatewayClient, gateway: Counterpart) -> None:
     gateway.will(answer("capture", status_code="1000"), answer("capture"))
-    record = await client.capture(Capture(**ASKED), timeout=5)
+    record = await client.capture(Capture(**ASKED), timeout=30)
     assert record.method is Method.CAPTURE
     assert record.processed_at is not None
     assert gateway.last.path == "/api/v1/capture"
@@ -56,14 +56,14 @@ async def test_capture_all_or_a_part(client: GatewayClient, gateway: Counterpart
 
 async def test_a_capture_distributed_among_sub_merchants(client: GatewayClient, gateway: Counterpart) -> None:
     gateway.will(answer("capture"))
-    await client.capture(Capture(**ASKED, charge_amount=Decimal(10), split=SHARES), timeout=5)
+    await client.capture(Capture(**ASKED, charge_amount=Decimal(10), split=SHARES), timeout=30)
     assert gateway.last.path == "/api/v1/split/capture"
     assert gateway.last.json["split"] == SHARES_SENT
 
 
 async def test_void(client: GatewayClient, gateway: Counterpart) -> None:
     gateway.will(answer("void", status_code="1009"))
-    record = await client.void(Void(**ASKED, comment="sold out"), timeout=5)
+    record = await client.void(Void(**ASKED, comment="sold out"), timeout=30)
     assert record.status is Status.SUCCESS
     assert gateway.last.path == "/api/v1/void"
     assert gateway.last.json == {"pos_id": POS_ID, **ASKED, "comment": "sold out"}
@@ -71,7 +71,7 @@ async def test_void(client: GatewayClient, gateway: Counterpart) -> None:
 
 async def test_refund_all_or_a_part(client: GatewayClient, gateway: Counterpart) -> None:
     gateway.will(said(REFUND), said({**REFUND, "amount": "0.30"}))
-    await client.refund(Refund(**ASKED), timeout=5)
+    await client.refund(Refund(**ASKED), timeout=30)
     assert gateway.last.path == "/api/v1/refund"
     assert "refund_amount" not in gateway.last.json
     record = await client.refund(
@@ -123,11 +123,11 @@ def test_shares_must_sum_and_refunds_name_each_sub_merchant_once() -> None:
 async def test_cancel_comes_back_in_an_array(client: GatewayClient, gateway: Counterpart) -> None:
     gone = {**PAYMENT, "status": "failure", "status_code": "6007", "user_action_required": False}
     gateway.will(said([{**gone, "user_action_url": None}]), said(gone))
-    record = await client.cancel("order1", timeout=5)
+    record = await client.cancel("order1", timeout=30)
     assert (gateway.last.method, gateway.last.path) == ("POST", f"/api/v1/pos/{POS_ID}/order/order1/cancel")
     assert gateway.last.body == b""
     assert (record.status, record.status_code, record.user_action_required) == (Status.FAILURE, "6007", False)
-    assert (await client.cancel("order1", timeout=5)).status is Status.FAILURE
+    assert (await client.cancel("order1", timeout=30)).status is Status.FAILURE
 
 
 @pytest.mark.parametrize("document", [[], [REFUND], [{**PAYMENT, "order_id": "other"}], {"message": "ok"}])
@@ -136,16 +136,16 @@ async def test_cancel_without_the_orders_record_is_unknown(
 ) -> None:
     gateway.will(said(document))
     with pytest.raises(OutcomeUnknownError):
-        await client.cancel("order1", timeout=5)
+        await client.cancel("order1", timeout=30)
 
 
 async def test_an_order_id_is_one_step_of_the_path(client: GatewayClient, gateway: Counterpart) -> None:
     gateway.will(said([]))
-    await client.order("../a b?c", timeout=5)
+    await client.order("../a b?c", timeout=30)
     assert gateway.last.path == f"/api/v1/pos/{POS_ID}/orders/..%2Fa%20b%3Fc"
     for order_id in ("", ".", ".."):
         with pytest.raises(InvalidRequestError):
-            await client.cancel(order_id, timeout=5)
+            await client.cancel(order_id, timeout=30)
     assert len(gateway.heard) == 1
 
 
@@ -155,7 +155,7 @@ async def test_a_declined_refund_is_a_record_whatever_the_http_status(
     declined = {**REFUND, "status": "failure", "status_code": "4150"}
     gateway.will(said(declined), said(declined, 400))
     for _ in range(2):
-        record = await client.refund(Refund(**ASKED), timeout=5)
+        record = await client.refund(Refund(**ASKED), timeout=30)
         assert (record.status, record.status_code) == (Status.FAILURE, "4150")
 
 
@@ -198,13 +198,14 @@ async def test_refusals_of_every_shape(
 ) -> None:
     gateway.will(reply)
     with pytest.raises(RefusedError) as caught:
-        await client.refund(Refund(**ASKED), timeout=5)
+        await client.refund(Refund(**ASKED), timeout=30)
     error = caught.value
     assert (type(error), error.code, error.message, error.violations) == expected
     assert (error.method, error.path, error.order_id) == ("POST", "/api/v1/refund", "order1")
     assert error.http_status == reply.status
 
 
+@pytest.mark.threat("false-gateway")
 @pytest.mark.law(2)
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 407, 409, 422, 429])
 @pytest.mark.parametrize(
@@ -231,7 +232,7 @@ async def test_what_the_gateway_itself_did_not_say_refuses_nothing(
     """It may have been said by a proxy, or by another API, before the gateway heard of it or after it was done."""
     gateway.will(replace(reply, status=status))
     with pytest.raises(NotTheGatewayError) as caught:
-        await client.refund(Refund(**ASKED), timeout=5)
+        await client.refund(Refund(**ASKED), timeout=30)
     assert isinstance(caught.value, OutcomeUnknownError)
     assert caught.value.http_status == status
 
@@ -252,7 +253,7 @@ async def test_a_record_that_does_not_say_that_this_failed_refuses_nothing(
 ) -> None:
     gateway.will(said({**REFUND, **members}, status))
     with pytest.raises(OutcomeUnknownError):
-        await client.refund(Refund(**ASKED), timeout=5)
+        await client.refund(Refund(**ASKED), timeout=30)
 
 
 @pytest.mark.law(2)
@@ -262,7 +263,7 @@ async def test_a_4xx_whose_record_says_anything_but_failure_is_unknown(
 ) -> None:
     gateway.will(said({**REFUND, "status": status}, 400))
     with pytest.raises(OutcomeUnknownError) as caught:
-        await client.refund(Refund(**ASKED), timeout=5)
+        await client.refund(Refund(**ASKED), timeout=30)
     assert type(caught.value) is OutcomeUnknownError
 
 
@@ -283,14 +284,14 @@ async def test_the_pause_that_the_gateway_asks_for(
 ) -> None:
     gateway.will(replace(text("", 429, **headers), body=said({"message": "Slow down", "args": {}}).pieces))
     with pytest.raises(RateLimitedError) as caught:
-        await client.refund(Refund(**ASKED), timeout=5)
+        await client.refund(Refund(**ASKED), timeout=30)
     assert caught.value.pause == pause
 
 
 async def test_a_refusal_says_who_what_and_why_on_one_line(client: GatewayClient, gateway: Counterpart) -> None:
     gateway.will(said({"message": "Nope,\n  not\x0bthis " + "x" * 600, "args": {"code": "P-400"}}, 400))
     with pytest.raises(RefusedError) as caught:
-        await client.refund(Refund(**ASKED), timeout=5)
+        await client.refund(Refund(**ASKED), timeout=30)
     words = repr(caught.value)
     assert words.startswith("<RefusedError: POST /api/v1/refund: Nope, not this xxx")
     assert words.endswith("[HTTP 400, code P-400, order order1]>")

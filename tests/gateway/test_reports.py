@@ -67,14 +67,14 @@ async def register(client: GatewayClient, ticket: RegisterTicket = TICKET, patie
 
 
 async def all_of_period(client: GatewayClient) -> list[TransactionLine | UnreadableLine]:
-    async with aclosing(client.reports.period(START, END, timeout=5)) as found:
+    async with aclosing(client.reports.period(START, END, timeout=30)) as found:
         return [line async for line in found]
 
 
 async def all_of_register(
     client: GatewayClient, ticket: RegisterTicket = TICKET, patience: float = 100
 ) -> list[RegisterLine | UnreadableLine]:
-    async with aclosing(client.reports.fetch(ticket, patience=patience, timeout=5)) as found:
+    async with aclosing(client.reports.fetch(ticket, patience=patience, timeout=30)) as found:
         return [line async for line in found]
 
 
@@ -113,6 +113,7 @@ async def test_an_empty_period(client: GatewayClient, gateway: Counterpart) -> N
     assert await period(client) == []
 
 
+@pytest.mark.fault("books-broken-off", "network-cut")
 @pytest.mark.parametrize(
     "answer",
     [
@@ -134,6 +135,7 @@ async def test_a_list_that_breaks_is_not_taken_for_a_short_one(
         await period(client)
 
 
+@pytest.mark.threat("huge-body")
 async def test_a_line_without_end_is_not_waited_for(client: GatewayClient, gateway: Counterpart) -> None:
     gateway.will(Reply(body=(b"x" * 1024,) * 2048))
     with pytest.raises(OutcomeUnknownError, match="too long"):
@@ -152,7 +154,7 @@ async def test_a_refused_list(client: GatewayClient, gateway: Counterpart) -> No
 async def test_a_list_is_never_whole_in_memory(client: GatewayClient, gateway: Counterpart) -> None:
     # The first line is here while the gateway has not finished writing: it waits a minute after each.
     gateway.will(Reply(body=tuple(exact_json.dumps(LINE).encode() + b"\n" for _ in range(3)), pause=60))
-    async with aclosing(client.reports.period(START, END, timeout=5)) as found:
+    async with aclosing(client.reports.period(START, END, timeout=30)) as found:
         first = await anext(found)
         assert first.order_id == "order1"
 
@@ -160,7 +162,7 @@ async def test_a_list_is_never_whole_in_memory(client: GatewayClient, gateway: C
 @pytest.mark.parametrize(("start", "end"), [(END, START), (START, START), (START.replace(tzinfo=None), END)])
 async def test_a_period_is_a_period(client: GatewayClient, start: datetime, end: datetime) -> None:
     with pytest.raises(InvalidRequestError):
-        await anext(client.reports.period(start, end, timeout=5))
+        await anext(client.reports.period(start, end, timeout=30))
 
 
 async def test_a_register_is_started_without_the_endpoints_key(
@@ -196,7 +198,7 @@ async def test_a_register_is_started_without_the_endpoints_key(
 async def test_a_register_of_another_account_is_not_started(client: GatewayClient, gateway: Counterpart) -> None:
     request = RegisterRequest(project_id="d2719cd9-7a1a-4b1f-9a53-6b2f3c1e0a01", start_date=START, end_date=END)
     with pytest.raises(InvalidRequestError, match="project_id"):
-        await client.reports.start(request, timeout=5)
+        await client.reports.start(request, timeout=30)
     assert gateway.heard == []
 
 
@@ -237,7 +239,7 @@ async def test_a_register_with_more_records_than_announced_is_not_all_right(
     client: GatewayClient, gateway: Counterpart
 ) -> None:
     gateway.will(lines(LINE, LINE, LINE))
-    async with aclosing(client.reports.fetch(TICKET, patience=0, timeout=5)) as found:
+    async with aclosing(client.reports.fetch(TICKET, patience=0, timeout=30)) as found:
         for _ in range(3):
             assert isinstance(await anext(found), RegisterLine)
         with pytest.raises(OutcomeUnknownError, match="3 records, and 2 were announced"):
@@ -249,10 +251,10 @@ async def test_how_many_records_are_announced_must_be_a_number(client: GatewayCl
     gateway.will(said({"report_id": "r", "count": "many"}), said({"report_id": "r", "count": -1}))
     for _ in range(2):
         with pytest.raises(OutcomeUnknownError, match="count"):
-            await client.reports.start(request, timeout=5)
+            await client.reports.start(request, timeout=30)
     gateway.will(said({"report_id": "r"}), said({"report_id": "r", "count": None}))
     for _ in range(2):
-        assert (await client.reports.start(request, timeout=5)).count is None
+        assert (await client.reports.start(request, timeout=30)).count is None
 
 
 class TestWhatCannotBeRead:
@@ -405,15 +407,16 @@ class TestCompressedLists:
         with pytest.raises(OutcomeUnknownError):
             await period(client)
         with pytest.raises(OutcomeUnknownError):
-            await client.order("order1", timeout=5)
+            await client.order("order1", timeout=30)
 
+    @pytest.mark.threat("decompression-bomb")
     async def test_may_not_fill_the_memory(self, client: GatewayClient, gateway: Counterpart) -> None:
         bomb = gzip.compress(b" " * 64 * 1024 * 1024)
         gateway.will(*[Reply(headers={"Content-Encoding": "gzip"}, body=(bomb,))] * 2)
         with pytest.raises(OutcomeUnknownError, match="too long"):
             await period(client)
         with pytest.raises(OutcomeUnknownError, match="too large"):
-            await client.order("order1", timeout=5)
+            await client.order("order1", timeout=30)
 
 
 def test_what_a_register_holds_by_default() -> None:

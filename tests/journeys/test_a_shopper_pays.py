@@ -4,6 +4,7 @@ import asyncio
 from decimal import Decimal
 
 import httpx2
+import pytest
 
 from app.saleor.testing.views import NewCheckout, SessionView
 from app.saleor.testing.vocabulary import Flow
@@ -46,6 +47,7 @@ async def test_staff_can_cancel_while_the_shopper_has_not_paid(shop: Stack) -> N
     await both_books_agree(shop, transaction.id)
 
 
+@pytest.mark.fault("notification-out-of-order")
 async def test_the_notification_comes_before_the_answer(shop: Stack) -> None:
     await shop.gateway.fault(
         FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="latency", seconds=1.0)
@@ -70,6 +72,8 @@ async def test_the_notification_comes_before_the_answer(shop: Stack) -> None:
     await both_books_agree(shop, transaction.id)
 
 
+@pytest.mark.fault("notification-repeated")
+@pytest.mark.threat("replayed-notification")
 async def test_every_notification_comes_three_times(shop: Stack) -> None:
     await shop.gateway.webhook_rule(WebhookRule(effect="duplicate", copies=2))
     checkout_id, session = await begin(shop)
@@ -81,6 +85,7 @@ async def test_every_notification_comes_three_times(shop: Stack) -> None:
     await both_books_agree(shop, transaction.id)
 
 
+@pytest.mark.fault("notification-out-of-order")
 async def test_the_notification_comes_after_the_shopper_is_back(shop: Stack) -> None:
     await shop.gateway.hold_webhooks()
     checkout_id, session = await begin(shop)
@@ -95,6 +100,7 @@ async def test_the_notification_comes_after_the_shopper_is_back(shop: Stack) -> 
     await both_books_agree(shop, transaction.id)
 
 
+@pytest.mark.fault("notification-lost")
 async def test_no_notification_ever_comes_and_the_shopper_never_returns(shop: Stack) -> None:
     await shop.gateway.webhook_rule(WebhookRule(effect="drop"))
     checkout_id, session = await begin(shop)
@@ -104,6 +110,7 @@ async def test_no_notification_ever_comes_and_the_shopper_never_returns(shop: St
     await both_books_agree(shop, session.paid_for.id)
 
 
+@pytest.mark.fault("saleor-down")
 async def test_saleor_is_down_when_the_money_comes(shop: Stack) -> None:
     checkout_id, session = await begin(shop)
     await told(shop, session.paid_for.id, "INFO")
@@ -122,6 +129,7 @@ async def test_saleor_is_down_when_the_money_comes(shop: Stack) -> None:
     await both_books_agree(shop, transaction.id)
 
 
+@pytest.mark.fault("network-cut")
 async def test_saleor_hears_the_event_but_its_answer_is_lost(shop: Stack) -> None:
     checkout_id, session = await begin(shop)
     await told(shop, session.paid_for.id, "INFO")
@@ -133,6 +141,7 @@ async def test_saleor_hears_the_event_but_its_answer_is_lost(shop: Stack) -> Non
     await paid_order(shop, checkout_id)
 
 
+@pytest.mark.fault("process-killed")
 async def test_the_app_is_killed_between_the_gateways_answer_and_its_own_commit(shop: Stack) -> None:
     await shop.gateway.fault(
         FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="latency", seconds=5.0)
@@ -171,6 +180,7 @@ async def test_the_app_is_killed_between_the_gateways_answer_and_its_own_commit(
     await both_books_agree(shop, again.paid_for.id)
 
 
+@pytest.mark.fault("process-killed")
 async def test_the_app_is_killed_after_it_took_the_notification(shop: Stack) -> None:
     checkout_id, session = await begin(shop)
     await told(shop, session.paid_for.id, "INFO")
@@ -185,6 +195,7 @@ async def test_the_app_is_killed_after_it_took_the_notification(shop: Stack) -> 
     await both_books_agree(shop, session.paid_for.id)
 
 
+@pytest.mark.fault("webhook-repeated")
 async def test_saleor_sends_every_webhook_twice(shop: Stack) -> None:
     await shop.saleor.set_faults(webhooks_twice=True)
     checkout_id, session = await begin(shop)
@@ -210,6 +221,7 @@ async def test_a_declined_card_fails_and_a_new_attempt_pays(shop: Stack) -> None
     await paid_order(shop, checkout_id)
 
 
+@pytest.mark.fault("gateway-unknown")
 async def test_the_address_of_the_page_gets_lost_and_the_shopper_tries_again_at_once(shop: Stack) -> None:
     await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="drop"))
     checkout_id, session = await begin(shop)
@@ -315,6 +327,7 @@ async def test_parts_of_one_payment_are_paid_side_by_side(shop: Stack) -> None:
     await paid_order(shop, checkout.id)
 
 
+@pytest.mark.threat("forged-notification")
 async def test_a_forged_notification_changes_nothing(shop: Stack) -> None:
     _, session = await begin(shop)
     order_id = order_id_of(session)
@@ -326,6 +339,7 @@ async def test_a_forged_notification_changes_nothing(shop: Stack) -> None:
     assert "CHARGE_SUCCESS" not in transaction.types()
 
 
+@pytest.mark.threat("tampered-amount")
 async def test_a_notification_about_another_amount_is_not_believed(shop: Stack) -> None:
     _, session = await begin(shop)
     order_id = order_id_of(session)

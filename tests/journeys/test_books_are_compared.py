@@ -32,6 +32,7 @@ def compare(shop: Stack) -> subprocess.Popen[bytes]:
     )
 
 
+@pytest.mark.fault("process-killed")
 @pytest.mark.law(13)
 @pytest.mark.parametrize("where", ["/streaming-report/fetch/*", "/api/v1/pos/*/orders/*"])
 async def test_a_comparison_that_is_killed_is_ended_by_the_worker(shop: Stack, where: str) -> None:

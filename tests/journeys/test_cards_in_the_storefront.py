@@ -91,6 +91,7 @@ async def test_a_shopper_does_not_pass_at_the_bank(shop: Stack) -> None:
     await both_books_agree(shop, transaction.id)
 
 
+@pytest.mark.fault("gateway-unknown")
 async def test_the_gateways_answer_gets_lost_and_the_payment_is_found(shop: Stack) -> None:
     await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="drop"))
     checkout_id, session = await pay(shop, typed())
@@ -116,6 +117,7 @@ async def test_the_call_gets_lost_and_the_payment_has_failed(shop: Stack) -> Non
     await nothing_of_the_card_is_left(shop)
 
 
+@pytest.mark.fault("process-killed")
 async def test_the_app_is_killed_while_the_card_is_being_charged(shop: Stack) -> None:
     await shop.gateway.fault(
         FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="latency", seconds=5.0)

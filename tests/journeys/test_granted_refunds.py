@@ -30,6 +30,7 @@ async def done(shop: Stack, order_id: str, how_many: int = 1) -> None:
     await eventually(all_done)
 
 
+@pytest.mark.fault("network-cut")
 @pytest.mark.parametrize("lost", ["bad_gateway", "dropped"])
 async def test_an_answer_that_is_lost(shop: Stack, lost: Literal["bad_gateway", "dropped"]) -> None:
     transaction = await paid(shop)

@@ -57,6 +57,7 @@ def _one_of_each_point() -> list[tuple[str, Point]]:
 EXAMPLES = _one_of_each_point()  # those that every run plays
 
 
+@pytest.mark.fault("process-killed")
 @pytest.mark.parametrize("cases", [CASES, EXAMPLES], ids=["all", "examples"])
 def test_every_wish_and_every_point_is_met(cases: list[tuple[str, Point]]) -> None:
     assert {point for _, point in cases} == set(Point)
@@ -76,6 +77,7 @@ async def mortal_shop(
         yield stack
 
 
+@pytest.mark.fault("process-killed")
 @pytest.mark.parametrize(
     ("staff_request", "point"),
     [

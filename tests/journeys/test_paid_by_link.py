@@ -28,6 +28,7 @@ async def test_from_the_order_to_the_phone_and_back(shop: Stack) -> None:
         await expect(widget.get_by_role("status")).to_have_text("The link is ready: send it to the customer.")
         await expect(widget.get_by_text("waiting for the shopper")).to_be_visible()
         link = await widget.get_by_label("Payment link for the customer").input_value()
+        await widget.get_by_text("QR code", exact=True).click()
         code = await read_code(widget.get_by_alt_text("QR code of the payment page"))
 
         customer = await browser.new_page(locale="en-GB")

@@ -147,6 +147,7 @@ async def test_the_app_is_down_when_the_outcome_comes_and_finds_out_when_it_is_b
     assert len(calls) == 1
 
 
+@pytest.mark.fault("process-killed")
 @pytest.mark.law(2)
 async def test_the_process_that_asks_is_killed_and_the_app_finds_out(shop: Stack, tmp_path: Path) -> None:
     _, token = await keep(shop)

@@ -59,6 +59,7 @@ async def test_payments_live_their_whole_lives_with_a_worker_beside(shop: Stack,
     assert "Traceback" not in logs
 
 
+@pytest.mark.fault("database-slow")
 async def test_what_is_waited_for_has_an_end_on_every_connection(pooled_url: str) -> None:
     """Limits that were set once for a connection would be those of whoever gets it next, and perhaps of nobody."""
     database = Database(create_engine(pooled_url))

@@ -42,6 +42,7 @@ def _has_page(session: SessionView) -> bool:
     return isinstance(session.data, dict) and "checkoutUrl" in session.data
 
 
+@pytest.mark.fault("database-restarts")
 @pytest.mark.long
 @pytest.mark.law(1, 2, 5, 6)
 async def test_in_the_middle_of_payments(shop: Stack, server: Program) -> None:

@@ -117,6 +117,7 @@ async def test_every_recorded_webhook_gets_an_answer_that_saleor_accepts(
     assert results["CANCEL_SUCCESS"] == 1
 
 
+@pytest.mark.threat("forged-webhook")
 @pytest.mark.parametrize("event", sorted({each.event for each in RECORDED}))
 async def test_one_flipped_bit_is_refused_and_leaves_no_trace(
     event: str, database_url: str, tmp_path: Path, clock: Clock

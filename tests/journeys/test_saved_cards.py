@@ -107,6 +107,7 @@ async def test_a_customer_keeps_a_card_sees_it_pays_with_it_and_deletes_it(shop:
     await nothing_of_the_card_is_left(shop, "4242424242424242", token=token)
 
 
+@pytest.mark.threat("saved-card-of-another")
 async def test_nobody_else_pays_with_it(shop: Stack) -> None:
     card, token = await keep(shop)
     payments = len(await shop.gateway.payments())
@@ -187,6 +188,7 @@ async def test_nothing_of_customers_is_asked_for_unless_the_operator_wants_it(sh
         headers = {"Saleor-Schema-Version": "3.23"}
         manifest = (await http.get(f"{shop.app.url}/api/manifest", headers=headers)).json()
         assert manifest["permissions"] == ["HANDLE_PAYMENTS"]
-        assert not any(each.get("asyncEvents") for each in manifest["webhooks"])
+        told = {name for each in manifest["webhooks"] for name in each.get("asyncEvents", [])}
+        assert told == {"APP_DELETED", "APP_STATUS_CHANGED"}, "of itself alone"
         nobody = await http.post(f"{shop.app.url}/api/webhooks/customer-deleted", content=b"{}")
         assert nobody.status_code == 404

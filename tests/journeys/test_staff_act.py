@@ -3,6 +3,8 @@
 import asyncio
 from decimal import Decimal
 
+import pytest
+
 from app.bootstrap import open_services
 from app.db.tables import Kind, State
 from app.payments.staff.actions import StaffRequest, ask_for
@@ -67,6 +69,7 @@ async def test_two_partial_refunds_and_one_too_many(shop: Stack) -> None:
     await both_books_agree(shop, transaction.id)
 
 
+@pytest.mark.fault("gateway-unknown")
 async def test_a_capture_whose_answer_is_lost_is_found_and_told_once(shop: Stack) -> None:
     transaction = await reserved(shop)
     await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/capture", moment="after", effect="drop"))
@@ -79,6 +82,7 @@ async def test_a_capture_whose_answer_is_lost_is_found_and_told_once(shop: Stack
     await both_books_agree(shop, transaction.id)
 
 
+@pytest.mark.fault("gateway-unknown")
 async def test_a_refund_that_never_reached_the_bank_fails_after_a_while(shop: Stack) -> None:
     transaction = await paid(shop)
     await shop.gateway.fault(FaultRule(http_method="POST", path="/api/v1/refund", moment="before", effect="drop"))
@@ -105,6 +109,7 @@ async def test_a_second_refund_waits_for_an_unknown_first(shop: Stack) -> None:
     await both_books_agree(shop, transaction.id)
 
 
+@pytest.mark.fault("process-killed")
 async def test_the_app_is_killed_in_the_middle_of_a_refund(shop: Stack) -> None:
     transaction = await paid(shop)
     await shop.gateway.fault(

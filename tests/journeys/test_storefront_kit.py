@@ -247,7 +247,7 @@ async def test_the_demos_shop_sells_with_it(shop: Stack, browser: Browser) -> No
         await page.goto(url)
         await page.get_by_text("Українська").click()
         await page.get_by_role("button", name="Check out with the payment button").click()
-        await expect(message(page)).to_contain_text("Ви заплатите на платіжній сторінці")
+        await expect(message(page)).to_contain_text("Ви перейдете на сторінку оплати")
         assert await faults(page) == []
         await button(page, "Оплатити").click()
         await page.get_by_role("button", name=re.compile("^Сплатити")).click()

@@ -21,7 +21,8 @@ from rich.table import Column, Table
 
 from tests.conftest import REPOSITORY
 from tests.laws.breaks import BREAKS, Break
-from tests.laws.marks import MarkedTest, marked_tests, marked_with
+from tests.marked.marks import MarkedTest, marked_with
+from tests.marked.page import LAWS_OF_MONEY
 
 _LEFT_AT_HOME = shutil.ignore_patterns(".git", ".venv", "data", "dist", "build", "*.sqlite*", "__pycache__", ".*_cache")
 _RED = re.compile(r"^(?:FAILED|ERROR) ([^\s\[]+)", re.MULTILINE)
@@ -46,7 +47,7 @@ def broken(law: Break) -> list[str]:
         shutil.copytree(REPOSITORY, copy, ignore=_LEFT_AT_HOME)
         if not law.make(copy):
             raise LookupError(f"{law.old.strip()!r} is not in app/{law.where} any more: say anew how to break it")
-        return turned_red(marked_with(law.law, marked_tests(copy)), copy)
+        return turned_red(marked_with(law.law, LAWS_OF_MONEY.mark.tests(copy)), copy)
 
 
 def main(numbers: list[int]) -> int:
@@ -55,7 +56,7 @@ def main(numbers: list[int]) -> int:
     table = Table("Law", "What was broken", Column("What turned red", overflow="fold"), "Seconds")
     chosen = [each for each in BREAKS if not numbers or each.law in numbers]
     laws = {each.law for each in chosen}
-    already = turned_red((test for test in marked_tests() if laws & test.laws), REPOSITORY)
+    already = turned_red((test for test in LAWS_OF_MONEY.mark.tests() if laws & test.claims), REPOSITORY)
     if already:
         console.print(f"[red]Red before anything is broken:[/] {', '.join(already)}")
         return 1

@@ -4,7 +4,7 @@ import pytest
 
 from tests.conftest import REPOSITORY
 from tests.laws.breaks import BREAKS, Break
-from tests.laws.marks import LAWS
+from tests.marked.page import LAWS
 
 
 def test_each_law_has_one() -> None:

@@ -41,6 +41,7 @@ PRIVATE = [
 PUBLIC = ["93.184.216.34", "8.8.8.8", "100.128.0.1", "2606:2800:220:1:248:1893:25c8:1946"]
 
 
+@pytest.mark.threat("ssrf-gateway", "ssrf-saleor")
 @pytest.mark.parametrize("host", PRIVATE)
 def test_what_is_private_by_its_words(host: str) -> None:
     assert is_private(host)
@@ -104,6 +105,7 @@ def guarded(_host: str) -> bool:
 
 
 class TestTheGatewaysClient:
+    @pytest.mark.threat("ssrf-gateway")
     @pytest.mark.parametrize(
         "led_to", [["127.0.0.1"], ["93.184.216.34", "127.0.0.1"], ["::ffff:127.0.0.1"], ["10.0.0.7"]]
     )
@@ -116,17 +118,18 @@ class TestTheGatewaysClient:
         )
         async with new_connections(guarded) as http:
             with pytest.raises(NotSentError):
-                await GatewayClient(http, keys).check_credentials(timeout=5)
+                await GatewayClient(http, keys).check_credentials(timeout=30)
         assert neighbour.heard == []
 
     async def test_where_the_operator_has_said_so_it_is(self, neighbour: Counterpart) -> None:
         neighbour.will(said([]))
         keys = Credentials(POS_ID, "key", "secret", "endpoints", neighbour.url)
         async with new_connections(lambda host: not is_private(host)) as http:
-            await GatewayClient(http, keys).check_credentials(timeout=5)
+            await GatewayClient(http, keys).check_credentials(timeout=30)
         assert len(neighbour.heard) == 1
 
 
+@pytest.mark.threat("dns-rebinding")
 async def test_a_connection_goes_to_what_was_checked_whatever_the_name_leads_to_next(names: Names) -> None:
     names.told["gateway.example.com"] = [["93.184.216.34"], ["127.0.0.1"]]
     dialled = Dialled()
@@ -138,6 +141,7 @@ async def test_a_connection_goes_to_what_was_checked_whatever_the_name_leads_to_
     assert dialled.hosts == ["93.184.216.34"]
 
 
+@pytest.mark.threat("dns-rebinding")
 @pytest.mark.parametrize("led_to", [["93.184.216.34", "127.0.0.1"], ["127.0.0.1", "93.184.216.34"], []])
 async def test_of_several_addresses_none_may_be_private(names: Names, led_to: list[str]) -> None:
     names.told["gateway.example.com"] = [led_to]
@@ -150,7 +154,7 @@ async def test_of_several_addresses_none_may_be_private(names: Names, led_to: li
 async def test_one_address_after_the_other_is_tried(names: Names, neighbour: Counterpart) -> None:
     names.told["gateway.example.com"] = [["8.8.8.8", "93.184.216.34"]]
     dialled = Dialled(urlsplit(neighbour.url).port, deaf=["8.8.8.8"])
-    stream = await CheckedBackend(guarded, dialled).connect_tcp("gateway.example.com", 443, timeout=5)
+    stream = await CheckedBackend(guarded, dialled).connect_tcp("gateway.example.com", 443, timeout=30)
     await stream.aclose()
     assert dialled.hosts == ["8.8.8.8", "93.184.216.34"]
 
@@ -160,6 +164,7 @@ async def test_a_name_that_nobody_knows(names: Names) -> None:
         await CheckedBackend(guarded, Dialled()).connect_tcp("nowhere.example.com", 443)
 
 
+@pytest.mark.threat("false-gateway", "dns-rebinding")
 async def test_the_name_stays_in_the_request_and_in_the_proof_of_the_certificate(names: Names, tmp_path: Path) -> None:
     names.told = {"gateway.example.com": [["93.184.216.34"]], "other.example.com": [["93.184.216.34"]]}
     heard: list[bytes] = []
@@ -181,6 +186,7 @@ def settings(**changes: Any) -> Settings:
     return Settings(base_url="https://pay.example.com", **changes)
 
 
+@pytest.mark.threat("ssrf-gateway")
 def test_which_gateways_are_guarded() -> None:
     guard = guard_of_gateways(settings())
     assert guard("gateway.example.com")
@@ -190,6 +196,7 @@ def test_which_gateways_are_guarded() -> None:
     assert not at_home("gateway.example.com")
 
 
+@pytest.mark.threat("ssrf-saleor")
 def test_which_saleors_are_guarded() -> None:
     allowed = (
         "https://*.saleor.example.com/graphql/",

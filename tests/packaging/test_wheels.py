@@ -35,7 +35,7 @@ async def ask():
     app = create_app(Settings(data_dir="data"))
     async with app.router.lifespan_context(app):
         async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://app.test") as http:
-            for path in ("/health", "/api/manifest"):
+            for path in ("/readyz", "/api/manifest"):
                 print((await http.get(path)).status_code)
 
 asyncio.run(ask())
@@ -90,6 +90,7 @@ def metadata(wheel: Path) -> Message:
         return Parser().parsestr(archive.read(name).decode())
 
 
+@pytest.mark.threat("supply-chain")
 def test_each_file_is_in_one_of_the_two_and_what_one_plays_with_is_not_in_the_product(wheels: dict[str, Path]) -> None:
     product, sandbox = files_in(wheels["product"]), files_in(wheels["sandbox"])
     assert [name for name in product if name.startswith(PLAYED)] == []
@@ -115,6 +116,7 @@ def test_the_extra_brings_the_sandbox_of_the_same_version(wheels: dict[str, Path
     assert sandbox.get_all("Requires-Dist") == [f"saleor-gateway=={product['Version']}"]
 
 
+@pytest.mark.threat("supply-chain")
 def test_the_product_needs_nothing_else(product: Path, tmp_path: Path) -> None:
     version = run(product, tmp_path, "-m", "app.cli", "--version")
     assert re.fullmatch(r"saleor-gateway [0-9.]+\n", version.stdout), version

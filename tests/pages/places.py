@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 
 # For programs, or pieces of pages.
-NO_PAGES = ("/api/", "/parts", "/static", "/health", "/.well-known/")
+NO_PAGES = ("/api/", "/parts", "/static", "/healthz", "/readyz", "/.well-known/")
 NO_HTML = (".png", ".svg", ".csv", ".css")
 _PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")
 

@@ -75,7 +75,7 @@ async def open_app_under_test(
         serving(application, port),
         SandboxControl(gateway_url) as gateway,
     ):
-        here = ServerProcess("app", [], url, "/health", folder / "app.log", {})
+        here = ServerProcess("app", [], url, "/readyz", folder / "app.log", {})
         shop = Stack(saleor=saleor.saleor, gateway=gateway, app=here, settings=settings, gateway_url=gateway_url)
         for each in (saleor.saleor, new.saleor):
             installed = await each.install(f"{url}/api/manifest")

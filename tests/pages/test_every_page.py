@@ -11,8 +11,10 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Frame, Page, ViewportSize, expect
 
+from tests.docs.pages import DOCS, rows
 from tests.journeys.stories import begin, order_id_of
 from tests.pages.places import addresses, page_routes
+from tests.pages.screenshots.of_every_page import SHEETS, sheet_of
 from tests.pages.sight import complaints_of, faults
 from tests.pages.stack import AppUnderTest
 
@@ -156,6 +158,16 @@ async def test_the_dashboards_own_pages_and_what_the_app_shows_there(
                 wrong = await faults(widget) + await too_wide(widget)
                 found += [f"{address} ({look.theme}, {look.language}): {each}" for each in wrong]
     assert not found, "\n" + "\n".join(found)
+
+
+async def test_every_page_has_its_pictures_in_the_documentation(app_under_test: AppUnderTest) -> None:
+    table = rows((DOCS / "pages.md").read_text())
+    told = {row[0].strip("`"): row[1] for row in table if row[0].startswith("`/")}
+    routes = {*page_routes(app_under_test.application)}
+    assert told.keys() == routes
+    for route in routes:
+        assert f"(images/pages/{sheet_of(route)})" in told[route]
+        assert (SHEETS / sheet_of(route)).is_file(), f"make screenshots ARGS=pages takes the picture of {route}"
 
 
 async def test_a_page_with_faults_is_found_out(browser: Browser) -> None:

@@ -38,7 +38,7 @@ from app.saleor.testing.staff import Staff
 from app.saleor.testing.storefront import Storefront
 from app.saleor.testing.views import ActionView, ErrorView
 from app.saleor.testing.vocabulary import HANDLE_PAYMENTS, Action, EventType
-from app.saleor.versions import read_version
+from app.saleor.versions import Version, read_version
 
 
 class FakeSaleor(SaleorClient):
@@ -66,7 +66,7 @@ class FakeSaleor(SaleorClient):
             token="the-app-token",
             permissions=(HANDLE_PAYMENTS,),
             active=True,
-            webhooks=(),
+            hooks=[],
             manifest={},
         )
         self.state.apps[self.app.identifier] = self.app
@@ -149,6 +149,8 @@ class FakeSaleor(SaleorClient):
     def says(self, transaction: Transaction, request: Event) -> dict[str, Any]:
         """Return the members of the webhook of a request, as Saleor would build it at this moment."""
         told = payload.action_requested(transaction, request)
+        if request.granted_refund is None:
+            told["grantedRefund"] = None  # as what is selected of it makes of it
         fields: dict[str, Any] = loads(json.dumps(told, default=lambda _: None))
         return fields
 
@@ -190,12 +192,20 @@ class FakeSaleor(SaleorClient):
             raise SaleorRefusedError(refusal.code, refusal.field, str(refusal)) from refusal
         return ReportOutcome.of({"alreadyProcessed": repeated, **self._shown(transaction)})
 
-    async def ask_with_others(self, installed: Installed, operation: str, variables: Mapping[str, Any]) -> Any:
+    async def ask_with_others(
+        self, installed: Installed, operation: str, variables: Mapping[str, Any], *, version: Version | None = None
+    ) -> Any:
         """Answer alone what the client asks together with others."""
-        return next(iter((await self.ask(installed, operation, variables)).values()))
+        return next(iter((await self.ask(installed, operation, variables, version=version)).values()))
 
     async def ask(
-        self, installed: Installed, operation: str, variables: Mapping[str, Any], *, within: timedelta | None = None
+        self,
+        installed: Installed,
+        operation: str,
+        variables: Mapping[str, Any],
+        *,
+        within: timedelta | None = None,
+        version: Version | None = None,
     ) -> dict[str, Any]:
         """Say what order there is, and show an app's problems, as the real one does, unless there is trouble."""
         assert installed.token
@@ -203,7 +213,7 @@ class FakeSaleor(SaleorClient):
             assert within is None
             return self._order_of(variables["id"])
         if not operation.startswith("app_problem_"):
-            return await self._execute_document(installed, operation, variables)
+            return await self._execute_document(operation, variables, installed, version)
         assert within is None
         self.asked.append(operation)
         if self.troubles and (trouble := self.troubles.popleft()) is not None:
@@ -225,7 +235,7 @@ class FakeSaleor(SaleorClient):
         return {"appProblemCreate": {"errors": []}}
 
     async def _execute_document(
-        self, installed: Installed, operation: str, variables: Mapping[str, Any]
+        self, operation: str, variables: Mapping[str, Any], installed: Installed, version: Version | None
     ) -> dict[str, Any]:
         """Answer any document of the manifest, with the permissions that the app has."""
         self.queried.append((operation, dict(variables)))
@@ -233,7 +243,7 @@ class FakeSaleor(SaleorClient):
             raise trouble
         if self.silent:
             raise SaleorUnreachableError("down")
-        text = self._documents.text(operation, read_version(installed.schema_version))
+        text = self._documents.text(operation, version or read_version(installed.schema_version))
         asked = loads(dumps({"query": text, "variables": dict(variables)}))
         _, body = await self._api.answer(asked, installed.token, SaleorFaults())
         if errors := body.get("errors"):

@@ -25,6 +25,7 @@ from app.db.personal import PersonalData
 from app.db.reconciliations import forget_account
 from app.db.reported_problems import compare_problems_next
 from app.db.saved_cards import SavedCards
+from app.db.sealed_values import SealedValues
 from app.db.tables import Installation, Kind, MerchantAccount, Notification, Operation, Payment, SaleorEvent
 from app.db.vault import Vault
 from app.gateway import notification
@@ -333,6 +334,7 @@ async def open_shop(database: Database, vault: Vault, clock: Clock, gateway: Fak
             saved_cards=SavedCards(database, vault),
             emails=BlindIndex(vault),
             personal=PersonalData(vault),
+            sealed=SealedValues(database, vault),
             gateways=Gateways(http, accounts),
             addresses=Addresses("https://pay.example.com"),
             now=clock,

@@ -105,6 +105,7 @@ async def test_what_was_paid_before_is_refunded_after_the_move(paid: Shop) -> No
     assert NEW in answered.external_url
 
 
+@pytest.mark.threat("moved-saleor")
 async def test_the_new_token_and_app_are_in_force_and_the_old_address_is_unknown(paid: Shop) -> None:
     before = paid.installation
     await moved(paid, await installed_at(paid))
@@ -268,6 +269,7 @@ async def begin_trial_at(shop: Shop, store: OpenInstallation) -> None:
     await begin_trial(shop.services, account, a_trial())
 
 
+@pytest.mark.threat("moved-saleor")
 async def test_nothing_is_moved_that_would_lose_something(shop: Shop) -> None:
     new = await installed_at(shop)
     await an_account(shop, new)
@@ -285,6 +287,7 @@ async def test_nothing_is_moved_that_would_lose_something(shop: Shop) -> None:
         await moved(shop, shop.installation)
 
 
+@pytest.mark.threat("moved-saleor")
 async def test_two_stores_with_the_same_transactions_are_not_one(shop: Shop) -> None:
     await shop.paid()
     copy = await installed_at(shop)

@@ -32,6 +32,7 @@ async def inbox(shop: Shop) -> list[Notification]:
         return list((await session.exec(select(Notification).order_by(col(Notification.id)))).all())
 
 
+@pytest.mark.threat("hostile-text")
 @pytest.mark.law(6)
 @strange
 @pytest.mark.parametrize(
@@ -51,6 +52,7 @@ async def test_a_payment_is_known_whatever_else_is_said_of_it(shop: Shop, field:
     assert await shop.notify(record) is Receipt.REPEATED
 
 
+@pytest.mark.fault("poison")
 @strange
 @pytest.mark.parametrize("field", ["order_id", "pos_id", "currency", "method"])
 async def test_what_is_of_no_payment_of_ours_is_kept_and_seen(shop: Shop, field: str, word: str) -> None:
@@ -105,6 +107,7 @@ async def test_two_long_names_with_one_beginning_are_two_operations(paid: Shop) 
     assert paid.amounts == amounts(charged="369.50", refunded="200.00")
 
 
+@pytest.mark.threat("hostile-text")
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     said_of_it=st.dictionaries(

@@ -181,6 +181,7 @@ class TestARefundAndTheNotificationOfTheCapture:
         assert reserved.amounts == amounts(charged="469.50", refunded="100.00")
         assert reserved.gateway.calls == ["capture", "refund"]
 
+    @pytest.mark.fault("two-workers")
     @pytest.mark.parametrize("refund_first", [True, False])
     async def test_both_want_the_payment_at_once(
         self, reserved: Shop, second_process: Shop, database_url: str, *, refund_first: bool
@@ -203,6 +204,7 @@ class TestARefundAndTheNotificationOfTheCapture:
 
 
 class TestInitialize:
+    @pytest.mark.fault("notification-out-of-order")
     async def test_the_notification_comes_to_another_process_before_the_answer(
         self, shop: Shop, second_process: Shop
     ) -> None:
@@ -215,6 +217,7 @@ class TestInitialize:
         assert shop.amounts == amounts(charged=TOTAL)
         assert shop.saleor.told.count("CHARGE_SUCCESS") == 1
 
+    @pytest.mark.fault("two-workers", "webhook-repeated")
     async def test_the_same_webhook_comes_to_two_processes_at_once(self, shop: Shop, second_process: Shop) -> None:
         shop.gateway.will(shop.gateway.page())
         async with held_up(shop, "payment", shop.begin()) as beginning:
@@ -238,6 +241,7 @@ class TestInitialize:
             assert len((await session.exec(select(Payment))).all()) == 1
 
 
+@pytest.mark.fault("two-workers")
 async def test_two_workers_do_each_job_once(paid: Shop, second_process: Shop) -> None:
     """Look-ups, notifications and events, all due in the same moment."""
     payments = [paid.transaction.id]

@@ -144,6 +144,7 @@ async def test_what_strangers_bring_to_a_store_that_works_needs_nobody(paid: Sho
     assert await whats(paid) == []
 
 
+@pytest.mark.fault("app-removed")
 async def test_an_app_that_was_removed_in_saleor_needs_somebody_until_it_is_back(paid: Shop) -> None:
     """Nobody has to tell Saleor anything: it is asked from time to time."""
     await paid.checks_presence()
@@ -200,6 +201,7 @@ async def test_a_forgery_is_nobodys_business(shop: Shop) -> None:
     assert await items(shop) == []
 
 
+@pytest.mark.fault("key-lost")
 async def test_a_notification_that_no_key_opens(shop: Shop) -> None:
     shop.gateway.will(shop.gateway.page())
     await shop.begin()
@@ -214,6 +216,7 @@ async def test_a_notification_that_no_key_opens(shop: Shop) -> None:
     assert (AlertKind.SEALED, 1) not in await whats(shop)
 
 
+@pytest.mark.fault("poison")
 async def test_what_could_not_be_digested_is_told_only_when_it_lasts(shop: Shop) -> None:
     shop.gateway.will(shop.gateway.page())
     await shop.begin()

@@ -107,6 +107,7 @@ async def test_a_batch_takes_few_statements_and_books_every_payment(shop: Shop) 
     assert all_of_them.statements <= 2 * one.statements
 
 
+@pytest.mark.fault("poison")
 @pytest.mark.law(6)
 async def test_a_poisonous_notification_harms_nobody(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """The batch comes to nothing, each is done alone, and the one that fails is kept and tried again."""
@@ -123,6 +124,7 @@ async def test_a_poisonous_notification_harms_nobody(shop: Shop, monkeypatch: py
     assert shops[5].amounts == amounts(charged=TOTAL)
 
 
+@pytest.mark.fault("key-lost")
 @pytest.mark.law(6)
 async def test_one_that_nobody_can_open_harms_nobody(shop: Shop) -> None:
     shops = await begun(shop, 3)
@@ -156,6 +158,7 @@ async def test_half_of_a_batch_is_refused(shop: Shop) -> None:
     assert told == [(True, EventState.REFUSED), (False, EventState.DELIVERED)] * (MANY // 2)
 
 
+@pytest.mark.fault("process-killed")
 @pytest.mark.law(5)
 async def test_killed_after_telling_a_batch_it_is_told_again_and_counted_once(shop: Shop) -> None:
     """Saleor has all of them, and we died before we could note it."""
@@ -213,6 +216,7 @@ async def test_the_same_notification_twice_in_one_moment_is_kept_once(shop: Shop
     assert kept.deliveries == 5
 
 
+@pytest.mark.fault("two-workers")
 @pytest.mark.law(6)
 async def test_two_workers_share_a_backlog_and_do_nothing_twice(shop: Shop) -> None:
     shops = await begun(shop)
@@ -222,6 +226,7 @@ async def test_two_workers_share_a_backlog_and_do_nothing_twice(shop: Shop) -> N
     assert len([each for each in shop.saleor.reports if each.type == "CHARGE_SUCCESS"]) == MANY
 
 
+@pytest.mark.fault("saleor-down")
 @pytest.mark.law(5)
 async def test_a_saleor_that_goes_away_in_the_middle_gets_the_rest_later(shop: Shop) -> None:
     shops = await begun(shop)

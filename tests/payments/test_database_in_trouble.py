@@ -89,6 +89,7 @@ class TestACommitOfWhichNobodyKnows:
         async with shop.services.database.transaction() as session:
             assert len((await session.exec(select(SaleorEvent))).all()) == 1
 
+    @pytest.mark.fault("commit-unknown")
     async def test_of_the_intent_of_a_refund(
         self, paid: Shop, breaks: Callable[..., list[str]], *, written: bool
     ) -> None:
@@ -101,6 +102,7 @@ class TestACommitOfWhichNobodyKnows:
         await paid.later(minutes=30)
         assert paid.amounts == amounts(charged="469.50", refunded="100.00")
 
+    @pytest.mark.fault("commit-unknown")
     async def test_of_what_came_of_a_refund(
         self, paid: Shop, breaks: Callable[..., list[str]], *, written: bool
     ) -> None:
@@ -121,6 +123,7 @@ class TestACommitOfWhichNobodyKnows:
         assert len([each for each in (await paid.aggregate()).operations if each.kind is Kind.REFUND]) == 1
 
 
+@pytest.mark.fault("commit-unknown")
 async def test_another_delivery_of_the_same_webhook_is_not_taken_for_this_one(
     shop: Shop, second_process: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,6 +149,7 @@ async def test_another_delivery_of_the_same_webhook_is_not_taken_for_this_one(
     assert shop.gateway.calls == ["payment"]
 
 
+@pytest.mark.fault("commit-unknown")
 @pytest.mark.law(1, 2)
 async def test_an_intent_that_was_concluded_before_anybody_knew_of_its_commit_is_not_sent(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
@@ -168,6 +172,7 @@ async def test_an_intent_that_was_concluded_before_anybody_knew_of_its_commit_is
     assert shop.gateway.calls == []
 
 
+@pytest.mark.fault("database-slow")
 async def test_one_locked_payment_does_not_hold_up_others(shop: Shop, database_url: str) -> None:
     """Outcomes are committed together, and one of them waits for a lock that another process has."""
     if is_sqlite(database_url):

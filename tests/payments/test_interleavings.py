@@ -215,6 +215,7 @@ WAIT, WORK = ("wait", 20), ("work", Mood.ANSWERS)
 LOST = Mood.DOES_AND_HANGS_UP
 
 
+@pytest.mark.fault("all-at-once")
 @pytest.mark.law(10)
 @told("CHARGE", first=[Mood.DOES_AND_WE_CRASH])
 @told("CHARGE", ("shopper", "success"), first=[LOST])

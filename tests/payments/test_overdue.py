@@ -10,6 +10,7 @@ from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop
 
 
+@pytest.mark.fault("gateway-slow")
 @pytest.mark.law(13)
 async def test_a_refund_that_hangs_at_the_bank(paid: Shop) -> None:
     pending = operation("refund", paid.order_id, "30.00", "pending", named="refund-1")
@@ -35,6 +36,7 @@ async def test_a_refund_that_hangs_at_the_bank(paid: Shop) -> None:
     assert problem_words((await paid.aggregate()).payment) is None
 
 
+@pytest.mark.fault("gateway-down")
 @pytest.mark.law(13)
 async def test_a_gateway_that_cannot_be_asked_for_a_day(shop: Shop) -> None:
     await shop.paid()

@@ -197,6 +197,7 @@ ROUTES: list[Route] = [
 ]
 
 
+@pytest.mark.threat("saved-card-of-another")
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.__name__.strip("_"))
 async def test_a_card_pays_for_nobody_by_any_other_route(keeping: Shop, route: Route) -> None:
     """The answer is that to an id that nobody has: which of them it is, nobody learns."""
@@ -366,6 +367,7 @@ AN_APP = {"__typename": "App", "id": "QXBwOjc="}
 STRANGERS = [NOBODY, STAFF, ANOTHER, {}, {"__typename": "User"}, {"id": None}, {"__typename": None, "id": ""}]
 
 
+@pytest.mark.threat("saved-card-of-another")
 @pytest.mark.parametrize("principal", STRANGERS, ids=repr)
 async def test_who_knows_her_checkout_and_her_card_does_not_pay_with_it(keeping: Shop, principal: Any) -> None:
     """Signed in as somebody else, or not at all: they hear what is heard of a card of nobody."""
@@ -399,6 +401,7 @@ async def test_she_herself_pays_and_so_does_a_server_for_her(keeping: Shop, prin
     assert answer.result == "CHARGE_SUCCESS"
 
 
+@pytest.mark.threat("saved-card-of-another")
 @pytest.mark.parametrize("principal", [HERSELF, AN_APP, NOBODY], ids=repr)
 async def test_a_guests_checkout_has_nobodys_cards_whoever_asks(keeping: Shop, principal: Any) -> None:
     guest = of(None, id="the-checkout")
@@ -409,6 +412,7 @@ async def test_a_guests_checkout_has_nobodys_cards_whoever_asks(keeping: Shop, p
     assert keeping.gateway.heard == []
 
 
+@pytest.mark.threat("saved-card-of-another")
 @pytest.mark.parametrize(
     ("principal", "is_kept"), [(HERSELF, True), (AN_APP, True), *((each, False) for each in STRANGERS)], ids=repr
 )

@@ -90,6 +90,7 @@ async def deletes(shop: Shop, card_id: str, user: str = OLENA, channel: str = "u
     return await _answered(shop, event)
 
 
+@pytest.mark.threat("stolen-database")
 async def test_a_card_whose_owner_agreed_is_kept_sealed_and_listed(offering: Shop) -> None:
     await pays(offering)
     [card] = await kept(offering)
@@ -253,6 +254,7 @@ async def another_account(shop: Shop, channel: str) -> None:
     await shop.services.accounts.map_channel(channel, account.id)
 
 
+@pytest.mark.threat("saved-card-of-another")
 async def test_a_card_is_unreachable_for_whomever_it_does_not_belong_to(offering: Shop) -> None:
     """Another customer, another channel's account, another store: each hears what is heard of a card of nobody."""
     await pays(offering)

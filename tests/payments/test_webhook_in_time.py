@@ -14,10 +14,10 @@ from app.db.aggregates import load_by_transaction
 from app.db.database import Database, create_engine, is_sqlite
 from app.db.errors import DatabaseUnavailableError
 from app.db.tables import Kind, State
+from app.outbound import Deadline
 from app.payments.operations.initialize import initialize
 from app.saleor import webhooks
 from app.saleor.app import SaleorApp
-from app.saleor.deadline import Deadline
 from app.saleor.events import TransactionInitializeSession
 from app.saleor.webhook_definition import WebhookContext
 from tests.loopback import Silence, said
@@ -42,7 +42,7 @@ def answered(shop: Shop, app: SaleorApp, monkeypatch: pytest.MonkeyPatch) -> Cal
     async def answer(event: Any) -> dict[str, Any]:
         context = WebhookContext(shop.installation, shop.clock.now, "3.23.28", Deadline(0.5))
         reply = await app._receiver._answered(app._webhooks[event.event_type], event, context)
-        return dict(json.loads(reply))
+        return dict(json.loads(reply.body))
 
     return answer
 
@@ -64,6 +64,7 @@ async def lock(shop: Shop, database_url: str) -> AsyncIterator[Callable[[], Any]
     await holder.close()
 
 
+@pytest.mark.fault("database-slow")
 async def test_what_cannot_be_recorded_in_time_is_refused_and_never_sent(
     paid: Shop, lock: Callable[[], Any], answered: Callable[[Any], Awaitable[dict[str, Any]]]
 ) -> None:
@@ -76,6 +77,7 @@ async def test_what_cannot_be_recorded_in_time_is_refused_and_never_sent(
     assert [each.kind for each in (await paid.aggregate()).operations] == [Kind.CREATE]
 
 
+@pytest.mark.fault("database-slow")
 async def test_what_was_sent_is_pending_if_its_outcome_cannot_be_recorded_in_time(
     paid: Shop, app: SaleorApp, lock: Callable[[], Any], answered: Callable[[Any], Awaitable[dict[str, Any]]]
 ) -> None:
@@ -95,6 +97,7 @@ async def test_what_was_sent_is_pending_if_its_outcome_cannot_be_recorded_in_tim
     assert str((await paid.operation(Kind.REFUND)).amount) == "100.00"
 
 
+@pytest.mark.fault("database-away")
 async def test_what_was_sent_is_pending_if_the_database_is_away_when_the_gateway_has_answered(
     paid: Shop, answered: Callable[[Any], Awaitable[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from app.bootstrap import MANIFEST
+from app.outbound import Deadline
 from app.payments.webhooks import define_webhooks
 from app.saleor.app import AppInfo, SaleorApp
-from app.saleor.deadline import Deadline
 from app.saleor.events import TransactionInitializeSession, TransactionProcessSession
 from app.saleor.webhook_definition import WebhookContext, WebhookDefinition
 from tests.loopback import said
@@ -63,6 +63,8 @@ async def test_each_event_has_its_answer(shop: Shop) -> None:
     webhooks = defined(shop)
     assert sorted(webhooks) == [
         "ACCOUNT_DELETED",
+        "APP_DELETED",
+        "APP_STATUS_CHANGED",
         "CUSTOMER_DELETED",
         "LIST_STORED_PAYMENT_METHODS",
         "PAYMENT_GATEWAY_INITIALIZE_SESSION",

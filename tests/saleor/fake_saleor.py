@@ -113,8 +113,10 @@ class Memory:
         row = self.rows[saleor_api_url]
         self.put(replace(row, pending_tokens=tuple(each for each in row.pending_tokens if each != token)))
 
-    async def heard_from(self, installed: Installed) -> None:
+    async def heard_from(self, installed: Installed, saleor_version: str | None) -> None:
         self.heard.append(installed.saleor_api_url)
+        row = self.rows[installed.saleor_api_url]
+        self.put(replace(row, schema_version=saleor_version or row.schema_version))
 
     async def save_jwks(self, saleor_api_url: str, jwks: Mapping[str, Any], fetched_at: datetime) -> None:
         self.put(replace(self.rows[saleor_api_url], jwks=jwks, jwks_fetched_at=fetched_at))

@@ -24,6 +24,8 @@ from app.saleor.answers import (
 from app.saleor.app import AppInfo, SaleorApp
 from app.saleor.events import (
     AccountDeleted,
+    AppDeleted,
+    AppStatusChanged,
     CustomerDeleted,
     Event,
     ListStoredPaymentMethods,
@@ -160,6 +162,14 @@ def make_app(
 
     @app.webhook("ACCOUNT_DELETED", query="account_deleted.graphql")
     async def account_deleted(event: AccountDeleted, context: WebhookContext) -> Answer:
+        return handlers.take(event, context, Acknowledgement())
+
+    @app.webhook("APP_DELETED", query="app_deleted.graphql")
+    async def app_deleted(event: AppDeleted, context: WebhookContext) -> Answer:
+        return handlers.take(event, context, Acknowledgement())
+
+    @app.webhook("APP_STATUS_CHANGED", query="app_status_changed.graphql")
+    async def app_status_changed(event: AppStatusChanged, context: WebhookContext) -> Answer:
         return handlers.take(event, context, Acknowledgement())
 
     return app

@@ -21,6 +21,7 @@ def test_whom_the_operator_named(url: str) -> None:
     assert CLOUD.allows(url)
 
 
+@pytest.mark.threat("stranger-installs")
 @pytest.mark.parametrize(
     "url",
     [
@@ -96,6 +97,7 @@ def test_without_a_list_only_this_machine(url: str) -> None:
     assert not CLOUD.allows(url)
 
 
+@pytest.mark.threat("stranger-installs")
 @pytest.mark.parametrize(
     "url",
     [
@@ -117,6 +119,7 @@ def test_without_a_list_nobody_else(url: str) -> None:
     assert not AllowList([]).allows(url)
 
 
+@pytest.mark.threat("stranger-installs", "ssrf-saleor")
 @given(st.text(max_size=60))
 def test_whatever_stands_around_an_allowed_address_it_is_another_one(noise: str) -> None:
     """Only the whole address counts: no prefix, no suffix, nothing in between."""
@@ -130,6 +133,7 @@ def test_whatever_stands_around_an_allowed_address_it_is_another_one(noise: str)
         assert AllowList([allowed]).allows(url) is (url == allowed)
 
 
+@pytest.mark.threat("stranger-installs")
 @given(st.from_regex(r"https://[a-z.@:/?#\[\]%\\*-]{0,30}saleor\.cloud/graphql/", fullmatch=True))
 def test_the_star_stands_for_one_label_and_nothing_else(url: str) -> None:
     label = url.removeprefix("https://").removesuffix(".saleor.cloud/graphql/")

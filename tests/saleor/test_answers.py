@@ -235,6 +235,7 @@ def test_references_for_what_never_got_one_are_all_different() -> None:
     assert len({unique_reference() for _ in range(100)}) == 100
 
 
+@pytest.mark.threat("open-redirect")
 @pytest.mark.parametrize(
     "url",
     [

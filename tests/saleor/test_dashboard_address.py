@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.saleor.dashboard_address import app_page_in, dashboard_beside, read_dashboard_address
+from app.saleor.dashboard_address import app_page_in, dashboard_beside, origin_of, read_dashboard_address
 
 
 def test_in_saleor_cloud_the_dashboard_is_beside_the_api() -> None:
@@ -62,3 +62,22 @@ def test_the_apps_page_is_below_its_id() -> None:
         app_page_in("https://shop.eu.saleor.cloud/dashboard/", "QXBwOjE=", "/payments/7")
         == "https://shop.eu.saleor.cloud/dashboard/extensions/app/QXBwOjE%3D/payments/7"
     )
+
+
+@pytest.mark.parametrize(
+    ("address", "origin"),
+    [
+        ("https://Dashboard.example.com/dashboard/", "https://dashboard.example.com"),
+        ("https://dashboard.example.com:443/", "https://dashboard.example.com"),
+        ("https://dashboard.example.com:8443/x?y#z", "https://dashboard.example.com:8443"),
+        ("http://127.0.0.1:9000/dashboard/", "http://127.0.0.1:9000"),
+        ("https://a.example@evil.example/", "https://evil.example"),
+        ("https://a.example:port/", ""),
+        ("javascript:alert(1)", ""),
+        ("//a.example/", ""),
+        ("null", ""),
+        ("", ""),
+    ],
+)
+def test_the_origin_of_an_address_is_written_as_browsers_do(address: str, origin: str) -> None:
+    assert origin_of(address) == origin

@@ -32,6 +32,7 @@ async def test_staff_are_known_by_what_saleor_says_of_them(
     assert user.expires_at.timestamp() == clock().timestamp() + 300
 
 
+@pytest.mark.threat("missing-permission")
 async def test_what_the_person_may_not_do_is_named(tokens: DashboardTokens, key: SigningKey, clock: Clock) -> None:
     token = jwt(key, claims(clock))
     with pytest.raises(NotPermittedError, match="MANAGE_APPS") as refusal:
@@ -39,6 +40,7 @@ async def test_what_the_person_may_not_do_is_named(tokens: DashboardTokens, key:
     assert (refusal.value.status, refusal.value.code) == (403, "NOT_PERMITTED")
 
 
+@pytest.mark.threat("missing-permission")
 async def test_what_the_app_may_do_is_not_what_the_person_may_do(
     tokens: DashboardTokens, key: SigningKey, clock: Clock
 ) -> None:
@@ -47,6 +49,7 @@ async def test_what_the_app_may_do_is_not_what_the_person_may_do(
         await tokens.check(API_URL, token, "MANAGE_APPS")
 
 
+@pytest.mark.threat("forged-dashboard-token")
 async def test_a_token_is_over_after_its_time(tokens: DashboardTokens, key: SigningKey, clock: Clock) -> None:
     token = jwt(key, claims(clock))
     clock.forward(seconds=304)
@@ -57,6 +60,7 @@ async def test_a_token_is_over_after_its_time(tokens: DashboardTokens, key: Sign
     assert (refusal.value.status, refusal.value.code) == (401, "EXPIRED_TOKEN")
 
 
+@pytest.mark.threat("forged-dashboard-token")
 @pytest.mark.parametrize(
     ("changed", "code"),
     [
@@ -81,6 +85,7 @@ async def test_saleors_own_signature_is_not_enough(
     assert refusal.value.code == code
 
 
+@pytest.mark.threat("forged-dashboard-token")
 async def test_a_token_of_before_the_re_install_is_another_apps(
     tokens: DashboardTokens, key: SigningKey, clock: Clock, store: Memory, installed: Row
 ) -> None:
@@ -89,6 +94,7 @@ async def test_a_token_of_before_the_re_install_is_another_apps(
         await tokens.check(API_URL, jwt(key, claims(clock)))
 
 
+@pytest.mark.threat("forged-dashboard-token")
 @pytest.mark.parametrize("what", forgeries(signing_key("first"), {}))
 async def test_forged(tokens: DashboardTokens, key: SigningKey, clock: Clock, what: str) -> None:
     with pytest.raises(NotVerifiedError) as refusal:

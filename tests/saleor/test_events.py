@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
-from app.saleor.events import TransactionInitializeSession, TransactionRefundRequested
+from app.exact_json import loads
+from app.saleor.events import (
+    GrantedRefundLine,
+    OrderLine,
+    TransactionInitializeSession,
+    TransactionRefundRequested,
+)
 from app.saleor.source import Checkout, Line, Order
 from tests.saleor.fake_saleor import initialize_body, refund_body
 
@@ -98,6 +104,17 @@ def test_nothing_of_an_event_stands_in_the_message_when_it_does_not_fit() -> Non
     with pytest.raises(ValueError, match="idempotencyKey") as caught:
         TransactionInitializeSession.model_validate(initialize_body(idempotencyKey=["secret"]))
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.threat("hostile-text")
+@pytest.mark.parametrize("number", ["1e999999999", "1e19", "-1", "2147483648", "1.5", "9" * 4000])
+def test_a_quantity_that_no_shop_asks_for_is_refused_at_once(number: str) -> None:
+    """Eleven characters, of which an integer would be made for hours: all stores would wait for it."""
+    quantity = loads(number, any_number=True)
+    order_line = {"id": "1", "quantity": 1}
+    for model, said in ((Line, {}), (OrderLine, {}), (GrantedRefundLine, {"orderLine": order_line})):
+        with pytest.raises(ValueError, match="quantity"):
+            model.model_validate({"id": "1", "quantity": quantity} | said)
 
 
 def test_a_line_is_called_the_same_in_a_checkout_and_in_the_order_made_of_it() -> None:

@@ -224,6 +224,7 @@ async def test_another_day_it_may_work(client: SaleorClient, api: Api, here: Row
         await client.report(here, REPORT)
 
 
+@pytest.mark.threat("ssrf-redirect")
 async def test_a_token_never_follows_a_redirect(client: SaleorClient, api: Api, here: Row) -> None:
     api.says = RedirectResponse("/graphql/?elsewhere", 307)
     with pytest.raises(SaleorUnreachableError):
@@ -235,6 +236,7 @@ async def hang_up(_heard: Heard) -> Behaviour:
     return HangUp()
 
 
+@pytest.mark.fault("saleor-down")
 async def test_nobody_listens(client: SaleorClient) -> None:
     async with answering(hang_up) as address:
         pass
@@ -242,12 +244,14 @@ async def test_nobody_listens(client: SaleorClient) -> None:
         await client.who_am_i(f"{address}/graphql/", "x")
 
 
+@pytest.mark.fault("network-cut")
 async def test_the_connection_drops(client: SaleorClient) -> None:
     async with answering(hang_up) as address:
         with pytest.raises(SaleorUnreachableError):
             await client.who_am_i(f"{address}/graphql/", "x")
 
 
+@pytest.mark.fault("saleor-slow")
 async def test_the_deadline_is_for_the_whole_call(client: SaleorClient) -> None:
     """Not for each byte: somebody who drips them keeps every read alive."""
 
@@ -266,6 +270,7 @@ async def test_one_connection_serves_many_calls(client: SaleorClient, api: Api, 
     assert len(api.connections) == 1
 
 
+@pytest.mark.fault("saleor-down")
 async def test_it_works_again_after_it_did_not(client: SaleorClient, api: Api, here: Row) -> None:
     good, api.says = api.says, Response(status_code=500)
     with pytest.raises(SaleorUnreachableError):

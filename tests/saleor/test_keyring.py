@@ -11,6 +11,7 @@ from tests.saleor.fake_saleor import API_URL, Memory, Row, refund_body, signing_
 from tests.saleor.served_app import AppClient
 
 
+@pytest.mark.threat("changed-saleor-key")
 async def test_a_new_key_is_fetched_once_and_kept(
     app_client: AppClient, installed: Row, store: Memory, clock: Clock
 ) -> None:
@@ -35,6 +36,7 @@ async def test_whatever_comes_meanwhile_waits_for_the_same_fetch(app_client: App
     assert app_client.saleor.key_fetches == 1
 
 
+@pytest.mark.threat("flood")
 async def test_garbage_makes_us_knock_at_saleors_door_at_most_once_a_minute(
     app_client: AppClient, installed: Row, clock: Clock
 ) -> None:
@@ -65,6 +67,7 @@ async def test_the_minute_counts_from_a_fetch_that_failed_as_well(
     assert (await app_client.knock(refund_body())).status_code == 200
 
 
+@pytest.mark.threat("changed-saleor-key", "flood")
 async def test_a_wrong_signature_in_the_name_of_the_known_key_fetches_nothing(
     app_client: AppClient, installed: Row
 ) -> None:
@@ -89,6 +92,7 @@ async def test_another_process_has_just_fetched(
     assert (answer.status_code, app_client.saleor.key_fetches) == (401, 0)
 
 
+@pytest.mark.threat("changed-saleor-key", "flood")
 async def test_one_tenants_garbage_does_not_keep_another_from_changing_its_key(
     app_client: AppClient, installed: Row, store: Memory
 ) -> None:
@@ -100,6 +104,8 @@ async def test_one_tenants_garbage_does_not_keep_another_from_changing_its_key(
     assert (answer.status_code, app_client.saleor.key_fetches) == (200, 2)
 
 
+@pytest.mark.fault("saleor-down")
+@pytest.mark.threat("changed-saleor-key")
 @pytest.mark.parametrize(
     "answer",
     [
@@ -119,3 +125,17 @@ async def test_keys_that_cannot_be_had_refuse_and_leave_what_is_there(
     assert (await app_client.knock(refund_body())).status_code == 401
     assert store.rows[API_URL] == installed
     assert all(address.startswith("https://shop.example.com/") for address in app_client.saleor.asked)
+
+
+@pytest.mark.fault("clock-back")
+async def test_a_clock_that_is_put_back_keeps_no_new_key_out(
+    app_client: AppClient, installed: Row, clock: Clock
+) -> None:
+    """The minute in which nothing is fetched must not last until the wrong hour comes again."""
+    clock.forward(minutes=30)
+    app_client.saleor.key = signing_key("second")
+    assert (await app_client.knock(refund_body())).status_code == 200
+    clock.forward(minutes=-30)
+    app_client.saleor.key = signing_key("third")
+    assert (await app_client.knock(refund_body())).status_code == 200
+    assert app_client.saleor.key_fetches == 2

@@ -31,6 +31,7 @@ def without(name: str) -> dict[str, Any]:
     return {key: value for key, value in KEY.public.items() if key != name}
 
 
+@pytest.mark.threat("changed-saleor-key")
 @pytest.mark.parametrize(
     "document",
     [

@@ -30,7 +30,7 @@ EVENTS = {
     "STORED_PAYMENT_METHOD_DELETE_REQUESTED",
 }
 
-IN_BACKGROUND = {"CUSTOMER_DELETED", "ACCOUNT_DELETED"}
+IN_BACKGROUND = {"CUSTOMER_DELETED", "ACCOUNT_DELETED", "APP_DELETED", "APP_STATUS_CHANGED"}
 
 
 async def manifest_for(version: str | None, app: SaleorApp) -> dict[str, Any]:

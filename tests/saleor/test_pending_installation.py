@@ -28,7 +28,7 @@ async def test_its_first_webhook_proves_the_token(app_client: AppClient, pending
     assert answer.json()["result"] == "REFUND_SUCCESS"
     row = store.rows[API_URL]
     assert (row.app_id, row.token, row.pending_token) == ("QXBwOjI=", "new-token", None)
-    assert (row.schema_version, row.saleor_domain, row.note) == ("3.23", "shop.example.com", "kept")
+    assert (row.schema_version, row.saleor_domain, row.note) == ("3.23.28", "shop.example.com", "kept")
     assert app_client.handlers.contexts[0].installation.token == "new-token"
     assert app_client.saleor.asked == [API_URL]
 
@@ -48,6 +48,7 @@ async def refused(app_client: AppClient, code: str, **changed: Any) -> None:
     assert app_client.handlers.events == []
 
 
+@pytest.mark.threat("stranger-installs")
 async def test_a_forged_token_is_never_proven(app_client: AppClient, pending: Row, store: Memory) -> None:
     store.put(replace(pending, pending_tokens=("forged",)))
     await refused(app_client, "NOT_PROVEN", recipient=NEW_APP)

@@ -104,6 +104,7 @@ async def test_saleor_tries_again_with_the_same_token(handshake: Handshake, stor
     assert store.rows[API_URL].token == "good-token"
 
 
+@pytest.mark.threat("ssrf-saleor", "stranger-installs")
 @pytest.mark.parametrize(
     ("address", "expected"),
     [
@@ -158,6 +159,7 @@ async def test_no_token(handshake: Handshake, store: Memory, saleor: SmallSaleor
     assert store.rows == {}
 
 
+@pytest.mark.threat("stranger-installs")
 async def test_the_token_of_another_app_of_the_same_saleor(
     handshake: Handshake, store: Memory, saleor: SmallSaleor, installed: Row
 ) -> None:
@@ -167,12 +169,14 @@ async def test_the_token_of_another_app_of_the_same_saleor(
     assert store.rows[API_URL] == installed
 
 
+@pytest.mark.threat("stranger-installs")
 async def test_a_token_that_is_nobodys_app(handshake: Handshake, store: Memory, saleor: SmallSaleor) -> None:
     saleor.graphql = JSONResponse({"data": {"app": None}})
     refused(await handshake.bring("of-a-user"), 403, "NOT_THIS_APP")
     assert store.rows == {}
 
 
+@pytest.mark.threat("stranger-installs")
 async def test_a_forged_token_does_not_push_out_the_proven_one(
     handshake: Handshake, store: Memory, app_client: AppClient, installed: Row
 ) -> None:
@@ -184,6 +188,7 @@ async def test_a_forged_token_does_not_push_out_the_proven_one(
     assert (await app_client.knock(refund_body())).status_code == 200
 
 
+@pytest.mark.threat("stranger-installs")
 async def test_a_strangers_garbage_displaces_no_genuine_token_that_waits(
     handshake: Handshake, store: Memory, saleor: SmallSaleor, app_client: AppClient, clock: Clock
 ) -> None:
@@ -197,6 +202,7 @@ async def test_a_strangers_garbage_displaces_no_genuine_token_that_waits(
     assert (store.rows[API_URL].token, store.rows[API_URL].pending_tokens) == ("new-token", ())
 
 
+@pytest.mark.threat("stranger-installs")
 async def test_nothing_that_is_known_changes_on_a_strangers_word(
     handshake: Handshake, store: Memory, installed: Row
 ) -> None:
@@ -215,6 +221,7 @@ async def test_a_stranger_makes_that_saleor_answer_once_and_not_without_end(
     assert (await handshake.bring("good-token")).status_code == 200
 
 
+@pytest.mark.threat("flood")
 async def test_all_strangers_together_make_us_ask_only_so_often(
     store: Memory, http: httpx2.AsyncClient, clock: Clock, saleor: SmallSaleor
 ) -> None:
@@ -265,6 +272,7 @@ async def test_a_store_that_is_down(handshake: Handshake, store: Memory) -> None
     assert "disk" not in message
 
 
+@pytest.mark.threat("secrets-in-logs")
 async def test_no_token_stands_in_a_log(handshake: Handshake, saleor: SmallSaleor, store: Memory) -> None:
     with capture_logs() as logs:
         await handshake.bring()
@@ -280,9 +288,9 @@ async def test_without_an_allow_list_the_app_warns_and_serves_this_machine_only(
     store: Memory, http: httpx2.AsyncClient, clock: Clock, saleor: SmallSaleor
 ) -> None:
     with capture_logs() as logs:
-        app = make_app(store, http, clock, allowed=())
+        client = served(make_app(store, http, clock, allowed=()))
     assert [(log["event"], log["log_level"]) for log in logs] == [("saleor_allow_list_empty", "warning")]
-    async with served(app) as client:
+    async with client:
         refused(await Handshake(client).bring(), 403, "SALEOR_NOT_ALLOWED")
         local = await Handshake(client).bring(Saleor_Api_Url="http://127.0.0.1:8000/graphql/")
     assert local.status_code == 200

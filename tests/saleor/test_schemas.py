@@ -4,9 +4,20 @@ import os
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
-from graphql import GraphQLSchema, build_schema, parse, validate
+from graphql import (
+    FieldNode,
+    GraphQLNonNull,
+    GraphQLObjectType,
+    GraphQLSchema,
+    InlineFragmentNode,
+    OperationDefinitionNode,
+    build_schema,
+    parse,
+    validate,
+)
 
 from app.saleor.aliases import repeated
 from app.saleor.documents import Documents
@@ -44,6 +55,28 @@ def _short(part: Path | str | Version) -> str:
 def test_what_a_saleor_is_given_is_valid_in_its_schema(folder: Path, name: str, version: Version) -> None:
     document = parse(Documents(folder).text(name, version))
     assert validate(schema(version), document) == []
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=_short)
+def test_a_plain_refund_is_told_from_a_granted_one(version: Version) -> None:
+    """Of what does not exist Saleor makes one whose id says "None", unless something is asked that cannot be null."""
+    document = parse(Documents(ROOT / "manifest" / "subscriptions").text("transaction_refund_requested", version))
+    [subscription] = [each for each in document.definitions if isinstance(each, OperationDefinitionNode)]
+    asked = _named(_named(subscription, "event"), "grantedRefund")
+    granted = schema(version).type_map["OrderGrantedRefund"]
+    assert isinstance(granted, GraphQLObjectType)
+    sure = {name for name, field in granted.fields.items() if isinstance(field.type, GraphQLNonNull)} - {"id"}
+    assert sure & {each.name.value for each in asked.selection_set.selections if isinstance(each, FieldNode)}
+
+
+def _named(node: Any, name: str) -> Any:
+    """Return the field of that name in what is selected there, or in what is selected of one type of it."""
+    for each in node.selection_set.selections:
+        if isinstance(each, FieldNode) and each.name.value == name:
+            return each
+        if isinstance(each, InlineFragmentNode):
+            return _named(each, name)
+    raise LookupError(name)
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=_short)

@@ -53,11 +53,13 @@ async def hasty(
             yield AppClient(client, app_client.saleor, handlers)
 
 
+@pytest.mark.fault("saleor-slow")
 def test_all_of_it_fits_into_saleors_patience() -> None:
     """The budget, then the time to record what came of calls, then the time to read what is recorded."""
     assert timedelta(seconds=18) > BUDGET + BEYOND + BEYOND
 
 
+@pytest.mark.fault("gateway-slow")
 async def test_a_handler_that_takes_too_long_is_answered_for_and_goes_on(hasty: AppClient, installed: Row) -> None:
     """Its calls may have moved money: what came of them must be recorded, and what is pending is not failed."""
     hasty.handlers.free.clear()
@@ -103,6 +105,7 @@ async def test_an_error_after_the_answer_is_logged_and_hurts_nobody(hasty: AppCl
     assert (await hasty.knock(refund_body())).json()["result"] == "REFUND_SUCCESS"
 
 
+@pytest.mark.fault("saleor-slow")
 @pytest.mark.parametrize("late", ["the keys", "the store"])
 async def test_who_cannot_be_verified_in_time_is_not_verified(
     hasty: AppClient, installed: Row, store: Memory, monkeypatch: pytest.MonkeyPatch, late: str
@@ -154,6 +157,7 @@ async def test_the_handler_has_what_the_checks_have_left_of_the_time(
     assert 0 < left[0] <= BUDGET.total_seconds() - 0.05
 
 
+@pytest.mark.threat("flood")
 async def test_a_body_that_does_not_come(store: Memory, http: httpx2.AsyncClient, clock: Clock, installed: Row) -> None:
     async def body() -> AsyncIterator[bytes]:
         yield b"{"

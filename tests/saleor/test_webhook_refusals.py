@@ -32,10 +32,12 @@ async def unverified(
     assert answer.json() == {"error": {"code": code, "message": answer.json()["error"]["message"]}}
 
 
+@pytest.mark.threat("forged-webhook")
 async def test_a_saleor_that_did_not_install_us(app_client: AppClient) -> None:
     await unverified(app_client, "BAD_SIGNATURE")
 
 
+@pytest.mark.threat("enumeration")
 async def test_nobody_learns_from_an_answer_who_uses_the_app(app_client: AppClient, installed: Row) -> None:
     """Whoever tries addresses out hears the same of a Saleor that installed us, and of one that did not."""
     stranger = signing_key("second")
@@ -50,6 +52,7 @@ async def test_nobody_learns_from_an_answer_who_uses_the_app(app_client: AppClie
     assert len(answers) == 1, answers
 
 
+@pytest.mark.threat("forged-webhook")
 async def test_no_signature(app_client: AppClient, installed: Row) -> None:
     await unverified(app_client, "MISSING_SIGNATURE", Saleor_Signature=None)
     await unverified(app_client, "MISSING_SIGNATURE", Saleor_Signature="")
@@ -62,17 +65,20 @@ async def test_no_saleor(app_client: AppClient, installed: Row, address: str | N
     await unverified(app_client, "MISSING_SALEOR_API_URL", Saleor_Api_Url=address)
 
 
+@pytest.mark.threat("forged-webhook", "tampered-amount")
 async def test_a_body_that_was_changed_on_the_way(app_client: AppClient, installed: Row) -> None:
     cheap = app_client.saleor.key.sign(b'{"amount": 1}')
     await unverified(app_client, "BAD_SIGNATURE", b'{"amount": 100}', Saleor_Signature=cheap)
 
 
+@pytest.mark.threat("forged-webhook")
 async def test_a_body_is_not_even_parsed_before_it_is_verified(app_client: AppClient, installed: Row) -> None:
     """Unreadable JSON hears the same as anything unsigned: there is nothing to learn from the answer."""
     other = signing_key("second").sign(b"{", kid="first")
     await unverified(app_client, "BAD_SIGNATURE", b"{", Saleor_Signature=other)
 
 
+@pytest.mark.threat("webhook-of-another-store")
 async def test_another_saleor_of_ours_speaks_in_the_name_of_this_one(
     app_client: AppClient, installed: Row, store: Memory
 ) -> None:
@@ -84,6 +90,7 @@ async def test_another_saleor_of_ours_speaks_in_the_name_of_this_one(
     await unverified(app_client, "BAD_SIGNATURE", body, Saleor_Signature=other_key.sign(body), Saleor_Api_Url=API_URL)
 
 
+@pytest.mark.threat("huge-body")
 async def test_a_megabyte_and_a_byte(app_client: AppClient, installed: Row) -> None:
     await unverified(app_client, "TOO_LONG", b"x" * (1024 * 1024 + 1))
 
@@ -112,11 +119,13 @@ async def test_signed_nonsense(app_client: AppClient, installed: Row, nonsense: 
     await refused(app_client, "UNREADABLE", nonsense)
 
 
+@pytest.mark.threat("webhook-for-another-purpose")
 async def test_another_event_under_this_address(app_client: AppClient, installed: Row) -> None:
     await refused(app_client, "WRONG_EVENT", refund_body(), Saleor_Event="transaction_charge_requested")
     await refused(app_client, "WRONG_EVENT", refund_body(), Saleor_Event=None)
 
 
+@pytest.mark.threat("webhook-for-another-purpose")
 async def test_the_header_is_not_signed_so_the_body_must_name_the_event_too(
     app_client: AppClient, installed: Row
 ) -> None:
@@ -135,6 +144,7 @@ async def test_a_part_that_saleor_could_not_resolve_and_that_we_need(
     await refused(app_client, "UNREADABLE", said)
 
 
+@pytest.mark.threat("words-in-errors")
 async def test_the_refusal_names_the_part_and_not_what_stood_in_it(app_client: AppClient, installed: Row) -> None:
     said = refund_body(action={"actionType": "secret-word", "amount": 1, "currency": "UAH"})
     answer = await app_client.knock(said)
@@ -142,6 +152,7 @@ async def test_the_refusal_names_the_part_and_not_what_stood_in_it(app_client: A
     assert "secret-word" not in answer.text
 
 
+@pytest.mark.threat("webhook-for-another-purpose")
 @pytest.mark.parametrize(
     "recipient", [{"id": "QXBwOjI=", "identifier": "somebody.else"}, {"id": "QXBwOjI=", "identifier": None}]
 )
@@ -149,11 +160,13 @@ async def test_another_app_of_the_same_saleor(app_client: AppClient, installed: 
     await refused(app_client, "WRONG_RECIPIENT", refund_body(recipient=recipient), 403)
 
 
+@pytest.mark.threat("webhook-for-another-purpose", "replayed-webhook")
 async def test_an_earlier_installation_of_ours(app_client: AppClient, installed: Row) -> None:
     said = refund_body(recipient={"id": "QXBwOjA=", "identifier": "gateway.payments.app"})
     await refused(app_client, "WRONG_RECIPIENT", said, 403)
 
 
+@pytest.mark.threat("replayed-webhook")
 async def test_one_that_was_recorded_and_is_played_again_later(
     app_client: AppClient, installed: Row, clock: Clock
 ) -> None:
@@ -161,6 +174,7 @@ async def test_one_that_was_recorded_and_is_played_again_later(
     await refused(app_client, "TOO_OLD", refund_body())
 
 
+@pytest.mark.threat("replayed-webhook")
 async def test_one_from_the_future(app_client: AppClient, installed: Row, clock: Clock) -> None:
     clock.forward(minutes=-5, seconds=-1)
     await refused(app_client, "FROM_THE_FUTURE", refund_body())

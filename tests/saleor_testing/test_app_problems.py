@@ -45,8 +45,10 @@ async def test_what_saleor_does_not_take(client: SaleorClient, store: Row, saleo
         await report_problem(client, dead, KEYS)
 
 
-def test_only_from_3_22_on() -> None:
-    versions = {"3.21": False, "3.22": True, "3.23": True, None: False}
+def test_only_from_3_22_36_on() -> None:
+    """Of a Saleor that is only known to be a 3.22 nobody knows: it is asked, and may refuse."""
+    versions = {"3.21": False, "3.21.99": False, "3.22": True, "3.23": True, "3.23.0": True, None: False}
+    versions |= {"3.22.35": False, "3.22.36": True, "3.22.67": True, "4.0": True, "nonsense": False}
     for version, knows in versions.items():
         row = Row("https://shop.example.com/graphql/", schema_version=version)
         assert knows_problems(row) is knows

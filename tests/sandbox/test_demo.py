@@ -55,6 +55,12 @@ def the_app(folder: Path) -> int:
     return found
 
 
+def log_of_the_app(folder: Path) -> list[str]:
+    """The lines that the app of the demo has logged."""
+    (log,) = folder.rglob("app.log")
+    return log.read_text().splitlines()
+
+
 @asynccontextmanager
 async def started(*arguments: str, **environment: str) -> AsyncIterator[asyncio.subprocess.Process]:
     """A demo; should the test fail, it is ended as a person would end it."""
@@ -133,7 +139,7 @@ async def test_a_process_that_dies_is_named_with_its_last_words(tmp_path: Path) 
     assert demo.returncode == 1, said + complained
     (trouble,) = told(said, "trouble")
     assert trouble["found"] == "the app has ended by itself"
-    assert any("serving" in line for line in trouble["log"])
+    assert trouble["log"] == log_of_the_app(tmp_path)[-12:]
     assert left_behind(tmp_path) == []
 
 

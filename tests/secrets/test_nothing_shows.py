@@ -62,6 +62,7 @@ HOLDERS: list[Any] = [
 ]
 
 
+@pytest.mark.threat("secrets-in-logs")
 @pytest.mark.parametrize("holder", HOLDERS, ids=lambda holder: type(holder).__name__)
 def test_what_holds_a_secret_does_not_show_it(holder: object) -> None:
     shown = {"repr": repr(holder), "str": str(holder), "format": f"{holder!r:>400}", "in a list": str([holder])}
@@ -101,6 +102,7 @@ def test_no_model_of_the_gateway_shows_a_card_or_a_token(model: type[pydantic.Ba
     assert finds([SECRET, CARD], {"dump": str(dumped).encode()}) == []
 
 
+@pytest.mark.threat("card-numbers")
 @pytest.mark.parametrize(
     "data",
     [
@@ -148,6 +150,7 @@ def logs(style: Literal["console", "json"], monkeypatch: pytest.MonkeyPatch) -> 
         structlog.reset_defaults()
 
 
+@pytest.mark.threat("secrets-in-logs")
 @pytest.mark.parametrize("style", ["console", "json"])
 def test_a_logged_error_carries_no_local_variables(
     style: Literal["console", "json"], monkeypatch: pytest.MonkeyPatch
@@ -166,6 +169,7 @@ def test_a_logged_error_carries_no_local_variables(
     assert finds([SECRET, CARD, CODE], {"log": text.encode()}) == []
 
 
+@pytest.mark.threat("secrets-in-logs")
 @pytest.mark.parametrize("style", ["console", "json"])
 async def test_even_the_most_talkative_log_does_not_repeat_what_the_database_is_told(
     style: Literal["console", "json"], monkeypatch: pytest.MonkeyPatch, database: Database
@@ -178,6 +182,7 @@ async def test_even_the_most_talkative_log_does_not_repeat_what_the_database_is_
     assert finds([SECRET], {"log": written.getvalue().encode()}) == []
 
 
+@pytest.mark.threat("secrets-in-logs", "card-numbers")
 @pytest.mark.parametrize("style", ["console", "json"])
 def test_a_log_hides_what_is_called_a_secret_and_what_looks_like_a_card(
     style: Literal["console", "json"], monkeypatch: pytest.MonkeyPatch
@@ -198,11 +203,13 @@ def test_a_log_shows_which_payment_it_is_about_and_no_card_beside_it(name: UUID,
     assert told == {"order_id": name.hex, "words": f"transaction {name}, card (redacted), and {name.hex}"}
 
 
+@pytest.mark.threat("card-numbers")
 @pytest.mark.parametrize("digits", ["5" * 13, "5454-5454-5454-5454", "5454 5454 5454 5454 545", f"a{'5' * 16}b"])
 def test_a_log_shows_no_card_however_it_is_written(digits: str) -> None:
     assert redact(None, "info", {"words": f"on {digits}."})["words"] in {"on (redacted).", "on a(redacted)b."}
 
 
+@pytest.mark.threat("secrets-in-logs")
 @pytest.mark.parametrize(
     "told",
     [
@@ -227,6 +234,7 @@ def test_a_name_of_digits_alone_is_shown_whole() -> None:
     }
 
 
+@pytest.mark.threat("secrets-in-logs")
 def test_no_cassette_holds_a_secret() -> None:
     point = PointOfSale()
     secrets = [

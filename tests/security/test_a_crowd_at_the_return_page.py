@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from app.main import create_app
 from app.shopper.look_ups import BETWEEN_LOOKS, OF_ALL
 from tests.dashboard.order_page_stack import OrderPageStack
@@ -24,6 +26,7 @@ def look_ups(stack: OrderPageStack) -> int:
     return stack.gateway.polls
 
 
+@pytest.mark.threat("flood")
 async def test_thirty_at_once_are_one_look_up(stack: OrderPageStack) -> None:
     order_id = await begun(stack)
     before = look_ups(stack)
@@ -47,6 +50,7 @@ async def test_of_two_processes_one_looks(stack: OrderPageStack) -> None:
     assert look_ups(stack) - before == 1
 
 
+@pytest.mark.threat("flood")
 async def test_many_payments_are_not_looked_up_without_end(stack: OrderPageStack) -> None:
     orders = [await begun(stack, f"page-{number}") for number in range(OF_ALL + 5)]
     before = look_ups(stack)
@@ -55,6 +59,7 @@ async def test_many_payments_are_not_looked_up_without_end(stack: OrderPageStack
     assert look_ups(stack) - before == OF_ALL
 
 
+@pytest.mark.threat("flood")
 async def test_a_webhook_is_answered_amid_a_crowd(stack: OrderPageStack) -> None:
     order_id = await begun(stack)
     crowd = [asyncio.create_task(stack.http.get(f"/pay/return/{order_id}")) for _ in range(CROWD)]

@@ -1,5 +1,7 @@
 """From outside: a card number that a shopper types into the wrong field is refused, and stands nowhere."""
 
+import re
+import unicodedata
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from app.saleor.testing.views import NewCheckout
 from tests.dashboard.order_page_stack import OrderPageStack
 
 NUMBER = "4242424242424242"
+AMEX = "378282246310005"
 NAMES = {"firstName": "Тарас", "lastName": "Шевченко"}
 
 
@@ -21,26 +24,32 @@ async def rows(stack: OrderPageStack) -> str:
         return str([(await connection.execute(text(f"SELECT * FROM {table}"))).all() for table in tables])  # noqa: S608
 
 
+def has_number(written: str) -> bool:
+    """Whether half of a card's number is there, however it is written. Fewer digits stand in ciphertexts by chance."""
+    digits = re.sub(r"[\s.-]", "", unicodedata.normalize("NFKC", written))
+    return NUMBER[:8] in digits or AMEX[:8] in digits
+
+
 async def refused(stack: OrderPageStack, field: str, checkout: NewCheckout | None = None, data: Any = None) -> None:
     basket = await stack.saleor.new_checkout(checkout)
     session = await stack.saleor.initialize(basket.id, data=data)
     assert session.data is not None
     [error] = session.data["errors"]
     assert (error["code"], error["field"]) == ("CARD_DATA_REFUSED", field)
-    assert "4242" not in str(session.data)
+    assert not has_number(str(session.data))
     assert "contact details" in error["message"]
     assert stack.gateway.heard == []
-    kept = (await rows(stack)).replace(stack.gateway.url, "")  # whose port can be 42421
-    assert "4242" not in kept
+    assert not has_number(await rows(stack))
 
 
+@pytest.mark.threat("card-numbers")
 @pytest.mark.parametrize(
     ("customer", "field"),
     [
         ({"firstName": NUMBER}, "firstName"),
         ({"firstName": "Taras 4242-4242 4242.4242"}, "firstName"),
         ({"firstName": "4242 4242", "lastName": "4242 4242"}, "firstName"),
-        ({"lastName": "378282246310005"}, "lastName"),
+        ({"lastName": AMEX}, "lastName"),
         ({"patronymic": "４２４２４２４２４２４２４２４２"}, "patronymic"),
         ({"email": f"{NUMBER}@example.com"}, "email"),
         ({"phone": NUMBER}, "phone"),
@@ -51,6 +60,7 @@ async def test_in_what_the_storefront_passes(stack: OrderPageStack, customer: di
     await refused(stack, f"data.customer.{field}", data={"customer": NAMES | customer})
 
 
+@pytest.mark.threat("card-numbers")
 @pytest.mark.parametrize(
     ("address", "field"), [({"firstName": f"Taras {NUMBER}"}, "firstName"), ({"lastName": NUMBER}, "lastName")]
 )

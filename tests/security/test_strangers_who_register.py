@@ -1,6 +1,7 @@
 """From outside: whatever a stranger brings in the name of a Saleor, that Saleor goes on working with the app."""
 
 import httpx2
+import pytest
 
 from app.db.presence import BETWEEN_CHECKS
 from app.db.tables import Installation
@@ -28,6 +29,7 @@ async def pays(stack: OrderPageStack) -> None:
     assert session.event.type == "CHARGE_ACTION_REQUIRED", session
 
 
+@pytest.mark.threat("stranger-installs")
 async def test_garbage_changes_nothing_of_a_store_that_works(stack: OrderPageStack) -> None:
     before = (await installation(stack)).model_dump()
     answers = [(await bring(stack, f"garbage-{number}")).status_code for number in range(50)]
@@ -38,6 +40,7 @@ async def test_garbage_changes_nothing_of_a_store_that_works(stack: OrderPageSta
     assert store.unauthorised_since is None
 
 
+@pytest.mark.threat("stranger-installs")
 async def test_garbage_does_not_push_out_the_genuine_token_that_waits_for_its_activation(stack: OrderPageStack) -> None:
     await stack.saleor.uninstall()
     done = await stack.saleor.install(f"{stack.url}/api/manifest", activate=False)

@@ -1,5 +1,6 @@
 """From outside: what a shopper and a storefront tell of the shopper stands in no row as it was told."""
 
+import pytest
 from sqlalchemy import text
 from sqlmodel import SQLModel
 
@@ -31,6 +32,7 @@ async def rows(stack: OrderPageStack) -> str:
     return str(everything) + str(everything).encode().decode("unicode_escape", errors="ignore")
 
 
+@pytest.mark.threat("stolen-database", "stolen-backup")
 async def test_rows_hold_nothing_of_the_shopper_and_everything_still_works(stack: OrderPageStack) -> None:
     [account] = await stack.services.accounts.all()
     await stack.services.accounts.change(account.id, storefront_origins=["https://shop.example.com"])

@@ -23,6 +23,7 @@ def test_only_good_news_forward_to_the_shop(view: PaymentView, looked: int) -> N
         assert onward.address == view.return_url
 
 
+@pytest.mark.threat("open-redirect")
 @given(view=views, looked=polls)
 def test_every_address_on_the_page_is_its_own_or_a_web_address_it_was_given(view: PaymentView, looked: int) -> None:
     page = return_page(view, looked)
@@ -112,6 +113,7 @@ def test_an_amount_reads_back_to_the_cent(view: PaymentView) -> None:
     assert parse_decimal(written, locale=view.language) == view.amount
 
 
+@pytest.mark.threat("open-redirect")
 @pytest.mark.parametrize(
     "address",
     [

@@ -87,6 +87,7 @@ async def test_the_shopper_gets_the_page_even_when_asking_the_gateway_fails(
     assert "away" not in answer.text + str(logs)
 
 
+@pytest.mark.threat("open-redirect")
 async def test_what_stands_in_the_address_is_not_believed(payments: Payments, visitor: httpx2.AsyncClient) -> None:
     payments.add(payment(PaymentState.FAILED))
 
@@ -112,6 +113,7 @@ async def test_a_browser_sent_back_by_a_form_is_asked_to_get_the_same_page(
     assert heading(followed) == "The payment did not go through"
 
 
+@pytest.mark.threat("enumeration")
 @pytest.mark.parametrize("verb", ["GET", "POST"])
 @pytest.mark.parametrize("order_id", ["a" * 33, "..", "%2e%2e", "a-b", "a%20b", "%3Cscript%3E", "ї"])
 async def test_what_cannot_be_an_order_is_not_even_looked_up(
@@ -148,6 +150,7 @@ async def test_the_page_speaks_the_language_of_the_payment(payments: Payments, v
     assert "1\u00a0234,50\u00a0UAH" in answer.text
 
 
+@pytest.mark.threat("xss-shopper")
 async def test_a_message_cannot_bring_markup(payments: Payments, visitor: httpx2.AsyncClient) -> None:
     payments.add(payment(PaymentState.FAILED, message='<script>alert(1)</script>"'))
 
@@ -157,6 +160,7 @@ async def test_a_message_cannot_bring_markup(payments: Payments, visitor: httpx2
     assert "&lt;script&gt;alert(1)" in answer.text
 
 
+@pytest.mark.threat("xss-shopper", "clickjacking")
 async def test_pages_run_no_foreign_script_are_not_framed_kept_or_told_to_others(
     payments: Payments, visitor: httpx2.AsyncClient
 ) -> None:
@@ -215,6 +219,7 @@ async def test_the_same_code_is_there_as_png(payments: Payments, visitor: httpx2
     assert width == height >= 300
 
 
+@pytest.mark.threat("enumeration")
 @pytest.mark.parametrize("path", ["/pay/{}", "/pay/{}.svg", "/pay/{}.png", "/pay/return/{}"])
 async def test_whoever_guesses_learns_nothing(payments: Payments, visitor: httpx2.AsyncClient, path: str) -> None:
     payments.add(payment(PaymentState.PAID, order_id="0123456789abcdef0123456789abcdef"))
@@ -291,6 +296,7 @@ async def test_a_payment_link_speaks_ukrainian(payments: Payments, visitor: http
     assert "Перейти до оплати" in answer.text
 
 
+@pytest.mark.threat("flood")
 async def test_pages_are_made_a_few_at_a_time_and_who_comes_when_too_many_wait_is_sent_away(
     payments: Payments, address: str
 ) -> None:
@@ -321,6 +327,7 @@ async def test_pages_are_made_a_few_at_a_time_and_who_comes_when_too_many_wait_i
     assert {answer.headers.get("Retry-After") for answer in answers if answer.status_code == 503} == {"2"}
 
 
+@pytest.mark.threat("flood")
 async def test_an_address_that_the_proxy_tells_gets_only_so_many_pages(
     payments: Payments, visitor: httpx2.AsyncClient, clock: Clock
 ) -> None:

@@ -57,6 +57,7 @@ async def test_a_shop_without_a_logo_is_named_and_one_without_a_name_is_not(
     assert 'class="logo"' not in page
 
 
+@pytest.mark.threat("xss-shopper")
 @pytest.mark.parametrize("color", ["c2185", "C2185B", "c2185b0", "c2185g", "..%2f", "c2185b%20"])
 async def test_what_is_no_colour_has_no_style(visitor: httpx2.AsyncClient, color: str) -> None:
     answer = await visitor.get(f"/pay/color/{color}.css")

@@ -10,10 +10,13 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from app import static
 from app.dashboard.renderer import TEMPLATES
 from app.i18n.translation import translation
 from app.security_headers import SecureApp
 from app.static import KIT, PUBLISHED, kit_tag, kit_version, static_files, version
+
+FOLDER = Path(static.__file__).parent
 
 
 @pytest.fixture
@@ -37,6 +40,7 @@ async def test_published_files_are_served_as_what_they_are(visitor: httpx2.Async
     assert again.status_code == 304
 
 
+@pytest.mark.threat("files-of-the-server")
 @pytest.mark.parametrize(
     "path",
     [
@@ -70,6 +74,7 @@ async def test_what_is_named_by_its_version_is_kept_for_good_and_sent_compressed
     assert answer.text == (await visitor.get("/static/pages.css")).text
 
 
+@pytest.mark.threat("supply-chain")
 async def test_the_storefront_kit_can_be_loaded_by_pages_of_others_and_only_as_it_is(
     visitor: httpx2.AsyncClient,
 ) -> None:
@@ -96,10 +101,17 @@ async def test_the_kits_address_changes_with_the_kit_alone(visitor: httpx2.Async
     assert (other.headers["cache-control"], "access-control-allow-origin" in other.headers) == ("no-cache", False)
 
 
-def test_a_page_fetches_what_its_script_imports_beside_it_and_not_after_it() -> None:
+async def test_a_page_fetches_one_style_sheet_and_one_script_with_all_that_it_imports(
+    visitor: httpx2.AsyncClient,
+) -> None:
     for page, script in (("shell.html", "pages.js"), ("order/shell.html", "widget.js")):
-        source = (Path("app/static") / script).read_text()
-        imported = set(re.findall(r'^import .* from "\./(.*)\.js";$', source, re.MULTILINE))
         html = TEMPLATES.render(page, translation("en"), base="", theme=None, app_name="Pay", app_version="1")
-        assert set(re.findall(r'"modulepreload" href="/static/[0-9a-f]{12}/(.*)\.js"', html)) == imported, page
-        assert len(re.findall('rel="stylesheet"', html)) == 1
+        [fetched] = re.findall(r'<script [^>]*src="([^"]*)"', html)
+        assert fetched == f"/static/{version()}/{script}"
+        assert len(re.findall(r'<link rel="(?!icon)', html)) == 1
+        served = (await visitor.get(fetched)).text
+        assert re.findall(r"^(?:import|export)\b", served, re.MULTILINE) == []
+        for name in re.findall(r'^import [^}]*} from "\./(.*)\.js";$', (FOLDER / script).read_text(), re.MULTILINE):
+            imported = (FOLDER / f"{name}.js").read_text()
+            assert "import " not in imported.partition("\n\n")[2].splitlines()[0]
+            assert max(imported.splitlines(), key=len).removeprefix("export ") in served

@@ -286,6 +286,7 @@ async def test_a_review_stops_everything(visit: Visit) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.threat("open-redirect")
 @pytest.mark.parametrize("address", ["http://pay.example.net/1", "javascript:alert(1)", "data:text/html,x", "/here"])
 async def test_a_browser_is_sent_to_no_unsafe_address(visit: Visit, address: str) -> None:
     visit.saleor.says(START, session("CHARGE_ACTION_REQUIRED", {"checkoutUrl": address}))
@@ -389,6 +390,7 @@ class TestCards:
         """Return what a store says that takes cards in the storefront."""
         return offered(modes=["hosted", "direct"], card=key_of(self.KEY.as_dict(private=False)))
 
+    @pytest.mark.threat("card-numbers")
     async def test_what_leaves_the_page_is_encrypted_and_nothing_else_knows_it(self, visit: Visit) -> None:
         visit.saleor.says(OFFER, self.offer())
         visit.saleor.says(START, PAID)

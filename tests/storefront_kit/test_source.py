@@ -2,12 +2,11 @@
 
 import json
 import re
-from importlib.metadata import version
+import tomllib
 
 import pytest
 from graphql import parse, validate
 
-from app import DISTRIBUTION
 from app.gateway.statuses import TABLE, Kind, Status
 from app.i18n.translation import translation_for
 from app.saleor.versions import Version
@@ -121,6 +120,7 @@ def test_what_the_app_says_too_it_says_in_the_same_words() -> None:
         assert english[code] == [TABLE[code].en], code
 
 
+@pytest.mark.threat("xss-shopper")
 def test_nothing_is_read_as_html_and_nothing_is_run() -> None:
     unsafe = (
         r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|\.style\b|localStorage|cookie"
@@ -142,7 +142,8 @@ def test_the_documented_lines_encrypt_as_the_kit_does() -> None:
 
 def test_the_package_is_the_apps_version_under_the_same_licence() -> None:
     package = json.loads((KIT_FOLDER / "package.json").read_text())
-    assert (package["version"], package["license"]) == (version(DISTRIBUTION), "BSD-3-Clause")
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    assert (package["version"], package["license"]) == (project["version"], "BSD-3-Clause")
     assert "dependencies" not in package
     assert {(KIT_FOLDER / name).exists() for name in package["files"]} == {True}
     assert (KIT_FOLDER / "LICENSE").read_text() == (REPOSITORY / "LICENSE").read_text()

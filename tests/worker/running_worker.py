@@ -1,10 +1,12 @@
 """A worker that runs beside the test, as it does beside the web app."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 
+from app.saleor.errors import SaleorUnreachableError
 from app.saleor.installation import Installed
 from app.saleor.reports import EventReport, ReportOutcome
 from app.worker.loop import Worker
@@ -27,8 +29,13 @@ async def working(shop: Shop) -> AsyncIterator[Worker]:
 
 async def until(shop: Shop, told: str) -> None:
     """Wait until Saleor was told that."""
+    await waiting(shop, lambda: told in shop.saleor.told)
+
+
+async def waiting(shop: Shop, until: Callable[[], bool]) -> None:
+    """Wait until what Saleors were asked makes that true."""
     async with asyncio.timeout(10):
-        while told not in shop.saleor.told:
+        while not until():
             shop.saleor.news.clear()
             await shop.saleor.news.wait()
 
@@ -57,3 +64,42 @@ class SlowSaleor:
         self.arrived.set()
         await self.let_go.wait()
         return await self._report(installed, event)
+
+
+@dataclass
+class DeadSaleors:
+    """Stands before the books of a shop: of some Saleors nothing comes, and in the end it is certain that nothing will.
+
+    ``end`` ends what waits, ``recover`` lets them answer again.
+    """
+
+    shop: Shop
+    urls: frozenset[str]
+
+    def __post_init__(self) -> None:
+        self.waiting: Counter[str] = Counter()
+        self.dead = True
+        self._over = asyncio.Event()
+        self._report = self.shop.saleor.report
+        self.shop.saleor.report = self._in_vain  # type: ignore[method-assign] # it stands before the books
+
+    def end(self) -> None:
+        """Let what waits fail, as at the end of its time."""
+        self._over.set()
+        self._over = asyncio.Event()
+
+    def recover(self) -> None:
+        """Let them answer from now on; what waits has failed."""
+        self.dead = False
+        self.end()
+
+    async def _in_vain(self, installed: Installed, event: EventReport) -> ReportOutcome:
+        if not self.dead or installed.saleor_api_url not in self.urls:
+            return await self._report(installed, event)
+        self.waiting[installed.saleor_api_url] += 1
+        self.shop.saleor.news.set()
+        try:
+            await self._over.wait()
+        finally:
+            self.waiting[installed.saleor_api_url] -= 1
+        raise SaleorUnreachableError("no answer in time")

@@ -74,6 +74,7 @@ async def test_an_event_is_written_in_the_commit_that_causes_it(shop: Shop, monk
     assert seen == [("success", 1)]
 
 
+@pytest.mark.fault("saleor-down")
 @pytest.mark.law(5)
 async def test_saleor_is_down_and_comes_back(shop: Shop) -> None:
     shop.gateway.will(shop.gateway.page())
@@ -95,6 +96,7 @@ async def test_saleor_is_down_and_comes_back(shop: Shop) -> None:
     assert shop.amounts == amounts(charged=TOTAL)
 
 
+@pytest.mark.fault("saleor-down")
 @pytest.mark.parametrize(
     ("trouble", "first", "longest"),
     [
@@ -122,6 +124,7 @@ async def test_each_attempt_waits_twice_as_long_as_the_one_before(
     assert paid.saleor.told == ["INFO"]
 
 
+@pytest.mark.fault("saleor-refuses")
 @pytest.mark.law(5)
 @pytest.mark.parametrize("code", ["INCORRECT_DETAILS", "INVALID", "NOT_FOUND"])
 async def test_what_saleor_refuses_for_good_is_a_visible_problem_and_never_asked_again(paid: Shop, code: str) -> None:
@@ -137,6 +140,7 @@ async def test_what_saleor_refuses_for_good_is_a_visible_problem_and_never_asked
     assert paid.saleor.reports == []
 
 
+@pytest.mark.fault("saleor-refuses")
 async def test_the_problem_is_gone_when_saleor_has_taken_the_event_after_all(paid: Shop) -> None:
     [event_id] = await put(paid, "REFUND_SUCCESS")
     paid.saleor.troubles.append(SaleorRefusedError("NOT_FOUND", "id", "no"))
@@ -248,6 +252,7 @@ class TestNotes:
         assert shop.saleor.told == ["INFO", "INFO", "CHARGE_SUCCESS"]
 
 
+@pytest.mark.fault("process-killed")
 @pytest.mark.law(5)
 async def test_a_worker_that_dies_leaves_its_claim_to_another(paid: Shop) -> None:
     """Nobody takes it over before the lease is out, somebody does after."""
@@ -296,6 +301,7 @@ async def test_what_was_delivered_is_not_delivered_again(paid: Shop) -> None:
     assert paid.saleor.told == ["INFO"]
 
 
+@pytest.mark.fault("two-workers")
 async def test_workers_at_the_same_moment_tell_each_event_once(paid: Shop) -> None:
     await put(paid, *["INFO"] * 4)
     await at_once(*(paid.work() for _ in range(3)))

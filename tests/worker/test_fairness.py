@@ -21,42 +21,45 @@ from app.worker.consumer import Consumer, Job
 from tests.payments.fake_gateway import payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop
-from tests.worker.running_worker import SlowSaleor, until, working
+from tests.worker.running_worker import DeadSaleors, SlowSaleor, until, waiting, working
 
 OTHER = "https://other.example.com/graphql/"
 
 
-async def another_store(shop: Shop, payments: int) -> None:
+async def another_store(shop: Shop, payments: int, url: str = OTHER) -> None:
     """Another Saleor has installed us, and must be told of that many payments."""
     await shop.services.installations.save(
-        saleor_api_url=OTHER,
+        saleor_api_url=url,
         saleor_domain="other.example.com",
         schema_version="3.23",
         app_id="QXBwOjI=",
         token="another-token",
         jwks=None,
     )
-    other = await shop.services.installations.find(OTHER)
+    other = await shop.services.installations.find(url)
     assert other is not None
     now = shop.clock.now
-    for _ in range(payments):
-        transaction = shop.saleor.new_transaction()
-        row = Payment(
+    transactions = [shop.saleor.new_transaction() for _ in range(payments)]
+    rows = [
+        Payment(
             installation_id=other.id, account_id=shop.account.id, transaction_id=transaction.id,
             order_id=f"other{transaction.token[:8]}", flow=Flow.CHARGE, amount=Decimal("1.00"), currency="UAH",
             channel="uah", source_id="checkout", created_at=now, updated_at=now,
+        )
+        for transaction in transactions
+    ]  # fmt: skip
+    async with shop.services.database.transaction() as session:
+        session.add_all(rows)
+        await session.flush()
+        session.add_all(
+            SaleorEvent(
+                payment_id=row.id, installation_id=row.installation_id,
+                type="INFO", psp_reference="x", amount=Decimal("0.00"), created_at=now,
+                next_attempt_at=now - timedelta(hours=1),
+            )
+            for row in rows
+            if row.id is not None
         )  # fmt: skip
-        async with shop.services.database.transaction() as session:
-            session.add(row)
-            await session.flush()
-            assert row.id is not None
-            session.add(
-                SaleorEvent(
-                    payment_id=row.id, installation_id=row.installation_id,
-                    type="INFO", psp_reference="x", amount=Decimal("0.00"), created_at=now,
-                    next_attempt_at=now - timedelta(hours=1),
-                )
-            )  # fmt: skip
 
 
 async def test_a_lane_that_is_full_goes_on_as_soon_as_one_of_its_jobs_has_ended(
@@ -94,6 +97,8 @@ async def test_what_there_was_no_room_for_is_claimed_as_soon_as_there_is(shop: S
     assert len(await consumer.claim(shop.services)) == 1
 
 
+@pytest.mark.fault("saleor-slow")
+@pytest.mark.threat("flood")
 async def test_a_saleor_that_does_not_answer_holds_up_no_other(shop: Shop) -> None:
     """It has fifty events to be told, all due before the other store's; it is told a few at a time, and hangs."""
     await another_store(shop, payments=50)
@@ -108,6 +113,37 @@ async def test_a_saleor_that_does_not_answer_holds_up_no_other(shop: Shop) -> No
         assert saleor.waiting == 20
 
 
+@pytest.mark.fault("saleor-down")
+async def test_stores_that_are_down_hold_up_none_of_a_hundred_others(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four are down, with more to be told than there can be jobs at once. They cost the others one time-out, not more.
+
+    Once one of them has answered it is told as much at once as anybody.
+    """
+    monkeypatch.setattr("app.worker.loop._TICK_SECONDS", 0.1)
+    down = frozenset(f"https://down-{number}.example.com/graphql/" for number in range(4))
+    for url in down:
+        await another_store(shop, payments=21, url=url)
+    dead = DeadSaleors(shop, down)
+    async with working(shop):
+        await waiting(shop, lambda: dead.waiting.total() == 80)  # nobody could know
+        for number in range(100):
+            await another_store(shop, payments=1, url=f"https://up-{number}.example.com/graphql/")
+        dead.end()
+        await waiting(shop, lambda: len(shop.saleor.reports) == 100)
+        shop.clock.forward(minutes=1)  # all that has failed is due again
+        await waiting(shop, lambda: set(dead.waiting.values()) == {1})
+        await another_store(shop, payments=40, url="https://up.example.com/graphql/")
+        await waiting(shop, lambda: len(shop.saleor.reports) == 140)
+        assert dead.waiting.total() == 4
+
+        dead.recover()
+        shop.clock.forward(minutes=1)
+        await waiting(shop, lambda: len(shop.saleor.reports) == 140 + 4 * 21)
+
+
+@pytest.mark.fault("key-lost")
 async def test_what_one_key_does_not_open_stops_nothing_else(shop: Shop, vault: Vault) -> None:
     """It is a problem that staff can see, and it is applied as soon as the key is there."""
     shop.gateway.will(shop.gateway.page())
@@ -141,6 +177,7 @@ async def test_what_one_key_does_not_open_stops_nothing_else(shop: Shop, vault: 
     assert shop.amounts == amounts(charged=TOTAL)
 
 
+@pytest.mark.threat("flood")
 async def test_a_flood_of_notifications_does_not_starve_deliveries(paid: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lane of notifications is full with jobs that do not end; Saleor is told all the same."""
     stuck = asyncio.Event()

@@ -52,6 +52,7 @@ async def test_the_next_event_of_a_payment_follows_the_one_before(reserved: Shop
     assert reserved.saleor.told[-2:] == ["CHARGE_SUCCESS", "CANCEL_SUCCESS"]
 
 
+@pytest.mark.fault("poison")
 @pytest.mark.usefixtures("no_tick")
 async def test_a_round_that_fails_is_followed_by_the_next(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     claim, failed = Consumer.claim, asyncio.Event()
@@ -72,6 +73,7 @@ async def test_a_round_that_fails_is_followed_by_the_next(shop: Shop, monkeypatc
         await until(shop, "INFO")
 
 
+@pytest.mark.fault("poison")
 async def test_a_job_that_fails_does_not_take_the_others_along(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """And it keeps its claim, so that it is tried again when that runs out."""
     shop.gateway.will(shop.gateway.page(), HangUp())
@@ -145,7 +147,10 @@ class TestTheRealClient:
 
         async def graphql(request: Request) -> Response:
             assert request.headers["authorization"] == "Bearer the-app-token"
-            heard.append((await request.json())["variables"])
+            variables = (await request.json())["variables"]
+            if set(variables) == {"id"}:  # what it has of the transaction: others have refunded, so it is asked first
+                return JSONResponse({"data": {"transaction": {"events": []}}})
+            heard.append(variables)
             answer = script.pop(0)
             return (
                 answer if isinstance(answer, Response) else JSONResponse({"data": {"transactionEventReport": answer}})
@@ -175,6 +180,7 @@ class TestTheRealClient:
             "externalUrl": f"https://pay.example.com/payments/{shop.order_id}?saleorApiUrl={SALEOR}",
         }
 
+    @pytest.mark.fault("saleor-slow")
     async def test_saleor_answers_late(self, shop: Shop) -> None:
         await shop.paid()
         repeated = {"alreadyProcessed": True, "transactionEvent": {"id": "RXZlbnQ6MQ=="}, "errors": []}

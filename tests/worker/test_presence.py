@@ -26,22 +26,27 @@ async def heard(shop: Shop) -> None:
     await shop.services.installations.heard_from(installation)
 
 
-async def away(shop: Shop, trouble: SaleorError, tries: int = 8) -> None:
-    """Somebody pays, and Saleor does not take it for so long that the pauses have become long."""
+async def away(shop: Shop, trouble: SaleorError, tries: int = 8, asked: int | None = None) -> None:
+    """Somebody pays, and Saleor does not take it for so long that the pauses have become long.
+
+    ``asked``: how often it is told; each time, unless the app knows better meanwhile.
+    """
     shop.gateway.will(shop.gateway.page())
     await shop.begin()
     await shop.later(minutes=1)
     shop.saleor.troubles.extend([trouble] * tries)
     await shop.notify(payment(shop.order_id))
-    for _ in range(tries):
+    for left in reversed(range(tries)):
         await shop.work()
         [pause] = await waiting(shop)
-        if len(shop.saleor.troubles):
+        if left:
             shop.clock.now += pause
-    assert not shop.saleor.troubles
+    assert len(shop.saleor.troubles) == tries - (tries if asked is None else asked)
+    shop.saleor.troubles.clear()
     shop.services.installations.forget()
 
 
+@pytest.mark.fault("saleor-down")
 @pytest.mark.parametrize(
     "trouble", [SaleorUnreachableError("nobody answers"), SaleorNotAuthorisedError("switched off")]
 )
@@ -64,9 +69,10 @@ async def test_a_new_installation_lets_what_waits_be_told_now(shop: Shop) -> Non
     assert shop.amounts == amounts(charged=TOTAL)
 
 
+@pytest.mark.fault("app-removed")
 async def test_an_app_that_is_let_in_again_tells_what_waits_without_being_asked(shop: Shop) -> None:
     shop.saleor.app.active = False
-    await away(shop, SaleorNotAuthorisedError("switched off"))
+    await away(shop, SaleorNotAuthorisedError("switched off"), asked=1)  # then it is known that the app is shut out
     [pause] = await waiting(shop)
     assert pause > 2 * BETWEEN_CHECKS
     shop.saleor.app.active = True

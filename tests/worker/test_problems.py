@@ -176,3 +176,20 @@ async def test_without_a_token_nobody_is_asked(shop: Shop) -> None:
     assert found is not None
     await compare_problems(shop.services, shop.saleor, found.id)
     assert shop.saleor.asked == []
+
+
+@one_database
+async def test_a_saleor_that_becomes_new_enough_in_place_is_told_at_once(shop: Shop) -> None:
+    """Nobody installs the app anew: a webhook says what that Saleor is now."""
+    await keys_are_refused(shop)
+    await reinstalled(shop, version="3.21")
+    await shop.work()
+    assert await next_comparison(shop) is None
+    installation = await shop.services.installations.get(shop.installation.id)
+    await shop.services.installations.heard_from(installation, "3.22.35")
+    await shop.work()
+    assert (shop.saleor.shown, await next_comparison(shop)) == ([], None)
+    installation = await shop.services.installations.get(shop.installation.id)
+    await shop.services.installations.heard_from(installation, "3.22.67")
+    await shop.work()
+    assert shop.saleor.shown == [f"keys:{shop.account.id}"]

@@ -163,6 +163,7 @@ async def events(services: Services) -> list[SaleorEvent]:
         return list((await session.exec(select(SaleorEvent).order_by(col(SaleorEvent.id)))).all())
 
 
+@pytest.mark.fault("process-stopped")
 async def test_stopped_in_the_middle_of_a_delivery_it_finishes_it(
     settings: Settings, services: Services, saleor: SlowSaleor, tmp_path: Path
 ) -> None:
@@ -193,6 +194,7 @@ async def leave_one_more(services: Services) -> None:
         )  # fmt: skip
 
 
+@pytest.mark.fault("process-stopped")
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 async def test_a_second_signal_ends_it_at_once_and_another_worker_takes_over(
     settings: Settings, services: Services, saleor: SlowSaleor, tmp_path: Path
@@ -206,6 +208,7 @@ async def test_a_second_signal_ends_it_at_once_and_another_worker_takes_over(
     await taken_over(settings, services, saleor, tmp_path)
 
 
+@pytest.mark.fault("process-killed")
 async def test_killed_in_the_middle_of_a_delivery_another_worker_takes_over(
     settings: Settings, services: Services, saleor: SlowSaleor, tmp_path: Path
 ) -> None:
@@ -231,6 +234,7 @@ async def taken_over(settings: Settings, services: Services, saleor: SlowSaleor,
     assert [each.attempts for each in await events(services)] == [2]
 
 
+@pytest.mark.fault("two-workers")
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 async def test_two_workers_at_once_do_each_job_once(
     settings: Settings, services: Services, saleor: SlowSaleor, tmp_path: Path
@@ -252,6 +256,7 @@ async def test_two_workers_at_once_do_each_job_once(
     assert {each.attempts for each in await events(services)} == {1}
 
 
+@pytest.mark.fault("process-stopped")
 async def test_a_web_process_finishes_its_workers_jobs_too(
     settings: Settings, services: Services, saleor: SlowSaleor, tmp_path: Path
 ) -> None:

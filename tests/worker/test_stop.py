@@ -29,6 +29,7 @@ async def events(shop: Shop) -> Sequence[SaleorEvent]:
         return (await session.exec(select(SaleorEvent).where(SaleorEvent.type == "REFUND_SUCCESS"))).all()
 
 
+@pytest.mark.fault("process-stopped")
 async def test_what_was_begun_is_finished_and_nothing_else_is_begun(paid: Shop) -> None:
     await refunded_in_the_portal(paid, "portal-1", "portal-2")
     saleor, worker = SlowSaleor(paid), Worker(paid.saleor)
@@ -46,6 +47,7 @@ async def test_what_was_begun_is_finished_and_nothing_else_is_begun(paid: Shop) 
     assert {each.psp_reference for each in paid.saleor.reports} == {"portal-1", "portal-2"}
 
 
+@pytest.mark.fault("process-stopped")
 @pytest.mark.law(5)
 async def test_a_claim_that_was_not_begun_is_given_back_at_once(paid: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """The order to stop comes while the claim is being written."""
@@ -68,6 +70,7 @@ async def test_a_claim_that_was_not_begun_is_given_back_at_once(paid: Shop, monk
     assert (event.state, event.attempts) == (EventState.DELIVERED, 1)
 
 
+@pytest.mark.fault("process-stopped")
 @pytest.mark.law(5)
 async def test_a_job_that_takes_too_long_is_left_to_another_worker(paid: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     await refunded_in_the_portal(paid, "portal-1")

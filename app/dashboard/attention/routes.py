@@ -6,9 +6,8 @@ import structlog
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from app.dashboard.attention.count import OpenTasks
 from app.dashboard.attention.page import Wanted, books_of, read_sections
-from app.dashboard.navigation import ATTENTION
+from app.dashboard.navigation import ATTENTION, OpenTasks
 from app.dashboard.renderer import Renderer
 from app.dashboard.staff import AnyStaff, Staff, refused
 from app.db.aggregates import find_by_order
@@ -92,14 +91,14 @@ class AttentionParts:
         except RefusalError as refusal:
             raise refused(409, refusal.code, staff.translation, refusal.message) from refusal
         if error is not None:
-            log.warning("look-up for staff failed", order_id=known, error=str(error))
+            log.warning("look-up for staff failed", payment=known, error=str(error))
             raise refused(502, "GATEWAY", staff.translation, _NOT_ASKED)
         return await self._done(staff, _LOOKED_UP)
 
     async def _looked_at(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         known = await self._known(staff, order_id)
         seen = await mark_looked_at(self._services, staff.installation.id, known)
-        log.info("problem looked at", order_id=known, staff=staff.id, problems=len(seen or ()))
+        log.info("problem looked at", payment=known, staff=staff.id, problems=len(seen or ()))
         return await self._done(staff, _LOOKED_AT if seen else await self._why_it_stays(staff, known))
 
     async def _why_it_stays(self, staff: Staff, order_id: str) -> str:
@@ -111,7 +110,7 @@ class AttentionParts:
     async def _tell_of_one(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         known = await self._known(staff, order_id)
         told = await tell_refused_again(self._services, staff.installation.id, known)
-        log.info("refused events told again", order_id=known, staff=staff.id, events=told)
+        log.info("refused events told again", payment=known, staff=staff.id, events=told)
         return await self._done(staff, _TOLD_AGAIN if told else _NOTHING_TO_TELL)
 
     async def _known(self, staff: Staff, order_id: str) -> str:

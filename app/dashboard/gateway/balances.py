@@ -46,7 +46,7 @@ class BalanceParts:
         found = await asyncio.gather(*(read_balances(self._services, each, anew=each.id == anew) for each in accounts))
         for each in found:
             if each.trouble is not None:
-                log.warning("balances not read", account=each.account.id, why=str(each.trouble.why))
+                log.warning("balances not read", account=each.account.id, error=str(each.trouble.why))
         now = self._services.now()
         ages = {each.account.id: max(now - each.as_of, timedelta()) for each in found if each.as_of is not None}
         return self._renderer.part(

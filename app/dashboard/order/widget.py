@@ -106,7 +106,7 @@ class OrderWidget:
             return await self._shown(visitor, Flash(_NOT_AN_AMOUNT, "error"))
         except RefusalError as refusal:
             return await self._shown(visitor, Flash(FAILED, "error", refusal.message))
-        log.info("payment link given", order_id=aggregate.payment.order_id, staff=staff.id)
+        log.info("payment link given", payment=aggregate.payment.order_id, staff=staff.id)
         return await self._shown(visitor, Flash(_MADE))
 
     async def _close(self, visitor: Visitor) -> HTMLResponse:
@@ -118,11 +118,13 @@ class OrderWidget:
             return await self._shown(visitor, Flash(UNREADABLE, "error"))
         except RefusalError as refusal:
             return await self._shown(visitor, Flash(FAILED, "error", refusal.message))
-        log.info("payment link closed", order_id=order_id, staff=staff.id)
+        log.info("payment link closed", payment=order_id, staff=staff.id)
         return await self._shown(visitor, flash_of(operation))
 
     async def _shown(self, visitor: Visitor, flash: Flash | None = None) -> HTMLResponse:
         known = await payments_of_order(self._services, self._client, visitor.staff.installation, visitor.order_id)
+        installation = visitor.staff.installation
+        accounts = await self._services.accounts.all(installation.id)
         view = view_of(known, self._services.now())
         return self._page(
             "order/widget.html",
@@ -130,7 +132,9 @@ class OrderWidget:
             422 if flash and flash.status == "error" else 200,
             hidden=visitor.hidden,
             pay_page=self._services.addresses.pay_page,
-            saleor=visitor.staff.installation.saleor_api_url,
+            saleor=installation.saleor_api_url,
+            # Where there is but one account, its name tells nothing.
+            account_names={each.id: each.name for each in accounts} if len(accounts) > 1 else {},
             here=f"{self._base}{ORDER_WIDGET.path}",
             flash=flash,
             **vars(view),

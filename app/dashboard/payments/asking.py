@@ -97,7 +97,7 @@ class AskParts:
         except RefusalError as refusal:
             raise refused(422, refusal.code, staff.translation, refusal.message) from refusal
         except (GatewayError, GatewayAwayError) as error:
-            log.warning("the gateway could not be asked for staff", order_id=payment.order_id, error=str(error))
+            log.warning("the gateway could not be asked for staff", payment=payment.order_id, error=str(error))
             raise refused(502, "GATEWAY", staff.translation, _NOT_ASKED) from error
         return await self._shown.part(staff, order_id, Flash(_ASKED), answer)
 

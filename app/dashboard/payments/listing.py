@@ -25,7 +25,7 @@ STATUSES: Mapping[PaymentStatus, str] = {
     PaymentStatus.PENDING: gettext_noop("Pending"),
     PaymentStatus.FAILED: gettext_noop("Failed"),
     PaymentStatus.REFUNDED: gettext_noop("Refunded"),
-    PaymentStatus.CANCELED: gettext_noop("Canceled"),
+    PaymentStatus.CANCELED: gettext_noop("Cancelled"),
 }
 _ALL = gettext_noop("All")
 _NEEDS_REVIEW = gettext_noop("Needs review")

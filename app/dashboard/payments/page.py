@@ -14,7 +14,7 @@ from app.db.aggregates import PaymentAggregate, row_id_of
 from app.db.inbox import StoredNotification
 from app.db.payouts import PayoutRecord, payout_of, payouts_for
 from app.db.tables import Flow, Payment, Payout, SaleorEvent
-from app.i18n.messages import StoredMessage
+from app.i18n.messages import LazyMessage, Money, StoredMessage
 from app.payments.core.balance import Balance, balance
 from app.payments.core.details import Details, means_of
 from app.payments.core.problems import needs_decision, open_problems, problem_messages
@@ -25,15 +25,23 @@ from app.payments.split.rules import names_of
 from app.payments.split.standing import is_split, standing_of
 from app.payments.staff.payout_view import recipient_name, recipient_of
 from app.payments.staff.status import Expected, Standing, expectations, standings, why_failed
-from app.payments.staff.timeline import Entry, timeline
+from app.payments.staff.timeline import Entry, name_of, timeline
 from app.payments.sync.on_demand import unprocessed, untold
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """The gateway's receipt of an operation: its address, and ``of`` what it is."""
+
+    address: str
+    of: LazyMessage
 
 
 @dataclass(frozen=True)
 class PaymentPage:
     """A payment. ``split`` is empty when it is not split; ``chosen_total`` None when the next refund goes by rules.
     ``reason`` is why nothing was paid, ``said`` what the gateway said of the payment itself, ``means`` how it was paid,
-    in words, ``receipts`` those of all operations. ``saleor_order`` is the path of the order in the Dashboard, None
+    in words. ``saleor_order`` is the path of the order in the Dashboard, None
     where there is none yet. ``untold`` and ``unprocessed`` can be told, or made something of, again;
     ``needs_decision``: only a person can say how it ended. ``payout``: who wanted it, if it is one; ``payouts`` are
     those that are about it.
@@ -49,7 +57,7 @@ class PaymentPage:
     reason: StoredMessage | None
     said: Details
     means: str | None
-    receipts: list[str]
+    receipts: list[Receipt]
     split: list[OneOfThem]
     assumed: bool
     chosen_total: Decimal | None
@@ -124,9 +132,15 @@ async def page_of(services: Services, aggregate: PaymentAggregate) -> PaymentPag
     )
 
 
-def _receipts(aggregate: PaymentAggregate) -> list[str]:
-    said = (Details.kept(each.details).receipt_url for each in aggregate.operations)
-    return list(dict.fromkeys(address for address in said if address))
+def _receipts(aggregate: PaymentAggregate) -> list[Receipt]:
+    """Return the receipts of all operations; one that several of them share is the first one's."""
+    found: dict[str, Receipt] = {}
+    for each in aggregate.operations:
+        address, flow = Details.kept(each.details).receipt_url, aggregate.payment.flow
+        if address and address not in found:
+            sum_ = Money(each.amount, each.currency)
+            found[address] = Receipt(address, LazyMessage("%(what)s, %(sum)s", what=name_of(each.kind, flow), sum=sum_))
+    return list(found.values())
 
 
 def _path_of_order(source_id: str) -> str | None:

@@ -54,6 +54,7 @@ class Shown:
         about = {
             "payment": page.payment,
             "address": address,
+            "saleor": staff.installation.saleor_api_url,
             "flash": flash,
             "asked": asked,
             "stamp": page.stamp,

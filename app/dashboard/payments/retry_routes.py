@@ -120,7 +120,7 @@ class AgainParts:
     async def _tell_again(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         aggregate = await self._shown.payment(staff, order_id)
         told = await tell_again(self._services, [each.id for each in untold(aggregate) if each.id is not None])
-        log.info("staff let Saleor be told again", order_id=aggregate.payment.order_id, staff=staff.id, events=told)
+        log.info("staff let Saleor be told again", payment=aggregate.payment.order_id, staff=staff.id, events=told)
         return await self._shown.part(staff, order_id, Flash(_TOLD) if told else Flash(_NOTHING_TO_TELL, "info"))
 
     async def _work_again(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
@@ -132,5 +132,5 @@ class AgainParts:
         return await self._services.inbox.of_order(aggregate.payment.account_id, aggregate.payment.order_id)
 
     def _not_asked(self, staff: Staff, order_id: str, error: GatewayError) -> Exception:
-        log.warning("the gateway could not be asked for staff", order_id=order_id, error=str(error))
+        log.warning("the gateway could not be asked for staff", payment=order_id, error=str(error))
         return refused(502, "GATEWAY", staff.translation, _NOT_ASKED)

@@ -87,7 +87,7 @@ class PaymentParts:
                 if isinstance(wrong, NotAnAmountError):
                     raise refused(422, "INVALID_AMOUNT", staff.translation, _NOT_AN_AMOUNT) from wrong
                 raise refused(422, "INVALID_DATA", staff.translation, _NOT_OUR_FORM) from wrong
-            log.info("staff act", order_id=order_id[:_LONGEST_ORDER], kind=kind.value, staff=staff.id)
+            log.info("staff act", payment=order_id[:_LONGEST_ORDER], kind=kind.value, staff=staff.id)
             try:
                 aggregate, operation = await ask_for(
                     self._services, order_id, staff_request, installation_id=staff.installation.id
@@ -101,7 +101,7 @@ class PaymentParts:
         return act
 
     async def _cancel_subscription(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
-        log.info("staff cancel a subscription", order_id=order_id[:_LONGEST_ORDER], staff=staff.id)
+        log.info("staff cancel a subscription", payment=order_id[:_LONGEST_ORDER], staff=staff.id)
         try:
             aggregate = await cancel_subscription(
                 self._services, order_id, staff.name, installation_id=staff.installation.id
@@ -158,5 +158,5 @@ class PaymentParts:
         except RefusalError as refusal:
             raise refused(422, refusal.code, staff.translation, refusal.message) from refusal
         what = "next refund chosen" if amounts is not None else "next refund left to the rules"
-        log.info(what, order_id=aggregate.payment.order_id, staff=staff.id)
+        log.info(what, payment=aggregate.payment.order_id, staff=staff.id)
         return aggregate

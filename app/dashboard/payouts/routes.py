@@ -124,7 +124,7 @@ class PayoutParts:
         except VaultError as error:
             raise refused(409, "SEALED", staff.translation, _SEALED) from error
         payment, state = aggregate.payment, aggregate.create.state
-        log.info("payout confirmed", order_id=payment.order_id, staff=staff.id, state=state.value)
+        log.info("payout confirmed", payment=payment.order_id, staff=staff.id, state=state.value)
         why = StoredMessage(aggregate.create.message or "") if state is State.FAILURE else None
         flash = Flash(_DONE.get(state, _OPEN), _STATUSES.get(state, "info"), why)
         return await self._payment.part(staff, payment.order_id, flash, at=f"/payments/{payment.order_id}")

@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from app.dashboard.set_up.for_operator import OperatorNotice, lacks_of_owner, notices_for_operator
 from app.dashboard.set_up.forms import GROUPS
 from app.db.reconciliations import covered_until, is_being_compared
 from app.db.tables import MerchantAccount
 from app.db.vault import VaultError
 from app.payments.accounts.channels import AccountView, view
-from app.payments.accounts.check import Lack, facts_of, lacks_of
+from app.payments.accounts.check import Lack
 from app.payments.accounts.options import OPTIONS, Option
 from app.payments.services import Services
 from app.payments.split.example import Example, worked_example
@@ -25,6 +26,8 @@ _LONG_ENOUGH = 16
 class AccountPage:
     """An account. ``endings`` are the last characters of those keys of which any are shown.
 
+    ``lacks`` is what its owner can mend, ``notices`` what only the operator can.
+
     ``opens``: whether the keys can be read at all. ``notified_at`` is when the newest verified notification came;
     ``compared_until``: up to then its books were compared with the gateway's; ``comparing``: that is
     being done at this moment.
@@ -33,7 +36,7 @@ class AccountPage:
     view: AccountView
     account: MerchantAccount
     lacks: Sequence[Lack]
-    facts: Mapping[str, str]
+    notices: Sequence[OperatorNotice]
     endings: Mapping[str, str]
     opens: bool
     old_secret_until: datetime | None
@@ -63,8 +66,8 @@ async def read_account_page(
     return AccountPage(
         view=shown,
         account=account,
-        lacks=lacks_of(shown),
-        facts=facts_of(shown),
+        lacks=lacks_of_owner(shown),
+        notices=notices_for_operator(shown, opens=endings is not None),
         endings=endings or {},
         opens=endings is not None,
         old_secret_until=until if until is not None and services.now() < until else None,
@@ -80,6 +83,11 @@ async def read_account_page(
         example=example,
         sellers=sorted({who for each in example.steps for who in each.shares}),
     )
+
+
+def keys_open(services: Services, account: MerchantAccount) -> bool:
+    """Return whether the keys of an account can be read."""
+    return _endings(services, account) is not None
 
 
 def _endings(services: Services, account: MerchantAccount) -> dict[str, str] | None:

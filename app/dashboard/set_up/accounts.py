@@ -5,6 +5,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from app.dashboard.form import fields_of
+from app.dashboard.set_up.account_page import keys_open
+from app.dashboard.set_up.for_operator import lacks_of_owner, notices_for_operator
 from app.dashboard.set_up.forms import (
     new_account_in,
     said_in,
@@ -17,7 +19,6 @@ from app.dashboard.staff import AnyStaff, Staff
 from app.gateway.hosts import PRESETS
 from app.i18n.messages import LazyMessage
 from app.payments.accounts.channels import views
-from app.payments.accounts.check import lacks_of
 from app.payments.accounts.keeping import add_account
 from app.payments.accounts.options import DEFAULT_CURRENCIES, OPTIONS
 from app.payments.accounts.places import DEFAULT_SCHEME_WORD
@@ -55,7 +56,14 @@ class AccountParts:
         accounts = await views(self._services, installation_id=staff.installation.id)
         if not accounts:
             return await self._form(staff, first=True, flash=flash, at=at)
-        listed = [(each, lacks_of(each)) for each in accounts]
+        listed = [
+            (
+                each,
+                lacks_of_owner(each),
+                notices_for_operator(each, opens=keys_open(self._services, each.account)),
+            )
+            for each in accounts
+        ]
         return await self._renderer.part("accounts.html", staff, step=ACCOUNT, accounts=listed, flash=flash, at=at)
 
     async def _new(self, staff: AnyStaff) -> HTMLResponse:

@@ -1,4 +1,4 @@
-"""Setting up: merchant accounts, the channels that use them, a payment to try it out.
+"""Setting up: merchant accounts, channels, a payment to try it out, where links lead, and whether all is well.
 
 Every part writes the steps at its top, and nothing here shows a secret.
 """
@@ -9,28 +9,43 @@ from fastapi.responses import HTMLResponse
 from app.dashboard.renderer import Renderer
 from app.dashboard.set_up.accounts import AccountParts
 from app.dashboard.set_up.channels import ChannelParts
+from app.dashboard.set_up.dashboard_link import DashboardLinkParts
+from app.dashboard.set_up.health import HealthParts
 from app.dashboard.set_up.setup_page import SetUpRenderer
 from app.dashboard.set_up.trials import TrialParts
 from app.dashboard.staff import Staff
+from app.doctor.deployment import Deployment
 from app.payments.services import Services
 from app.saleor.graphql import SaleorClient
+from app.saleor.migration import ManifestFor
 
 
 class SetUpParts:
     """The parts about setting up, as ``renderer`` writes them."""
 
-    def __init__(self, services: Services, saleor: SaleorClient, shared: Renderer) -> None:
+    def __init__(
+        self,
+        services: Services,
+        saleor: SaleorClient,
+        shared: Renderer,
+        deployment: Deployment,
+        manifest_for: ManifestFor,
+    ) -> None:
         renderer = SetUpRenderer(services, shared)
         self._services = services
         self._accounts = AccountParts(services, renderer)
         self._channels = ChannelParts(services, saleor, renderer)
         self._trials = TrialParts(services, renderer)
+        self._link = DashboardLinkParts(services, renderer)
+        self._health = HealthParts(services, deployment, manifest_for, renderer)
 
     def add_to(self, router: APIRouter) -> None:
         """Add the routes to a router, whose guard lets in only whoever may set the app up."""
         self._accounts.add_to(router)
         self._channels.add_to(router)
         self._trials.add_to(router)
+        self._link.add_to(router)
+        self._health.add_to(router)
 
     async def begin(self, staff: Staff) -> HTMLResponse:
         """Return the first step that is not done."""

@@ -92,7 +92,7 @@ class TrialParts:
                     422, refusal.code, staff.translation, refusal.message, fields=_fields_of(refusal)
                 ) from refusal
         order_id = aggregate.payment.order_id
-        log.info("trial begun", order_id=order_id, account=account.id, staff=staff.id)
+        log.info("trial begun", payment=order_id, account=account.id, staff=staff.id)
         return await self._shown(staff, order_id, at=f"{TRIAL}/{order_id}")
 
     async def _look(self, order_id: str, staff: AnyStaff) -> HTMLResponse:

@@ -11,6 +11,7 @@ from app.db.tables.days import ChangedDay, DayOutcome, DayTotal, SummedDay
 from app.db.tables.payments import Flow, Kind, Mode, Operation, Payment, PaymentStatus, SplitShare, State
 from app.db.tables.payouts import Payout
 from app.db.tables.problems import Problem, ProblemKind
+from app.db.tables.processes import Process
 from app.db.tables.queues import EventState, Notification, SaleorEvent
 from app.db.tables.reconciliation import (
     Booked,
@@ -64,6 +65,7 @@ __all__ = [
     "PendingToken",
     "Problem",
     "ProblemKind",
+    "Process",
     "ProductsForm",
     "ReconciliationRun",
     "ReportedProblem",

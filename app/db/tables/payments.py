@@ -11,6 +11,7 @@ from sqlmodel import Field, Relationship, SQLModel
 from app.db.columns import Amount, FineAmount, Moment, OrderId, Prose, one_of, partial_index
 from app.db.tables.problems import Problem
 from app.db.tables.stores import MerchantAccount
+from app.telemetry import trace_id
 
 
 class Flow(StrEnum):
@@ -99,6 +100,9 @@ class Payment(SQLModel, table=True):
         partial_index("attempts_due_at IS NOT NULL", "ix_payment_attempts_due_at", "attempts_due_at"),
         partial_index("card_owner IS NOT NULL", "ix_payment_card_owner", "installation_id", "card_owner"),
         partial_index("problem_since IS NOT NULL", "ix_payment_with_problem", "installation_id", "created_at", "id"),
+        partial_index(
+            "erased_at IS NULL", "ix_payment_not_erased", "installation_id", "erased_at", "created_at", "id"
+        ),  # of a column that is always NULL there, so that SQLite takes it before the one of the store
     )
 
     id: int | None = Field(default=None, primary_key=True)
@@ -124,7 +128,7 @@ class Payment(SQLModel, table=True):
     order_polls: int = Field(default=0)
     email_digest: str | None = Field(default=None, max_length=32)
     language: str = Field(default="en", max_length=5)
-    return_url: str | None = Field(default=None, sa_type=Text)  # sealed (``personal``)
+    return_url_sealed: str | None = Field(default=None, sa_type=Text)  # where the shopper goes back (``personal``)
     checkout_url: str | None = Field(default=None, sa_type=Text)
     qr_url: str | None = Field(default=None, sa_type=Text)
     redirect_url: str | None = Field(default=None, sa_type=Text)  # where a shopper who pays directly must go (3DS)
@@ -138,6 +142,7 @@ class Payment(SQLModel, table=True):
     recurring_id: str | None = Field(default=None, max_length=100)  # the subscription that it has begun
     recurring_status: str | None = Field(default=None, max_length=40)  # of that, in the gateway's word
     next_refund_split: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # whom staff chose to take it from
+    erased_at: datetime | None = Field(default=None, sa_type=Moment)  # since when it says nothing of the shopper
     created_at: datetime = Field(sa_type=Moment)
     updated_at: datetime = Field(sa_type=Moment)
 
@@ -223,6 +228,7 @@ class Operation(SQLModel, table=True):
     booked_at: datetime | None = Field(default=None, sa_type=Moment)
     ended_at: datetime | None = Field(default=None, sa_type=Moment)
     account_id: str | None = Field(default=None, max_length=32)
+    trace_id: str | None = Field(default_factory=trace_id, max_length=32)  # in which it was asked for, or seen
     fee: Decimal | None = Field(default=None, sa_type=FineAmount)
     fee_currency: str | None = Field(default=None, max_length=3)
     created_at: datetime = Field(sa_type=Moment)

@@ -9,6 +9,7 @@ from sqlalchemy import JSON, Index, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 from app.db.columns import Amount, Moment, Prose, one_of, partial_index
+from app.telemetry import trace_id
 
 
 class EventState(StrEnum):
@@ -23,7 +24,7 @@ class EventState(StrEnum):
 class Notification(SQLModel, table=True):
     """One verified notification of the gateway, as received, sealed. Its content is its identity: repeats make no row.
 
-    ``next_attempt_at`` is None once it is processed.
+    ``next_attempt_at`` is None once it is processed. ``data_sealed`` is None once it is kept no longer (``retention``).
     """
 
     __tablename__: ClassVar[Any] = "notification"
@@ -32,17 +33,19 @@ class Notification(SQLModel, table=True):
         partial_index("next_attempt_at IS NOT NULL", "ix_notification_next_attempt_at", "next_attempt_at", "id"),
         partial_index("next_attempt_at IS NOT NULL", "ix_notification_due", "account_id", "next_attempt_at", "id"),
         Index("ix_notification_account_received", "account_id", "received_at"),
+        partial_index("data_sealed IS NOT NULL", "ix_notification_kept", "account_id", "received_at"),
         partial_index("trouble IS NOT NULL", "ix_notification_trouble", "account_id", "trouble", "received_at"),
     )
 
     id: int | None = Field(default=None, primary_key=True)
     account_id: str = Field(foreign_key="merchant_account.id", max_length=32)
     digest: str = Field(max_length=64)  # sha-256 of data, hexadecimal
-    data_sealed: str = Field(sa_type=Text)
+    data_sealed: str | None = Field(sa_type=Text)
     order_id: str = Field(max_length=256, index=True)
     deliveries: int = Field(default=1)
     outcome: str | None = Field(default=None, sa_type=Text)
     trouble: str | None = Field(default=None, max_length=20)  # why a person must look at it (inbox.Trouble)
+    trace_id: str | None = Field(default_factory=trace_id, max_length=32)  # in which it was received
     attempts: int = Field(default=0)
     next_attempt_at: datetime | None = Field(default=None, sa_type=Moment)  # None: processed
     received_at: datetime = Field(sa_type=Moment)
@@ -76,5 +79,6 @@ class SaleorEvent(SQLModel, table=True):
     attempts: int = Field(default=0)
     next_attempt_at: datetime | None = Field(default=None, sa_type=Moment)  # None: delivered, refused or superseded
     last_error: str | None = Field(default=None, sa_type=Prose)
+    trace_id: str | None = Field(default_factory=trace_id, max_length=32)  # its operation's, or in which it was written
     created_at: datetime = Field(sa_type=Moment)
     delivered_at: datetime | None = Field(default=None, sa_type=Moment)

@@ -24,7 +24,8 @@ class Installation(SQLModel, table=True):
 
     ``away_since``: since when it has not taken what it was told; until then nothing waits because of it. What waits is
     told at once when it is heard of, which was last so at ``revived_at``. ``unauthorised_since``: since when it has not
-    accepted the app's token: the app was removed there, or switched off.
+    accepted the app's token: the app was removed there, or switched off. ``schema_version``: what it said last of its
+    version, ``3.23`` when it installed us, ``3.23.28`` from its first webhook on.
     """
 
     __tablename__: ClassVar[Any] = "installation"
@@ -36,8 +37,10 @@ class Installation(SQLModel, table=True):
     schema_version: str | None = Field(default=None, max_length=20)
     app_id: str | None = Field(default=None, max_length=100)
     dashboard_url: str | None = Field(default=None, max_length=500)  # as the operator says; None: not said
+    staff_dashboard_url: str | None = Field(default=None, max_length=500)  # as the store's staff say
     problems_due_at: datetime | None = Field(default=None, sa_type=Moment)  # when told problems are compared next
     days_due_at: datetime | None = Field(default=None, sa_type=Moment)  # when its days that are over are summed next
+    retention_due_at: datetime | None = Field(default=None, sa_type=Moment)  # when outdated data are erased next
     token_sealed: str | None = Field(default=None, sa_type=Text)
     away_since: datetime | None = Field(default=None, sa_type=Moment)
     revived_at: datetime | None = Field(default=None, sa_type=Moment)

@@ -60,13 +60,18 @@ class Lack(StrEnum):
 
     NOTIFICATIONS = gettext_noop(
         "the gateway cannot notify %(address)s: it calls public https addresses on port 443 or 8443 only. "
-        "Set APP_BASE_URL to one; until then outcomes are known later, by looking payments up"
+        "Until it can, outcomes are known later, by looking payments up"
     )
     SWITCHED_ON = gettext_noop("the account is switched off: no payment is begun with it")
     CHANNEL = gettext_noop("no channel uses the account")
     STOREFRONT = gettext_noop("no storefront is named, so none can have its shoppers sent back")
     PAYOUT_LIMITS = gettext_noop("payouts are switched on without both limits, so nothing is paid out")
     PAYOUT_STAFF = gettext_noop("payouts are switched on, and nobody is named who may pay out on the app's pages")
+
+    @property
+    def is_operators(self) -> bool:
+        """Whether only whoever runs the app can mend it, and no store owner."""
+        return self is Lack.NOTIFICATIONS
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,7 @@ async def open_items(services: Services, installation: OpenInstallation) -> list
         compared = await last_ended(session, list(accounts))
     found = [*_unopened(services, rows), *_of_payments(problems, accounts), *_of_notifications(troubles, accounts)]
     found += [*_of_books(of_nobody, accounts), *_not_compared(compared.values(), accounts)]
-    if not installation.verified:  # what strangers bring to one that works is no news
+    if not installation.verified and not installation.shut_out:  # what strangers bring to one that works is no news
         found.append(Item(AlertKind.INSTALLATION))
     elif installation.unauthorised_since is not None:
         found.append(Item(AlertKind.UNAUTHORISED, since=installation.unauthorised_since))

@@ -44,7 +44,7 @@ async def deleted(
 async def customer_deleted(services: Services, event: CustomerEvent, installation: OpenInstallation) -> Acknowledgement:
     """Delete all cards of a customer who is no more, and keep none of payments that are under way. Money stays."""
     forgotten = await services.saved_cards.forget_deleted(installation.id, event.user.id, services.now())
-    log.info("customer_deleted", store=installation.saleor_api_url, cards=forgotten.cards, consents=forgotten.consents)
+    log.info("customer_deleted", saleor=installation.saleor_api_url, cards=forgotten.cards, consents=forgotten.consents)
     return Acknowledgement()
 
 

@@ -14,6 +14,7 @@ from app.db.aggregates import PaymentAggregate, row_id_of
 from app.db.tables import EventState, Operation, Payment, SaleorEvent
 from app.payments.core.problems import clear, of_event
 from app.saleor.answers import EventType
+from app.telemetry import trace_id
 
 _MESSAGE_LIMIT = 512  # Saleor contract, A.7: longer messages are cut there
 
@@ -56,6 +57,7 @@ def enqueue(
         state=EventState.WAITING,
         next_attempt_at=max(due or now, answered),
         created_at=now,
+        trace_id=(None if of is None else of.trace_id) or trace_id(),
     )
     aggregate.events.append(told)
     if of is not None and of.saleor_requests:

@@ -88,6 +88,18 @@ class Schedule:
         """Return True when the gateway has shown nothing for so long that nothing happened (laws of money, 2)."""
         return now >= asked_at + self.settling
 
+    def looked_for_long(self, looks: int) -> bool:
+        """Return True after more looks at an unknown outcome than are made in half of the settling time.
+
+        A clock that was put ahead makes one of the pauses between them short, and not the others: by it alone a silence
+        of seconds would pass for a long one.
+        """
+        most, waited = 0, self.first_settle
+        while waited <= self.settling / 2:
+            most += 1
+            waited += min(self.first_settle * (1 << min(most, 30)), self.longest)
+        return looks > most
+
     def is_overdue(self, since: datetime, now: datetime) -> bool:
         """Return True when an outcome that is open ``since`` then must not be waited for in silence any longer."""
         return now >= since + self.overdue

@@ -18,6 +18,7 @@ from app.db.repository import ByTransaction, PaymentNotFoundError, Which
 from app.db.tables import Kind, MerchantAccount, Operation, State
 from app.gateway.errors import KeysNotOpenedError
 from app.i18n.messages import LazyMessage
+from app.outbound import Deadline
 from app.payments.cards.card_form import holds_card_number
 from app.payments.core.action_request import ActionRequest, staff_request
 from app.payments.core.answers import action_answer
@@ -35,7 +36,6 @@ from app.payments.services import Services
 from app.payments.split.fiscal_products import said_again
 from app.payments.split.planning import shares_said, split_of_step
 from app.saleor.answers import ActionAnswer, AvailableAction, unique_reference
-from app.saleor.deadline import Deadline
 from app.saleor.errors import StillUnderwayError
 from app.saleor.events import RequestedAction, TransactionRefundRequested
 

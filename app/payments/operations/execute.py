@@ -22,6 +22,7 @@ from app.gateway.errors import GatewayError, NotSentError
 from app.gateway.models import OperationRecord, PaymentRecord
 from app.gateway.models.operations import Capture, Refund, SplitRefund, Void
 from app.gateway.models.subscriptions import SubscriptionRefund
+from app.outbound import Deadline
 from app.payments.core.call_errors import others_have_acted
 from app.payments.core.observation import Shown
 from app.payments.core.schedule import Schedule
@@ -29,7 +30,6 @@ from app.payments.operations.look_up import keys_accepted, opened, shown_at_gate
 from app.payments.operations.transition import Answer, Outcome, transition
 from app.payments.services import Services
 from app.payments.split.planning import split_in
-from app.saleor.deadline import Deadline
 
 log = structlog.get_logger(__name__)
 

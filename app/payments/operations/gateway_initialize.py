@@ -7,6 +7,7 @@ from typing import Any
 
 from app.db.installations import OpenInstallation
 from app.db.tables import MerchantAccount
+from app.outbound import Deadline
 from app.payments.cards.keys import ALG, ENC, offered_key
 from app.payments.core.answers import error_data
 from app.payments.core.refusal import RefusalError
@@ -15,7 +16,6 @@ from app.payments.requests.payment import check_account
 from app.payments.requests.wallets import asked_session, wallets_of
 from app.payments.services import Services
 from app.saleor.answers import GatewayConfigAnswer
-from app.saleor.deadline import Deadline
 from app.saleor.events import PaymentGatewayInitializeSession
 
 

@@ -28,6 +28,7 @@ from app.gateway.models.payments import Creation, DirectPayment, HostedPayment
 from app.gateway.wallets import Wallet
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import translation_for
+from app.outbound import Deadline
 from app.payments.cards.card_form import PaymentInstrument
 from app.payments.cards.encrypted_card import open_sealed
 from app.payments.cards.keys import opening_keys
@@ -52,7 +53,6 @@ from app.payments.requests.storefront import pays_directly
 from app.payments.services import Services
 from app.payments.split.planning import shares_said
 from app.saleor.answers import SessionAnswer, TransactionFlow
-from app.saleor.deadline import Deadline
 from app.saleor.events import (
     SessionEvent,
     TransactionInitializeSession,
@@ -177,7 +177,7 @@ async def _record_intent(
         order_number=terms.order_number,
         email_digest=services.emails.kept(installation.id, request.customer_email),
         language=terms.language,
-        return_url=services.personal.seal_return_url(event.transaction.id, terms.return_url),
+        return_url_sealed=services.personal.seal_return_url(event.transaction.id, terms.return_url),
         expires_at=asked.expires_at,
         card_owner=keeper_of(terms, event),
         saved_card_id=None if saved_card is None else saved_card.id,

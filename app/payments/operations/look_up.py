@@ -13,10 +13,10 @@ from app.db.tables import MerchantAccount, Payment
 from app.db.vault import VaultError
 from app.gateway.client import GatewayClient
 from app.gateway.errors import GatewayError, KeysNotOpenedError
+from app.outbound import Deadline
 from app.payments.core.observation import Shown
 from app.payments.core.problems import ADDRESS, KEYS, OF_ACCOUNT, clear, open_problems
 from app.payments.services import Services
-from app.saleor.deadline import Deadline
 
 log = structlog.get_logger(__name__)
 
@@ -29,7 +29,7 @@ def opened(services: Services, account: MerchantAccount) -> GatewayClient:
     try:
         return services.gateways.client(account)
     except VaultError as error:
-        log.error("the account's keys cannot be opened", account=account.id, why=str(error))  # noqa: TRY400 - the words suffice
+        log.error("the account's keys cannot be opened", account=account.id, error=str(error))  # noqa: TRY400 - the words suffice
     # Outside of the handler: what was sealed is in the frames of the vault's error.
     raise KeysNotOpenedError("the account's keys cannot be opened with the secret keys of this machine")
 
@@ -41,10 +41,10 @@ async def shown_at_gateway(
     try:
         found = await opened(services, account).order(payment.order_id, timeout=deadline.left)
     except GatewayError as error:
-        log.warning("look-up failed", order_id=payment.order_id, error=str(error))
+        log.warning("look-up failed", payment=payment.order_id, error=str(error))
         return error
     if found.unreadable:
-        log.error("unreadable records of an order", order_id=payment.order_id, why=found.unreadable)
+        log.error("unreadable records of an order", payment=payment.order_id, error=found.unreadable)
     return Shown.of(found, payment.language)
 
 

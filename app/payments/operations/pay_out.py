@@ -16,6 +16,7 @@ from app.db.tables import Flow, MerchantAccount, Mode, Operation, Payment, Payou
 from app.gateway.errors import InvalidRequestError
 from app.gateway.models.payout import Payout as Request
 from app.i18n.messages import LazyMessage
+from app.outbound import Deadline
 from app.payments.cards.card_form import PaymentInstrument
 from app.payments.core.apply import conclude
 from app.payments.core.references import order_id_of
@@ -24,7 +25,6 @@ from app.payments.operations.initialize import creation_of
 from app.payments.requests.payout import PayoutRefusedError, PayoutTerms, day_limit_words, payout_request
 from app.payments.services import Services
 from app.payments.split.planning import shares_said
-from app.saleor.deadline import Deadline
 
 A_DAY = timedelta(hours=24)
 """Of which the day's limit is: any 24 hours, so that no midnight doubles it."""

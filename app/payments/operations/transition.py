@@ -96,7 +96,7 @@ def _without_record(aggregate: PaymentAggregate, operation: Operation, error: Ga
     if not (creation and is_unknown(error) and may_be_given_up(aggregate)):
         post_error(aggregate, operation, error, posting)
         return
-    log.warning("the link of a payment page is lost", order_id=aggregate.payment.order_id, error=str(error))
+    log.warning("the link of a payment page is lost", payment=aggregate.payment.order_id, error=str(error))
     tell_staff(aggregate, error, posting.now)
     give_up(aggregate, posting)
 

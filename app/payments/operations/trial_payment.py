@@ -16,6 +16,7 @@ from app.db.tables import Flow, MerchantAccount, Payment
 from app.gateway.errors import InvalidRequestError
 from app.gateway.models import Sector
 from app.gateway.models.payments import HostedPayment
+from app.outbound import Deadline
 from app.payments.core.balance import check_amount
 from app.payments.core.references import order_id_of
 from app.payments.core.refusal import RefusalCode, RefusalError
@@ -25,7 +26,6 @@ from app.payments.requests.payment import check_account
 from app.payments.requests.storefront import check_typed, page_language
 from app.payments.services import Services
 from app.payments.split.planning import shares_said
-from app.saleor.deadline import Deadline
 
 SMALLEST = Decimal("1.00")
 """What is proposed: enough for a bank to take it seriously, and little enough to forget."""

@@ -13,11 +13,11 @@ from app.gateway.client import GatewayClient
 from app.gateway.errors import GatewayError, NotSentError, OutcomeUnknownError
 from app.gateway.models.payments import DirectPayment
 from app.gateway.wallets import Wallet
+from app.outbound import Deadline
 from app.payments.core.refusal import RefusalCode, RefusalError
 from app.payments.operations.execute import Call
 from app.payments.requests.wallets import VALIDATION_URL
 from app.payments.services import Services
-from app.saleor.deadline import Deadline
 
 log = structlog.get_logger(__name__)
 

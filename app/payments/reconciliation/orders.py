@@ -232,7 +232,7 @@ async def _put_to_people(services: Services, payment: PaymentAggregate, differen
         return locked
 
     services.wake_for([await services.payments.update(ById(row_id_of(payment.payment)), step)])
-    log.warning("books differ", order_id=payment.payment.order_id, kind=difference.kind.value)
+    log.warning("books differ", payment=payment.payment.order_id, kind=difference.kind.value)
     return DiscrepancyState.TO_PEOPLE
 
 

@@ -77,7 +77,7 @@ async def reconcile(services: Services, run_id: int, progress: Progress | None =
     except GatewayError as error:
         await _come_back(services, run, account, _why(error))
     except Exception as error:
-        log.exception("comparison with the gateway failed", run=run_id, why=type(error).__name__)
+        log.exception("comparison with the gateway failed", run=run_id, error=type(error).__name__)
         await _come_back(services, run, account, _NotNowError(_BROKEN))
 
 
@@ -206,7 +206,7 @@ async def _claimed(services: Services, run: ReconciliationRun) -> AsyncIterator[
 
 
 def _why(error: GatewayError) -> _NotNowError:
-    log.warning("comparison with the gateway interrupted", why=str(error))
+    log.warning("comparison with the gateway interrupted", error=str(error))
     pause = error.pause if isinstance(error, RateLimitedError) else None
     words = LazyMessage("The gateway did not give its books: %(said)s", said=error.message)
     return _NotNowError(words, None if pause is None else timedelta(seconds=pause))

@@ -167,9 +167,7 @@ class Comparison:
         after = (period.start, 0)
         while True:
             async with self._services.database.transaction() as session:
-                page = await paid_between(
-                    session, self._account.id, period.start, period.end, after=after, most=AT_ONCE
-                )
+                page = await paid_between(session, self._account.id, after, period.end, most=AT_ONCE)
                 missing = await spool.missing([order_id for *_, order_id in page]) if page else set()
                 payments = await payments_of_orders(session, missing) if missing else {}
             if not page:

@@ -6,6 +6,7 @@ from typing import Any
 
 from app.db.aggregates import PaymentAggregate, aggregates_of
 from app.db.personal import SEALED
+from app.db.retention import erase_payments_of
 from app.db.search import Wanted, payments_page
 from app.db.tables import Operation, Payment, SavedCard
 from app.db.vault import VaultError
@@ -38,6 +39,16 @@ async def customers_of(services: Services, installation_id: int, email: str) -> 
     return {str(each["customer_id"]) for each in asked if each.get("customer_id")}
 
 
+async def erase_payments_with(services: Services, installation_id: int, email: str) -> tuple[int, int]:
+    """Erase what a store's finished payments with that address say of their shopper; what moved money stays.
+
+    Return of how many, and how many are left as they were because they are not finished.
+    """
+    digests = services.emails.sought([installation_id], email)
+    async with services.database.transaction() as session:
+        return await erase_payments_of(session, installation_id, digests, services.now())
+
+
 def opened(services: Services, payment: Payment, create: Operation) -> Mapping[str, Any]:
     """Return what the gateway was asked, what it says of the shopper too; nothing when that does not open."""
     try:
@@ -49,6 +60,7 @@ def opened(services: Services, payment: Payment, create: Operation) -> Mapping[s
 def facts_of_payment(aggregate: PaymentAggregate) -> dict[str, Any]:
     """Return a payment for a file: of what is kept encrypted the names alone."""
     payment, create = aggregate.payment, aggregate.create
+    erased_at = payment.erased_at
     return {
         "order_id": payment.order_id,
         "transaction": payment.transaction_id,
@@ -58,7 +70,8 @@ def facts_of_payment(aggregate: PaymentAggregate) -> dict[str, Any]:
         "state": create.state.value,
         "card": Details.kept(create.details).card_mask or payment.saved_card_mask,
         "begun_at": _moment(payment.created_at),
-        "encrypted": sorted(name for name, value in create.request.items() if value == SEALED),
+        "encrypted": sorted(name for name, value in create.request.items() if value == SEALED and not erased_at),
+        "erased_at": None if erased_at is None else _moment(erased_at),
     }
 
 

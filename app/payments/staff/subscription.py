@@ -66,7 +66,7 @@ async def _asked(services: Services, aggregate: PaymentAggregate, recurring_id: 
     except KeysNotOpenedError:
         raise RefusalError(RefusalCode.NOT_POSSIBLE, LazyMessage(KEYS_NOT_OPENED)) from None
     except GatewayError as error:
-        log.warning("subscription not cancelled", order_id=aggregate.payment.order_id, error=str(error))
+        log.warning("subscription not cancelled", payment=aggregate.payment.order_id, error=str(error))
         await ask_now(services, aggregate.payment.order_id)
         now = await services.payments.find(ById(row_id_of(aggregate.payment)))
         if now is not None and not goes_on(now.payment):

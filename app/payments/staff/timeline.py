@@ -68,6 +68,11 @@ class Entry:
         """Whether nobody has to know of it while all goes well: the outcome that follows says it too."""
         return self.tone is Tone.NEUTRAL and self.what in _ROUTINE
 
+    @property
+    def trace_id(self) -> str | None:
+        """The id by which the log lines of it are found."""
+        return str(found) if (found := self.facts.get("trace_id")) else None
+
 
 _ROUTINE = {"asked", "looked_up", "notified", "details", "reported"}
 
@@ -95,7 +100,14 @@ def timeline(
         entries += _of_operation(aggregate, operation, notified, names or {})
     entries += [_of_notification(row, seen, aggregate.payment.flow) for row, seen in said]
     entries += [_of_event(each, aggregate.payment.currency) for each in aggregate.events]
+    if aggregate.payment.erased_at is not None:
+        entries.append(_erased(aggregate.payment.erased_at))
     return sorted(entries, key=lambda entry: entry.at)
+
+
+def _erased(at: datetime) -> Entry:
+    words = LazyMessage("erases what it kept of the shopper, as it is kept no longer; what moved money stays")
+    return Entry(at, Who.APP, "erased", words)
 
 
 def _begun(aggregate: PaymentAggregate) -> Entry:
@@ -175,6 +187,7 @@ def _of_operation(
         "amount": operation.amount,
         "psp_reference": operation.psp_reference,
         "operation_id": operation.operation_id,
+        "trace_id": operation.trace_id,
     }
 
     def entry(at: datetime, who: Who, what: str, words: LazyMessage, tone: Tone = Tone.NEUTRAL, **more: Fact) -> Entry:
@@ -276,6 +289,8 @@ def _seen(row: Notified) -> Observation | None:
 
 def _of_notification(row: Notified, seen: Observation | None, flow: Flow) -> Entry:
     said = LazyMessage("something that no key of ours opens")
+    if not row.kept:
+        said = LazyMessage("something of which the content is kept no longer")
     if row.data:
         said = LazyMessage("something that is no record of this payment")
     if seen is not None:
@@ -328,6 +343,7 @@ def _of_event(event: SaleorEvent, currency: str) -> Entry:
             "attempts": event.attempts,
             "delivered_at": event.delivered_at,
             "last_error": event.last_error,
+            "trace_id": event.trace_id,
         },
     )
 

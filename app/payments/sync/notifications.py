@@ -5,13 +5,16 @@ from enum import Enum, auto
 
 import structlog
 
+from app import telemetry
 from app.db.aggregates import PaymentAggregate
 from app.db.inbox import NOTIFICATIONS, Processed, StoredNotification, Trouble
+from app.db.tables import Kind, Operation
 from app.db.vault import VaultError
 from app.gateway.errors import ForgedNotificationError, UnreadableNotificationError
 from app.gateway.notification import SignedButUnreadableError, read_data, read_notification
 from app.i18n.messages import LazyMessage
 from app.payments.core.apply import apply, raise_problem
+from app.payments.core.mapper import Observation
 from app.payments.core.observation import Shown, seen_in
 from app.payments.core.problems import ADDRESS, SEALED, UNREADABLE, clear, has_problem
 from app.payments.services import Services
@@ -24,6 +27,7 @@ _LONGEST_PAUSE = timedelta(minutes=30)
 UNMATCHED = "no payment of ours has this order"
 _SEALED = "no key opens it"
 _CANNOT_BE_READ = "signed by the gateway, but it cannot be read"
+_KEPT_NO_LONGER = "its content is kept no longer"
 CANNOT_BE_OPENED = LazyMessage(
     "A notification of the gateway cannot be opened: the secret key that it was sealed with is not in the key file. "
     "It is tried again until somebody puts the key back."
@@ -60,6 +64,7 @@ async def receive(services: Services, account_id: str, form: bytes) -> Receipt:
     try:
         notification = read_notification(form, secrets)
     except ForgedNotificationError:
+        telemetry.happened(telemetry.Happening.SIGNATURE_REFUSED, sender="gateway")
         log.warning("forged notification", account=account_id)
         return Receipt.FORGED
     except UnreadableNotificationError as error:
@@ -99,7 +104,7 @@ async def process(services: Services, notification_id: int) -> str | None:
     try:
         processed = await services.inbox.process(notification_id, decide, services.now())
     except Exception as error:
-        log.exception("notification not processed", notification=notification_id, why=type(error).__name__)
+        log.exception("notification not processed", notification=notification_id, error=type(error).__name__)
         until = _tried_again_at(services, (await services.inbox.get(notification_id)).attempts)
         reason = type(error).__name__
         await services.inbox.postpone(notification_id, reason=reason, until=until, trouble=Trouble.FAILED)
@@ -108,11 +113,29 @@ async def process(services: Services, notification_id: int) -> str | None:
     if processed.again_at is not None:
         log.error("notification not opened", notification=notification_id)
         return None
+    _log_processed(notification_id, processed, *posted)
     return processed.outcome
+
+
+def _log_processed(notification_id: int, processed: Processed, payment: PaymentAggregate | None = None) -> None:
+    """Say what came of it in the trace of the operation that it tells of, and name the one in which it came."""
+    operation = None if payment is None or processed.operation is None else processed.operation
+    came_in = telemetry.trace_id()
+    with telemetry.tracing((None if operation is None else operation.trace_id) or came_in) as trace:
+        log.info(
+            "notification processed",
+            notification=notification_id,
+            payment=None if payment is None else payment.payment.order_id,
+            operation=None if operation is None else operation.id,
+            outcome=processed.outcome,
+            linked_traces=[came_in] if came_in not in {None, trace.id} else [],
+        )
 
 
 def _post(services: Services, notification: StoredNotification, payment: PaymentAggregate | None) -> Processed:
     now = services.now()
+    if not notification.kept:  # it was processed long ago, and its content was erased since
+        return Processed(notification.outcome or _KEPT_NO_LONGER)
     if notification.data is None:
         if payment is not None:
             raise_problem(payment, CANNOT_BE_OPENED, now, cause=SEALED)
@@ -133,7 +156,14 @@ def _post(services: Services, notification: StoredNotification, payment: Payment
         # Something else answered our call, and yet the gateway has told the outcome: one look tells whether it
         # answers there again, so that the problem ends by itself (laws of money, 13).
         payment.create.next_poll_at = services.schedule.after_end(now)
-    return Processed(f"{seen.kind.value} {seen.state.value}")
+    return Processed(f"{seen.kind.value} {seen.state.value}", operation=_told_of(payment, seen))
+
+
+def _told_of(payment: PaymentAggregate, seen: Observation) -> Operation | None:
+    """Return the operation that a notification has told of."""
+    if seen.kind is Kind.CREATE:
+        return payment.create
+    return next((each for each in payment.operations if each.operation_id == seen.gateway_id), None)
 
 
 def _tried_again_at(services: Services, attempts: int) -> datetime:

@@ -12,6 +12,7 @@ from app.gateway.errors import GatewayError, KeysNotOpenedError
 from app.gateway.models import Records
 from app.gateway.models.values import Method
 from app.i18n.messages import LazyMessage
+from app.outbound import Deadline
 from app.payments.core.apply import apply
 from app.payments.core.balance import in_flight
 from app.payments.core.event_queue import has_succeeded, is_overtaken, says_what_is_possible, supersede
@@ -21,7 +22,6 @@ from app.payments.operations.look_up import opened, shown_at_gateway
 from app.payments.services import Services
 from app.payments.sync.notifications import mind_unreadable, process
 from app.payments.sync.resolve import look
-from app.saleor.deadline import Deadline
 
 _BEING_ASKED = LazyMessage("The gateway is being asked at this moment: try again in a minute.")
 _CREATIONS = {Flow.CHARGE: Method.PURCHASE, Flow.AUTHORIZATION: Method.AUTH, Flow.PAYOUT: Method.CREDIT}

@@ -41,6 +41,12 @@ def look_for_order(payment: Payment, told: EventType, now: datetime, report: Rep
         payment.next_order_poll_at = now if report is None else now + _PAUSES[0]
 
 
+def put_off(payment: Payment, now: datetime) -> None:
+    """Note that nobody could be asked this time: it does not count."""
+    payment.order_polls = max(payment.order_polls - 1, 0)
+    payment.next_order_poll_at = now + _PAUSES[2]
+
+
 def note_order(payment: Payment, placed: PlacedOrder | None, now: datetime) -> None:
     """Note which order it is; None: there is none yet, or Saleor does not say, and it is asked again later."""
     if placed is not None:

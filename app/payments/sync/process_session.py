@@ -4,11 +4,11 @@ from app.db.aggregates import PaymentAggregate
 from app.db.installations import OpenInstallation
 from app.db.repository import ByTransaction
 from app.db.tables import State
+from app.outbound import Deadline
 from app.payments.operations.initialize import as_recorded, begun_elsewhere, initialize, not_ours
 from app.payments.services import Services
 from app.payments.sync.resolve import look
 from app.saleor.answers import SessionAnswer
-from app.saleor.deadline import Deadline
 from app.saleor.events import TransactionProcessSession
 
 

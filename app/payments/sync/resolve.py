@@ -14,6 +14,7 @@ from app.db.repository import ById, ByOperation
 from app.db.tables import Kind, MerchantAccount, Operation, State
 from app.gateway.errors import GatewayError, KeysNotOpenedError
 from app.i18n.messages import LazyMessage, Money, gettext_noop
+from app.outbound import Deadline
 from app.payments.core.apply import Posting, apply, conclude, raise_problem
 from app.payments.core.balance import balance
 from app.payments.core.call_errors import tell_staff
@@ -40,7 +41,6 @@ from app.payments.operations.transition import give_up
 from app.payments.services import Services
 from app.payments.split.planning import renew, shares_said
 from app.payments.sync.notifications import mind_unreadable
-from app.saleor.deadline import Deadline
 
 log = structlog.get_logger(__name__)
 
@@ -174,7 +174,8 @@ def _conclude_from_silence(aggregate: PaymentAggregate, operation: Operation, re
     if operation.operation_id is not None or (operation.kind is Kind.CREATE and disagrees(payment)):
         return  # the gateway has spoken of it: silence does not undo that, and what does not agree is for a person
     if operation.state in {State.INTENT, State.UNKNOWN}:
-        if schedule.settled_by_silence(operation.updated_at, now) and _is_silent(aggregate, operation, records):
+        long = schedule.settled_by_silence(operation.updated_at, now) and schedule.looked_for_long(operation.polls)
+        if long and _is_silent(aggregate, operation, records):
             words = gettext_noop("The gateway has no trace of it: nothing was charged or changed")
             conclude(aggregate, operation, State.FAILURE, posting, message=words, inferred=True)
         elif operation.state is State.INTENT:

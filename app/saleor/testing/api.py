@@ -33,6 +33,7 @@ from app.saleor.testing.storefront import Storefront
 from app.saleor.testing.storefront_api import StorefrontApi
 from app.saleor.testing.views import ErrorView
 from app.saleor.testing.vocabulary import HANDLE_PAYMENTS, MANAGE_ORDERS, EventType
+from app.saleor.testing.webhooks_api import WebhooksApi
 
 Info = GraphQLResolveInfo[Any]
 
@@ -62,6 +63,7 @@ class Api:
             "transactionUpdate": self._update,
             **StorefrontApi(state, storefront).resolvers(),
             "transactionRequestRefundForGrantedRefund": self._refund_granted,
+            **WebhooksApi(state, self._authenticated).resolvers(),
             "appProblemCreate": self._problem,
             "appProblemDismiss": self._dismiss,
         }
@@ -82,9 +84,9 @@ class Api:
     async def _execute(
         self, query: str, variables: dict[str, Any], operation_name: str | None, token: str | None
     ) -> tuple[int, dict[str, Any]]:
-        known = schema(self._state.settings.minor)
+        known = schema(self._state.settings.release)
         try:
-            document, errors = _checked(self._state.settings.minor, query)
+            document, errors = _checked(self._state.settings.release, query)
         except GraphQLError as exc:
             return 400, {"errors": [_shown(exc)]}
         operation = get_operation_ast(document, operation_name)
@@ -120,8 +122,12 @@ class Api:
         app = self._state.app_by_token(info.context)
         return app if app is not None and not set(any_of).isdisjoint(app.permissions) else None
 
-    def _app(self, info: Info, **_arguments: Any) -> payload.Payload:
-        return payload.app(self._authenticated(info))
+    def _app(self, info: Info, **arguments: Any) -> payload.Payload:
+        """Of any other app an app would need MANAGE_APPS, which none has."""
+        app = self._authenticated(info)
+        if arguments.get("id") not in {None, app.id}:
+            raise PermissionDeniedError("MANAGE_APPS")
+        return payload.app(app)
 
     def _shop(self, info: Info) -> payload.Payload:
         settings = self._state.settings
@@ -276,10 +282,10 @@ class Api:
 
 
 @lru_cache(maxsize=32)
-def _checked(minor: tuple[int, int], query: str) -> tuple[DocumentNode, list[GraphQLError]]:
+def _checked(release: tuple[int, ...], query: str) -> tuple[DocumentNode, list[GraphQLError]]:
     """Return a document and what is wrong with it. An app sends the same few again and again."""
     document = parse(query)
-    return document, validate(schema(minor), document)
+    return document, validate(schema(release), document)
 
 
 def _refused(refused: ProblemRefusedError) -> dict[str, str]:

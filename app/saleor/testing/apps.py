@@ -5,15 +5,17 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app.saleor.testing import payload
 from app.saleor.testing.app_client import AppClient
 from app.saleor.testing.ids import global_id
 from app.saleor.testing.manifest_rules import ManifestRefusedError, check_manifest, check_version
-from app.saleor.testing.records import App
+from app.saleor.testing.records import App, Webhook
 from app.saleor.testing.saleor_state import Delivery, SaleorState
 from app.saleor.testing.views import AppView, ErrorView, InstallationView
-from app.saleor.testing.vocabulary import HANDLE_PAYMENTS
+from app.saleor.testing.vocabulary import HANDLE_PAYMENTS, WebhookEvent
 
 _TOKEN_LENGTH = 30
+_TELLS_APPS_OF_THEMSELVES = (3, 23, 5)
 _NO_CONNECTION = "Failed to connect to app. Try later or contact with app support."
 
 
@@ -44,15 +46,36 @@ class Apps:
 
     def uninstall(self, identifier: str | None = None) -> None:
         """Delete an app; its token is dead at once. Its transactions stay, and know it by its identifier."""
-        del self._state.apps[self._state.app(identifier).identifier]
+        app = self._state.app(identifier)
+        del self._state.apps[app.identifier]
+        self._tell_itself(app, WebhookEvent.APP_DELETED)
 
     def activate(self, identifier: str | None = None) -> None:
         """Let an app work."""
-        self._state.app(identifier).active = True
+        self._switch(identifier, active=True)
 
     def deactivate(self, identifier: str | None = None) -> None:
-        """Stop an app: its token is refused, and it gets no webhooks."""
-        self._state.app(identifier).active = False
+        """Stop an app: its token is refused, and of all webhooks it gets only the one that says so."""
+        self._switch(identifier, active=False)
+
+    def _switch(self, identifier: str | None, *, active: bool) -> None:
+        app = self._state.app(identifier)
+        app.active = active
+        self._tell_itself(app, WebhookEvent.APP_STATUS_CHANGED)
+
+    def _tell_itself(self, app: App, event: WebhookEvent) -> None:
+        """Tell an app what became of it, in the background, also one that is gone; from 3.23.5 on."""
+        if self._state.settings.release < _TELLS_APPS_OF_THEMSELVES:
+            return
+        for hook in app.webhooks:
+            if hook.event is event:
+                body, unplayed = self._app_client.body(app, hook, payload.about_app(app))
+                self._state.in_background(self._post(hook, body, unplayed))
+
+    async def _post(self, webhook: Webhook, body: bytes, unplayed: list[str]) -> None:
+        for _ in range(2 if self._state.faults.webhooks_twice else 1):
+            delivery = await self._app_client.post_event(webhook, body, unplayed=unplayed)
+            await self._app_client.post_again(webhook, delivery)
 
     def installed(self) -> list[AppView]:
         """Return the installed apps."""
@@ -78,7 +101,7 @@ class Apps:
             message = "The app's manifest is no JSON."
             raise InstallationFailedError(message)
         manifest = fetched.json
-        webhooks = check_manifest(manifest, self._state.settings)
+        hooks = check_manifest(manifest, self._state.settings)
         check_version(manifest, self._state.settings)
         self._check_unique(manifest)
         alphabet = string.ascii_letters + string.digits
@@ -90,9 +113,11 @@ class Apps:
             token="".join(secrets.choice(alphabet) for _ in range(_TOKEN_LENGTH)),
             permissions=tuple(permissions),
             active=activate,
-            webhooks=webhooks,
+            hooks=hooks,
             manifest={**manifest, "manifestUrl": manifest_url},
         )
+        for hook in hooks:
+            hook.id = self._state.new_webhook_id()
         self._state.apps[app.identifier] = app
         try:
             await self._hand_over_token(app)

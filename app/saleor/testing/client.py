@@ -306,6 +306,10 @@ class FakeSaleor:
         """Sign with a new key from now on."""
         await self._post("/rotate-key", {})
 
+    async def upgrade(self, version: str) -> None:
+        """Become that version in place; the store stays as it is, and nobody tells the apps."""
+        await self._post("/upgrade", {"version": version})
+
     async def forget_traffic(self) -> None:
         """Show no delivery and no report that was made so far; what came of them stays."""
         await self._post("/forget-traffic", {})

@@ -74,6 +74,7 @@ def control_routes() -> APIRouter:
         "/staff/refund-granted": _refund_granted,
         "/faults": _faults,
         "/rotate-key": _rotate_key,
+        "/upgrade": _upgrade,
         "/forget-traffic": _forget_traffic,
         "/background-done": _background_done,
     }
@@ -245,6 +246,10 @@ async def _faults(saleor: Here, faults: SaleorFaults) -> None:
 
 async def _rotate_key(saleor: Here) -> None:
     saleor.state.rotate_key()
+
+
+async def _upgrade(saleor: Here, version: Annotated[str, Body(embed=True)]) -> None:
+    saleor.state.upgrade(version)
 
 
 async def _forget_traffic(saleor: Here) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from graphql import GraphQLError, GraphQLSchema, build_schema, parse, validate
+from graphql import GraphQLError, GraphQLSchema, GraphQLSyntaxError, build_schema, parse, validate
 
 from app.saleor.testing.npm_range import satisfies
-from app.saleor.testing.records import Webhook
+from app.saleor.testing.records import AppWebhook
 from app.saleor.testing.selection import event_types
 from app.saleor.testing.settings import SaleorSettings
 from app.saleor.testing.vocabulary import WebhookEvent
@@ -20,6 +20,9 @@ from app.saleor.testing.vocabulary import WebhookEvent
 _BY_TYPENAME = {event.typename: event for event in WebhookEvent}
 _BY_ENUM_NAME = {event.enum_name: event for event in WebhookEvent}
 _ASYNC_NAMES = {event.enum_name for event in WebhookEvent if event.asynchronous}
+MOST_URL_LENGTH = 255
+"""Of the address of a webhook."""
+
 _SYNC_NAMES = set(_BY_ENUM_NAME) - _ASYNC_NAMES
 
 
@@ -36,8 +39,8 @@ def _schema(path: Path) -> GraphQLSchema:
     return build_schema(path.read_text(), assume_valid=True, no_location=True)
 
 
-def check_manifest(manifest: Any, settings: SaleorSettings) -> tuple[Webhook, ...]:
-    """Return the webhooks of a manifest; raise ManifestRefusedError if it breaks a rule of form."""
+def check_manifest(manifest: Any, settings: SaleorSettings) -> list[AppWebhook]:
+    """Return the webhooks of a manifest, without their ids; raise ManifestRefusedError if it breaks a rule of form."""
     if not isinstance(manifest, Mapping):
         manifest = {}
     missing = [name for name in ("id", "name", "version") if not manifest.get(name)]
@@ -46,11 +49,11 @@ def check_manifest(manifest: Any, settings: SaleorSettings) -> tuple[Webhook, ..
     if "MANAGE_APPS" in (manifest.get("permissions") or ()):
         raise ManifestRefusedError(("permissions", "INVALID_PERMISSION", "Given permissions don't exist."))
     for name in ("tokenTargetUrl", "appUrl", "homepageUrl", "supportUrl", "dataPrivacyUrl"):
-        if manifest.get(name) and not _is_absolute(manifest[name]):
+        if manifest.get(name) and not is_absolute(manifest[name]):
             raise ManifestRefusedError((name, "INVALID_URL_FORMAT", "Incorrect format."))
     for extension in manifest.get("extensions") or ():
         _check_extension(extension, manifest, settings)
-    return tuple(hook for raw in manifest.get("webhooks") or () for hook in _webhooks(raw, settings))
+    return [_webhook(raw, settings) for raw in manifest.get("webhooks") or ()]
 
 
 def check_version(manifest: Mapping[str, Any], settings: SaleorSettings) -> None:
@@ -61,7 +64,8 @@ def check_version(manifest: Mapping[str, Any], settings: SaleorSettings) -> None
         raise ManifestRefusedError(("requiredSaleorVersion", "UNSUPPORTED_SALEOR_VERSION", message))
 
 
-def _is_absolute(url: Any) -> bool:
+def is_absolute(url: Any) -> bool:
+    """Return True for an address of HTTP with a host."""
     parts = urlsplit(str(url))
     return parts.scheme in {"http", "https"} and bool(parts.hostname)
 
@@ -74,15 +78,18 @@ def _check_extension(raw: Mapping[str, Any], manifest: Mapping[str, Any], settin
     newer = raw.get("target") in {"WIDGET", "NEW_TAB"} or str(raw.get("mount")).endswith("_WIDGETS")
     if newer and settings.minor < (3, 22):
         raise ManifestRefusedError(("extensions", "INVALID", "Incorrect value for field: mount or target"))
-    if not _is_absolute(raw.get("url")) and not str(raw.get("url")).startswith("/"):
+    if not is_absolute(raw.get("url")) and not str(raw.get("url")).startswith("/"):
         raise ManifestRefusedError(("extensions", "INVALID_URL_FORMAT", "Incorrect value for field: url."))
 
 
-def _webhooks(raw: Mapping[str, Any], settings: SaleorSettings) -> list[Webhook]:
-    if not _is_absolute(raw.get("targetUrl")):
+def _webhook(raw: Mapping[str, Any], settings: SaleorSettings) -> AppWebhook:
+    if not is_absolute(raw.get("targetUrl")):
         raise ManifestRefusedError(("webhooks", "INVALID_URL_FORMAT", "Invalid target url."))
     query = str(raw.get("query", ""))
-    _check_query(query, settings)
+    try:
+        check_query(query, settings)
+    except QueryRefusedError as exc:
+        raise ManifestRefusedError(("webhooks", "INVALID", f"Subscription query is not valid: {exc}")) from exc
     in_background, names = raw.get("asyncEvents") or (), raw.get("syncEvents") or ()
     if set(in_background) & _SYNC_NAMES:
         raise ManifestRefusedError(("webhooks", "INVALID", "Invalid asynchronous event."))
@@ -93,24 +100,32 @@ def _webhooks(raw: Mapping[str, Any], settings: SaleorSettings) -> list[Webhook]
         events = [_BY_ENUM_NAME[name] for name in (*names, *in_background) if name in _BY_ENUM_NAME]
     else:
         raise ManifestRefusedError(("webhooks", "INVALID", "Invalid synchronous event."))
-    if raw.get("isActive") is False:
-        return []
-    return [Webhook(event, raw["targetUrl"], query) for event in events]
+    return AppWebhook(
+        "", str(raw.get("name")), raw["targetUrl"], query, tuple(events), raw.get("isActive") is not False
+    )
 
 
-def _check_query(query: str, settings: SaleorSettings) -> None:
+class QueryRefusedError(Exception):
+    """A subscription that is none, or not of this Saleor's schema. ``code`` is one of WebhookErrorCode."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def check_query(query: str, settings: SaleorSettings) -> None:
+    """Raise QueryRefusedError for what this Saleor takes for no subscription."""
     try:
         errors = _errors(query, settings.schema_path)
         event_types(query)
-    except GraphQLError as exc:
-        errors = [exc]
+    except GraphQLSyntaxError as exc:
+        raise QueryRefusedError("SYNTAX", exc.message) from exc
     except ValueError as exc:
-        message = "Subscription query is not valid: it must be one subscription { event { ... } }."
-        raise ManifestRefusedError(("webhooks", "INVALID", message)) from exc
+        message = "it must be one subscription { event { ... } }."
+        raise QueryRefusedError("MISSING_SUBSCRIPTION", message) from exc
     if errors:
         # The library of Saleor puts names into double quotes, ours into single ones.
-        complaint = errors[0].message.replace("'", '"')
-        raise ManifestRefusedError(("webhooks", "INVALID", f"Subscription query is not valid: {complaint}"))
+        raise QueryRefusedError("GRAPHQL_ERROR", errors[0].message.replace("'", '"'))
 
 
 @lru_cache(maxsize=64)  # an app's six subscriptions are looked at again and again

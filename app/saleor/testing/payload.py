@@ -10,7 +10,7 @@ from typing import Any
 
 from app.saleor.testing.ids import global_id, kind_of
 from app.saleor.testing.money import ZERO, in_currency, on_the_wire
-from app.saleor.testing.records import App, Basket, Checkout, Event, GrantedRefund, Line, Order, Transaction
+from app.saleor.testing.records import App, AppWebhook, Basket, Checkout, Event, GrantedRefund, Line, Order, Transaction
 from app.saleor.testing.rules.coverage import authorize_status, charge_status, total_authorized, total_charged
 from app.saleor.testing.rules.grants import events_of
 from app.saleor.testing.selection import FieldFailedError, NeedsPermission
@@ -57,14 +57,39 @@ def app(installed: App) -> Payload:
         "version": installed.version,
         "isActive": installed.active,
         "permissions": [{"code": code, "name": code.replace("_", " ").capitalize()} for code in installed.permissions],
-        "webhooks": [
-            {"id": global_id("Webhook", number), "name": hook.event.value, "targetUrl": hook.target_url}
-            for number, hook in enumerate(installed.webhooks, 1)
+        "webhooks": [webhook(each) for each in installed.hooks],
+        "extensions": [
+            _extension(number, each) for number, each in enumerate(installed.manifest.get("extensions") or (), 1)
         ],
         "appUrl": installed.manifest.get("appUrl"),
         "manifestUrl": installed.manifest.get("manifestUrl"),
         "metadata": [],
         "privateMetadata": [],
+    }
+
+
+def webhook(hook: AppWebhook) -> Payload:
+    """Return a Webhook."""
+    events = {
+        kind: [{"name": each.value, "eventType": each.enum_name} for each in hook.events if each.asynchronous is later]
+        for kind, later in (("syncEvents", False), ("asyncEvents", True))
+    }
+    shown = {"id": hook.id, "name": hook.name, "targetUrl": hook.target_url, "isActive": hook.active}
+    return {**shown, **events, "subscriptionQuery": hook.query, "customHeaders": None}
+
+
+def _extension(number: int, entry: Mapping[str, Any]) -> Payload:
+    """Return an AppExtension: from 3.22 on its place is text, and not one of a list."""
+    mount, target = str(entry["mount"]).upper(), str(entry.get("target") or "POPUP").upper()
+    return {
+        "id": global_id("AppExtension", number),
+        "label": entry["label"],
+        "url": entry["url"],
+        "mount": mount,
+        "target": target,
+        "mountName": mount,
+        "targetName": target,
+        "permissions": [{"code": code, "name": code} for code in entry.get("permissions") or ()],
     }
 
 
@@ -89,7 +114,7 @@ def transaction(item: Transaction) -> Payload:
     actions: Any = list(item.actions)
     if item.unreadable:
         spelling = item.actions[0] if item.actions else "CHARGE"
-        actions = FieldFailedError(f'Expected a value of type "TransactionActionEnum" but received: {spelling}')
+        actions = [FieldFailedError(f'Expected a value of type "TransactionActionEnum" but received: {spelling}')]
     newest_first = sorted(item.events, key=lambda recorded: recorded.created_at, reverse=True)
     return {
         "__typename": "TransactionItem",
@@ -205,6 +230,11 @@ def _channel(slug: str, currency: str) -> Payload:
         "name": slug.upper(),
         "currencyCode": currency,
     }
+
+
+def about_app(whom: App) -> Payload:
+    """Return what both events about an app say."""
+    return {"app": app(whom)}
 
 
 def customer(user_id: str) -> Payload:
@@ -343,5 +373,18 @@ def action_requested(item: Transaction, request: Event) -> Payload:
     return {
         "transaction": transaction(item),
         "action": {"actionType": request.type.family, **amount},
-        "grantedRefund": granted_refund(request.granted_refund) if request.granted_refund else None,
+        "grantedRefund": granted_refund(request.granted_refund) if request.granted_refund else _NOT_GRANTED,
     }
+
+
+# Of a plain refund Saleor resolves the granted one too, from nothing: only a field that cannot be null makes it null.
+_NOT_GRANTED: Payload = {
+    "id": global_id("OrderGrantedRefund", "None"),
+    "reason": None,
+    "lines": None,
+    "transaction": None,
+    **{
+        name: FieldFailedError(f"Cannot return null for non-nullable field OrderGrantedRefund.{name}.")
+        for name in ("status", "amount", "shippingCostsIncluded")
+    },
+}

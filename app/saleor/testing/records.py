@@ -211,11 +211,23 @@ class Order:
 
 @dataclass(frozen=True)
 class Webhook:
-    """A webhook that an app brought with its manifest."""
+    """Where an app is told of an event, and what."""
 
     event: WebhookEvent
     target_url: str
     query: str
+
+
+@dataclass
+class AppWebhook:
+    """A webhook that an app brought with its manifest, or made itself. ``events``: those that this Saleor has."""
+
+    id: str
+    name: str
+    target_url: str
+    query: str
+    events: tuple[WebhookEvent, ...]
+    active: bool = True
 
 
 @dataclass
@@ -229,9 +241,16 @@ class App:
     token: str
     permissions: tuple[str, ...]
     active: bool
-    webhooks: tuple[Webhook, ...]
+    hooks: list[AppWebhook]
     manifest: Mapping[str, Any]
     told_problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def webhooks(self) -> list[Webhook]:
+        """Where it is told of events: each of the webhooks that are active, once for each of its events."""
+        return [
+            Webhook(event, hook.target_url, hook.query) for hook in self.hooks if hook.active for event in hook.events
+        ]
 
     @property
     def problems(self) -> list[dict[str, Any]]:

@@ -88,6 +88,7 @@ class SaleorState:
         self.reports: list[ArrivedReport] = []
         self.app_numbers = count(1)
         self.problem_numbers = count(1)
+        self._webhook_numbers = count(1)
         self.order_numbers = count(1)
         self.refund_numbers = count(1)
         self._background: set[asyncio.Task[None]] = set()
@@ -107,6 +108,14 @@ class SaleorState:
         """Show no request that was made so far, in either direction; what came of them stays."""
         self.deliveries.clear()
         self.reports.clear()
+
+    def new_webhook_id(self) -> str:
+        """Return the global id of the next Webhook."""
+        return global_id("Webhook", next(self._webhook_numbers))
+
+    def upgrade(self, version: str) -> None:
+        """Become another version in place, as an operator of a Saleor does it: nobody tells the apps."""
+        self.settings = self.settings.model_copy(update={"version": version})
 
     def app(self, identifier: str | None) -> App:
         """Return an installed app by its identifier; None means the only one. Raises NotFoundError."""

@@ -8,6 +8,8 @@ from uuid import UUID
 
 from graphql import GraphQLError, GraphQLScalarType, GraphQLSchema, ValueNode, build_schema, value_from_ast_untyped
 
+from app.saleor.testing.vocabulary import WebhookEvent
+
 _SDL = """
 scalar DateTime
 scalar UUID
@@ -58,6 +60,9 @@ type Mutation {
     id: ID
     token: UUID
   ): TransactionRequestRefundForGrantedRefund
+  webhookCreate(input: WebhookCreateInput!): WebhookCreate
+  webhookUpdate(id: ID!, input: WebhookUpdateInput!): WebhookUpdate
+  webhookDelete(id: ID!): WebhookDelete
   %(problem_mutations)s
 }
 
@@ -74,6 +79,7 @@ type App implements Node {
   manifestUrl: String
   permissions: [Permission!]
   webhooks: [Webhook!]
+  extensions: [AppExtension!]!
   metadata: [MetadataItem!]!
   privateMetadata: [MetadataItem!]!
 }
@@ -82,7 +88,44 @@ enum PermissionEnum {
   HANDLE_PAYMENTS HANDLE_CHECKOUTS MANAGE_CHECKOUTS MANAGE_ORDERS MANAGE_USERS MANAGE_APPS MANAGE_SETTINGS
   MANAGE_CHANNELS MANAGE_PRODUCTS MANAGE_GIFT_CARD MANAGE_TAXES MANAGE_STAFF
 }
-type Webhook implements Node { id: ID! name: String targetUrl: String! }
+type Webhook implements Node {
+  id: ID!
+  name: String
+  targetUrl: String!
+  isActive: Boolean!
+  subscriptionQuery: String
+  syncEvents: [WebhookEventSync!]!
+  asyncEvents: [WebhookEventAsync!]!
+}
+type WebhookEventSync { name: String! eventType: WebhookEventTypeSyncEnum! }
+type WebhookEventAsync { name: String! eventType: WebhookEventTypeAsyncEnum! }
+enum WebhookEventTypeSyncEnum { %(sync_events)s }
+enum WebhookEventTypeAsyncEnum { %(async_events)s }
+type AppExtension implements Node { id: ID! label: String! url: String! permissions: [Permission!]! %(extension)s }
+input WebhookCreateInput {
+  name: String
+  targetUrl: String
+  isActive: Boolean
+  query: String
+  syncEvents: [WebhookEventTypeSyncEnum!]
+  asyncEvents: [WebhookEventTypeAsyncEnum!]
+}
+input WebhookUpdateInput {
+  name: String
+  targetUrl: String
+  isActive: Boolean
+  query: String
+  syncEvents: [WebhookEventTypeSyncEnum!]
+  asyncEvents: [WebhookEventTypeAsyncEnum!]
+}
+type WebhookCreate { webhook: Webhook errors: [WebhookError!]! }
+type WebhookUpdate { webhook: Webhook errors: [WebhookError!]! }
+type WebhookDelete { webhook: Webhook errors: [WebhookError!]! }
+type WebhookError { field: String message: String code: WebhookErrorCode! }
+enum WebhookErrorCode {
+  GRAPHQL_ERROR INVALID NOT_FOUND REQUIRED UNIQUE DELETE_FAILED SYNTAX MISSING_SUBSCRIPTION UNABLE_TO_PARSE
+  MISSING_EVENT INVALID_CUSTOM_HEADERS INVALID_NOTIFY_WITH_SUBSCRIPTION
+}
 type MetadataItem { key: String! value: String! }
 type Money { amount: Float! currency: String! }
 
@@ -220,6 +263,9 @@ type TransactionInitializeError { field: String message: String code: Transactio
 enum TransactionInitializeErrorCode { GRAPHQL_ERROR INVALID NOT_FOUND UNIQUE CHECKOUT_COMPLETION_IN_PROGRESS }
 """
 
+# Until 3.22 the core itself knew all places and targets.
+_LISTED_PLACE = "mount: String! target: String!"
+_PLACE = "mountName: String! targetName: String!"
 _METHODS = """
 input PaymentMethodDetailsInput {
   card: CardPaymentMethodDetailsInput
@@ -249,6 +295,7 @@ type AppProblemDismiss { errors: [AppProblemDismissError!]! }
 type AppProblemDismissError { field: String message: String code: AppProblemDismissErrorCode! }
 enum AppProblemDismissErrorCode { GRAPHQL_ERROR INVALID NOT_FOUND REQUIRED }
 """
+_WITH_PROBLEMS = (3, 22, 36)
 _PROBLEM_MUTATIONS = """
   appProblemCreate(input: AppProblemCreateInput!): AppProblemCreate
   appProblemDismiss(input: AppProblemDismissInput!): AppProblemDismiss
@@ -287,19 +334,24 @@ _PARSERS = {"PositiveDecimal": _decimal, "DateTime": _datetime, "UUID": _uuid}
 
 
 @cache
-def schema(minor: tuple[int, int]) -> GraphQLSchema:
-    """Return the schema as the line ``minor`` (for example (3, 23)) has it."""
+def schema(release: tuple[int, ...]) -> GraphQLSchema:
+    """Return the schema as a release (for example (3, 23, 28)) has it."""
     parts = [
         _SDL
         % {
-            "method_argument": "paymentMethodDetails: PaymentMethodDetailsInput" if minor >= (3, 22) else "",
-            "problem_mutations": _PROBLEM_MUTATIONS if minor >= (3, 22) else "",
+            "method_argument": "paymentMethodDetails: PaymentMethodDetailsInput" if release >= (3, 22) else "",
+            "problem_mutations": _PROBLEM_MUTATIONS if release >= _WITH_PROBLEMS else "",
+            "sync_events": " ".join(each.enum_name for each in WebhookEvent if not each.asynchronous),
+            "async_events": " ".join(each.enum_name for each in WebhookEvent if each.asynchronous),
+            "extension": f"{_LISTED_PLACE if release < (3, 23) else ''} {_PLACE if release >= (3, 22) else ''}",
         }
     ]
-    if minor >= (3, 22):
-        gift_card = "giftCard: GiftCardPaymentMethodDetailsInput" if minor >= (3, 23) else ""
-        parts += [_METHODS % {"gift_card": gift_card}, _PROBLEMS]
-    if minor >= (3, 23):
+    if release >= (3, 22):
+        gift_card = "giftCard: GiftCardPaymentMethodDetailsInput" if release >= (3, 23) else ""
+        parts.append(_METHODS % {"gift_card": gift_card})
+    if release >= _WITH_PROBLEMS:
+        parts.append(_PROBLEMS)
+    if release >= (3, 23):
         parts.append(_GIFT_CARD)
     built = build_schema("\n".join(parts))
     for name, parse in _PARSERS.items():

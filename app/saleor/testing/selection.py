@@ -130,7 +130,7 @@ class _Selection:
     def of(self, selections: SelectionSetNode | None, value: Any, path: tuple[str | int, ...]) -> Any:
         """Return the selected part of a value; raise FieldFailedError if a part of it cannot be resolved."""
         if isinstance(value, FieldFailedError):
-            self._fail(value, (*path, 0))
+            self._fail(value, path)
         if isinstance(value, list):
             return [self.of(selections, item, (*path, index)) for index, item in enumerate(value)]
         if selections is None or not isinstance(value, Mapping):
@@ -145,7 +145,7 @@ class _Selection:
                 result[key] = self.of(_merged(node, again), self._value(node, value, here), here)
             except FieldFailedError:
                 # Only these may be null above the fields that can fail (Saleor contract, A.5).
-                if name not in {"transaction", "order"}:
+                if name not in {"transaction", "order", "grantedRefund"}:
                     raise
                 result[key] = None
         return result

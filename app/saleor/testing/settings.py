@@ -55,6 +55,12 @@ class SaleorSettings(BaseModel):
         major, minor = self.schema_version.split(".")
         return int(major), int(minor)
 
+    @property
+    def release(self) -> tuple[int, int, int]:
+        """All three numbers of the version; what stands behind them does not count."""
+        patch = self.version.split(".")[2].partition("-")[0]
+        return *self.minor, int(patch)
+
     def served_at(self, url: str) -> Self:
         """Return the same settings with this address as the public one, if none was chosen."""
         return self if "public_url" in self.model_fields_set else self.model_copy(update={"public_url": url})
@@ -102,6 +108,8 @@ class SaleorFaults(BaseModel):
     """Every webhook is delivered a second time, with the same body, after the first answer."""
     read_timeout: float | None = None
     """Instead of the setting of that name: lets a test make Saleor impatient."""
+    webhook_in_use: bool = False
+    """A webhook that is deleted is being delivered just now: it is switched off, and stays."""
     unsigned: bool = False
     """Webhooks carry a signature that no key of ours made."""
 

@@ -93,7 +93,7 @@ class GrantedRefundStatus(StrEnum):
 
 
 class WebhookEvent(StrEnum):
-    """The events of a payment app, as the ``Saleor-Event`` header spells them: synchronous ones, but for the last."""
+    """The events of a payment app, as the ``Saleor-Event`` header spells them: the last four are asynchronous."""
 
     PAYMENT_GATEWAY_INITIALIZE_SESSION = "payment_gateway_initialize_session"
     TRANSACTION_INITIALIZE_SESSION = "transaction_initialize_session"
@@ -103,6 +103,8 @@ class WebhookEvent(StrEnum):
     TRANSACTION_CANCELATION_REQUESTED = "transaction_cancelation_requested"
     LIST_STORED_PAYMENT_METHODS = "list_stored_payment_methods"
     STORED_PAYMENT_METHOD_DELETE_REQUESTED = "stored_payment_method_delete_requested"
+    APP_DELETED = "app_deleted"
+    APP_STATUS_CHANGED = "app_status_changed"
     ACCOUNT_DELETED = "account_deleted"
     CUSTOMER_DELETED = "customer_deleted"
 
@@ -118,8 +120,13 @@ class WebhookEvent(StrEnum):
 
     @property
     def asynchronous(self) -> bool:
-        """Whether it is sent in the background, to apps that may manage users, and nobody reads the answer."""
-        return self in {WebhookEvent.ACCOUNT_DELETED, WebhookEvent.CUSTOMER_DELETED}
+        """Whether it is sent in the background, and nobody reads the answer."""
+        return self in {
+            WebhookEvent.ACCOUNT_DELETED,
+            WebhookEvent.CUSTOMER_DELETED,
+            WebhookEvent.APP_DELETED,
+            WebhookEvent.APP_STATUS_CHANGED,
+        }
 
 
 ACTION_EVENTS = {

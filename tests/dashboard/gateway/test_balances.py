@@ -121,6 +121,7 @@ async def test_keys_that_cannot_be_opened_and_a_gateway_that_is_not_there(
     assert "the secret key file lacks the key" in text(await staff_client.see("/balances"))
 
 
+@pytest.mark.threat("xss-dashboard")
 @one_database
 async def test_names_of_the_gateway_are_text(
     staff_client: StaffClient, account: MerchantAccount, at_hand: GatewayAtHand
@@ -132,6 +133,7 @@ async def test_names_of_the_gateway_are_text(
     assert "<b>" not in answer.text
 
 
+@pytest.mark.threat("staff-of-another-store")
 @one_database
 async def test_a_store_sees_its_own_accounts_only(
     staff_client: StaffClient, account: MerchantAccount, at_hand: GatewayAtHand

@@ -41,6 +41,7 @@ def file_in(answer: httpx2.Response) -> str:
     return "".join(each.get("text", "") for each in lines)
 
 
+@pytest.mark.threat("csv-formulas")
 async def test_a_register_as_csv_that_no_spreadsheet_computes(
     staff_client: StaffClient, account: MerchantAccount, at_hand: GatewayAtHand
 ) -> None:

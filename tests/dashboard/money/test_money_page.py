@@ -4,6 +4,8 @@ import csv
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
+import pytest
+
 from app.db.day_sums import NOBODYS, Total, keep_days
 from app.db.reconciliations import Finding, change, record
 from app.db.tables import (
@@ -124,6 +126,7 @@ async def test_part_of_a_day_does_not_claim_to_be_the_whole(staff_client: StaffC
     assert "Days not yet compared as a whole: 3." in page
 
 
+@pytest.mark.threat("staff-of-another-store")
 @one_database
 async def test_another_store_sees_nothing_of_it(staff_client: StaffClient) -> None:
     another = await other_store(staff_client.shop)

@@ -149,6 +149,7 @@ async def test_what_cannot_be_done_is_refused_in_words(
     assert all(each.state is State.SUCCESS for each in (await shop.aggregate()).operations)
 
 
+@pytest.mark.threat("staff-of-another-store")
 @one_database
 async def test_nobody_acts_on_a_payment_next_door(staff_client: StaffClient) -> None:
     await other_store(staff_client.shop)

@@ -6,7 +6,7 @@ from playwright.async_api import expect
 from app.db.tables import Kind
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
-from tests.dashboard.framing import Complaints, dashboard_of, heard, sign_in
+from tests.dashboard.framing import Complaints, dashboard_of, heard, pasted, sign_in
 from tests.dashboard.test_in_browser import open_dialog, unfold
 from tests.loopback import Heard, said
 from tests.payments.fake_gateway import action_of, operation, payment
@@ -125,3 +125,48 @@ async def test_the_order_is_opened_in_the_dashboard(staff_client: StaffClient) -
         await sign_in(page, staff_client.token())
         await frame.get_by_role("button", name="Open the order").click()
         await page.wait_for_url("**/orders/T3JkZXI6MQ%3D%3D")
+
+
+async def test_on_a_phone_what_is_rarely_read_is_folded_and_stays_as_somebody_left_it(
+    staff_client: StaffClient,
+) -> None:
+    shop = staff_client.shop
+    shop.gateway.will(shop.gateway.page())
+    await shop.begin(flow="AUTHORIZATION")
+    async with dashboard_of(staff_client.app, f"/payments/{shop.order_id}", width=360) as (page, frame):
+        await sign_in(page, staff_client.token())
+        activity, step = frame.get_by_role("button", name="Activity"), frame.get_by_label("Show every step")
+        await expect(activity).to_have_attribute("aria-expanded", "false")
+        await expect(step).to_be_hidden()
+        await expect(frame.get_by_role("button", name="Money")).to_have_attribute("aria-expanded", "true")
+        await activity.press("Enter")
+        await expect(step).to_be_visible()
+        await shop.notify(payment(shop.order_id, method="auth"))
+        await shop.work()
+        await expect(frame.locator("header .badge")).to_have_text("authorized", timeout=15_000)
+        await expect(step).to_be_visible()
+        await page.set_viewport_size({"width": 1000, "height": 900})
+        await expect(frame.get_by_role("button", name="Activity")).to_have_count(0)
+        await expect(frame.get_by_text("Raw messages")).to_be_visible()
+        await expect(frame.get_by_text("Order at the gateway")).to_be_visible()
+
+
+async def test_ids_and_the_link_to_the_page_are_copied(staff_client: StaffClient) -> None:
+    shop = staff_client.shop
+    shop.gateway.will(shop.gateway.page())
+    await shop.begin()
+    complaints = Complaints()
+    async with dashboard_of(staff_client.app, f"/payments/{shop.order_id}", complaints=complaints) as (page, frame):
+        await sign_in(page, staff_client.token())
+        button = frame.get_by_role("button", name="Copy the order ID at the gateway")
+        await button.press("Enter")
+        await expect(frame.locator("#copied")).to_have_text("Copied")
+        await expect(button).to_be_focused()
+        assert await pasted(page) == shop.order_id
+        await frame.get_by_role("button", name="Copy the link to this page").click()
+        assert f"/payments/{shop.order_id}?saleorApiUrl=" in await pasted(page)
+        await frame.get_by_role("link", name="All payments").click()
+        await frame.get_by_role("button", name="Copy the order ID at the gateway").press("Enter")
+        await expect(frame.locator("#copied")).to_have_text("Copied")
+        assert await pasted(page) == shop.order_id
+        assert complaints == []

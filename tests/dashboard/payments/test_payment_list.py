@@ -72,7 +72,7 @@ async def test_chips_say_how_many_there_are_and_keep_what_is_looked_for(staff_cl
     await staff_client.payment(2, channel="eur", problem="Another one")
     await staff_client.payment(3, operations=[operation(state=State.FAILURE, message="Insufficient funds [1004]")])
     every = await staff_client.see("/payments")
-    alike = {"Authorized": "0", "Pending": "0", "Canceled": "0"}
+    alike = {"Authorized": "0", "Pending": "0", "Cancelled": "0"}
     assert chips(every) == alike | {"All": "3!", "Paid": "1", "Failed": "1", "Refunded": "1", "Needs review": "1"}
     assert "Found: 3 · 300.00\N{NO-BREAK SPACE}UAH" in every.text
     assert "Insufficient funds" in every.text  # why nothing was paid, beside it
@@ -232,10 +232,11 @@ async def test_below_a_path_all_links_stay_below_it(shop: Shop) -> None:
             assert address.startswith("/pay/"), address
 
 
+@pytest.mark.threat("injection")
 @pytest.mark.parametrize(
     "word",
-    ["a\x00b", "\x00", "9" * 400, "9" * 40 + ".00", "🙂" * 40],
-    ids=["NUL", "only NUL", "long", "huge", "not ASCII"],
+    ["a\x00b", "\x00", "9" * 400, "9" * 40 + ".00", "🙂" * 40, "' OR '1'='1' --", "%"],
+    ids=["NUL", "only NUL", "long", "huge", "not ASCII", "SQL", "a pattern"],
 )
 @pytest.mark.parametrize("field", ["search", "channel", "account", "after", "status", "from", "to"])
 async def test_whatever_is_typed_is_looked_for(staff_client: StaffClient, field: str, word: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from app.amounts import NotAnAmountError
 from app.dashboard.payments.actions import read_amounts
+from app.db.tables import Kind
 from app.payments.split.choice import chosen_in
 from tests.commands.books import event, notification, operation
 from tests.commands.conftest import one_database
@@ -32,6 +33,25 @@ async def market(staff_client: StaffClient) -> StaffClient:
     await becomes_a_market(staff_client.shop)
     await staff_client.shop.paid(sourceObject=bought())
     return staff_client
+
+
+async def test_each_receipt_is_called_by_what_it_is_of(staff_client: StaffClient) -> None:
+    paid, back = "https://gateway.example/receipt/1", "https://gateway.example/receipt/2"
+    refunded = operation(
+        kind=Kind.REFUND, amount=Decimal("20.50"), idempotency_key="refund", details={"receipt_url": back}
+    )
+    kept = await staff_client.payment(1, operations=[operation(details={"receipt_url": paid}), refunded])
+    page = (await staff_client.see(f"/payments/{kept.order_id}")).text
+    links = re.findall(r'<a href="(https://gateway[^"]*)"[^>]*>([^<]*)</a>', page)
+    assert links == [(paid, "payment, 100.00\N{NO-BREAK SPACE}UAH"), (back, "refund, 20.50\N{NO-BREAK SPACE}UAH")]
+
+
+async def test_each_step_names_the_trace_by_which_an_operator_finds_its_log_lines(staff_client: StaffClient) -> None:
+    asked, told = "4bf92f3577b34da6a3ce929d0e0e4736", "a" * 32
+    kept = await staff_client.payment(1, operations=[operation(trace_id=asked)], events=[event(trace_id=told)])
+    page = text(await staff_client.see(f"/payments/{kept.order_id}"))
+    assert re.search(rf"asks the gateway for a payment page Trace {asked}", page), page
+    assert re.search(rf"tells Saleor CHARGE_SUCCESS .* Trace {told}", page), page
 
 
 async def test_everything_that_staff_want_to_know(staff_client: StaffClient) -> None:

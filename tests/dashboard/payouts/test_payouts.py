@@ -133,6 +133,7 @@ async def test_all_that_is_wrong_is_told_at_once_each_at_its_field(staff_client:
     assert set(wrong(answer)) == {"amount", "card", "saved", "recipient_birth_date"}
 
 
+@pytest.mark.threat("dishonest-staff")
 @one_database
 @pytest.mark.parametrize("change", [{"payout_staff": ["somebody@example.com"]}, {"payouts": False}])
 async def test_whom_the_owner_has_not_named_or_where_it_is_off_nobody_pays_out(
@@ -147,6 +148,7 @@ async def test_whom_the_owner_has_not_named_or_where_it_is_off_nobody_pays_out(
     assert not payouts_asked(staff_client)
 
 
+@pytest.mark.threat("missing-permission")
 @one_database
 async def test_it_needs_the_permission_to_handle_payments_as_well(staff_client: StaffClient) -> None:
     form, sealed = await typed(staff_client), await reviewed(staff_client)
@@ -162,6 +164,7 @@ async def test_it_needs_the_permission_to_handle_payments_as_well(staff_client: 
     assert not payouts_asked(staff_client)
 
 
+@pytest.mark.threat("staff-of-another-store")
 @one_database
 async def test_another_store_sees_and_confirms_nothing(staff_client: StaffClient) -> None:
     await staff_client.do("/payouts/confirm", sealed=await reviewed(staff_client))

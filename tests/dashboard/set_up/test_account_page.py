@@ -1,7 +1,8 @@
 """Everything about one account: what is shown of it, and what can be changed."""
 
+import re
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 import pytest
@@ -16,9 +17,10 @@ from app.db.reconciliations import change, history
 from app.db.tables import MerchantAccount, ProductsForm, RunState
 from app.payments.accounts.options import OPTIONS
 from app.payments.reconciliation.run import begin
+from app.payments.services import Addresses
 from tests.commands.books import a_payment
 from tests.commands.conftest import KEYS, NEW_KEYS, PointOfSale, one_database, row_of
-from tests.dashboard.dashboard_app import StaffClient
+from tests.dashboard.dashboard_app import StaffClient, open_staff_client
 from tests.dashboard.set_up.conftest import LONG_KEYS
 from tests.loopback import serving
 from tests.payments.split.people import MARKET, POTTER, SMITH
@@ -75,6 +77,54 @@ async def test_what_is_shown_of_an_account(staff_client: StaffClient, account: M
     assert "cannot notify" not in page  # both are on this machine
 
 
+def operators_part(page: str) -> str:
+    """Return what a page says to whoever runs the app, in amber; "" when there is nothing."""
+    _, found, rest = page.partition('<section class="problem warn" aria-labelledby="operator">')
+    return rest.partition("</section>")[0] if found else ""
+
+
+@pytest.mark.parametrize(
+    "base_url",
+    ["http://pay.example.com", "https://pay.example.com:9443", "https://192.168.1.7", "http://127.0.0.1:8100"],
+)
+async def test_what_only_the_operator_can_mend_is_set_apart_with_a_line_to_ask_for_it(
+    staff_client: StaffClient, account: MerchantAccount, base_url: str
+) -> None:
+    await staff_client.services.accounts.change(account.id, base_url="https://cpay.tranzzo.com", storefront_origins=[])
+    shop = staff_client.shop
+    shop.services = replace(shop.services, addresses=Addresses(base_url))
+    async with open_staff_client(shop) as there:
+        there.permissions = staff_client.permissions
+        page = (await there.see(f"/set-up/accounts/{account.id}")).text
+        listed = (await there.see("/set-up")).text
+    told = operators_part(page)
+    address = f"{base_url}/api/webhooks/gateway/{account.id}"
+    assert f"The gateway cannot notify {address}" in told
+    assert "outcomes are known later" in told
+    [line] = re.findall(r"<textarea[^>]* readonly[^>]*>([^<]+)</textarea>", told)
+    assert "APP_BASE_URL" in line
+    assert address in line
+    own = page.replace(told, "")
+    assert "APP_BASE_URL" not in own
+    assert "no storefront is named" in own  # and not "told": that is for the owner to mend
+    assert "no storefront is named" not in told
+    assert "For whoever runs the app" in listed
+    assert "Something is missing" in listed
+
+
+async def test_an_account_that_only_the_operator_can_help_is_not_called_the_owners_fault(
+    staff_client: StaffClient, account: MerchantAccount
+) -> None:
+    await staff_client.services.accounts.change(account.id, base_url="https://cpay.tranzzo.com")
+    page = (await staff_client.see(f"/set-up/accounts/{account.id}")).text
+    assert operators_part(page)
+    assert "What is missing" not in page
+    listed = (await staff_client.see("/set-up")).text
+    assert "Something is missing" not in listed
+    assert "For whoever runs the app" in listed
+
+
+@pytest.mark.threat("keys-sent-elsewhere")
 async def test_of_keys_no_more_is_shown_than_by_what_they_are_recognised(
     staff_client: StaffClient, account: MerchantAccount, pos: PointOfSale
 ) -> None:
@@ -246,11 +296,14 @@ class TestKeys:
         assert 'data-status="error"' in answer.text
         assert "refuses these keys [S-404]" in answer.text
 
+    @pytest.mark.fault("key-lost")
     async def test_keys_that_cannot_be_opened_are_no_stack_trace(
         self, staff_client: StaffClient, account: MerchantAccount
     ) -> None:
         await staff_client.services.accounts.change(account.id, api_key_sealed="v1:nobody:opens:this")
-        assert "They cannot be opened" in (await staff_client.see(f"/set-up/accounts/{account.id}")).text
+        page = (await staff_client.see(f"/set-up/accounts/{account.id}")).text
+        assert "The keys of this account cannot be opened" in operators_part(page)
+        assert "APP_SECRET_KEY_FILE" in operators_part(page)
         for path in ("check", "keys"):
             form = NO_KEYS | {"api_key": "new"}
             answer = await staff_client.do(f"/set-up/accounts/{account.id}/{path}", **form)
@@ -302,6 +355,7 @@ class TestNobodyIsSentTheKeysBecauseStaffSaySo:
         async with serving(Starlette(routes=[Route("/{any:path}", answer)])) as heard.url:
             yield heard
 
+    @pytest.mark.threat("keys-sent-elsewhere")
     @one_database
     @pytest.mark.parametrize("typed", [{}, {"api_key": "x", "api_secret": "y"}, {"api_key": "", "endpoints_key": " "}])
     @pytest.mark.parametrize("name", ["base_url", "balances_url", "register_url"])
@@ -317,6 +371,7 @@ class TestNobodyIsSentTheKeysBecauseStaffSaySo:
         await staff_client.do(f"/set-up/accounts/{account.id}/check")
         assert theirs.headers == []
 
+    @pytest.mark.threat("keys-sent-elsewhere")
     async def test_whoever_makes_keys_up_is_sent_those(
         self, staff_client: StaffClient, account: MerchantAccount, theirs: Theirs
     ) -> None:

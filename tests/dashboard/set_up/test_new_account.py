@@ -92,6 +92,7 @@ async def test_refusals_are_told_in_the_readers_language(nothing: StaffClient, p
     )
 
 
+@pytest.mark.threat("ssrf-gateway")
 @one_database
 @pytest.mark.parametrize(
     "address",

@@ -1,13 +1,18 @@
-"""``python -m tests.pages.screenshots [demo|dashboard]``: all pictures, or only some."""
+"""``python -m tests.pages.screenshots [demo|dashboard|health|pages]``: all pictures, or only some."""
 
 import asyncio
 import sys
 
 from tests.browsing import chromium
-from tests.pages.screenshots import of_the_dashboard, of_the_demo
+from tests.pages.screenshots import of_every_page, of_the_dashboard, of_the_demo, of_the_health_check
 from tests.pages.screenshots.photographer import Photographer
 
-ALBUMS = {"demo": of_the_demo.photograph, "dashboard": of_the_dashboard.photograph}
+ALBUMS = {
+    "demo": of_the_demo.photograph,
+    "dashboard": of_the_dashboard.photograph,
+    "health": of_the_health_check.photograph,
+    "pages": of_every_page.photograph,
+}
 
 
 async def main(wanted: list[str]) -> None:

@@ -4,6 +4,8 @@ import asyncio
 import random
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -46,20 +48,11 @@ TALL: ViewportSize = {"width": 1120, "height": 1180}
 
 async def photograph(photographer: Photographer) -> None:
     """Open the app_under_test, and take every picture of the Dashboard."""
-    names = random.Random(7)  # noqa: S311 - names that are the same each time, not secrets
-
-    def name() -> UUID:
-        return UUID(int=names.getrandbits(128), version=4)
-
-    with (
-        tempfile.TemporaryDirectory(prefix="pictures-") as place,
-        patch.object(storefront, "uuid4", name),
-        patch.object(staff, "uuid4", name),
-    ):
+    with tempfile.TemporaryDirectory(prefix="pictures-") as place, same_names():
         folder = Path(place)
         address = f"sqlite:///{folder / 'payments.sqlite'}"
         await migrate(address)
-        clock = _Clock()
+        clock = SameClock()
         async with open_app_under_test(folder, address, now=clock, port=PORT) as app_under_test:
             await _payments(app_under_test, photographer)
             await _at_the_gateway(app_under_test, photographer)
@@ -71,7 +64,19 @@ async def photograph(photographer: Photographer) -> None:
             await _wallets(app_under_test, photographer, clock)
 
 
-class _Clock:
+@contextmanager
+def same_names() -> Iterator[None]:
+    """Let Saleor call things the same each time."""
+    names = random.Random(7)  # noqa: S311 - names that are the same each time, not secrets
+
+    def name() -> UUID:
+        return UUID(int=names.getrandbits(128), version=4)
+
+    with patch.object(storefront, "uuid4", name), patch.object(staff, "uuid4", name):
+        yield
+
+
+class SameClock:
     """A clock that goes as fast as any, from the same moment on each time."""
 
     def __init__(self) -> None:
@@ -115,8 +120,14 @@ async def _at_the_gateway(app_under_test: AppUnderTest, photographer: Photograph
     await photographer.take(page, "dashboard-register.png")
 
 
-async def _payouts(app_under_test: AppUnderTest, photographer: Photographer, clock: _Clock) -> None:
-    """The owner has switched payouts on, and named who may make them."""
+async def _payouts(app_under_test: AppUnderTest, photographer: Photographer, clock: SameClock) -> None:
+    await with_payouts(app_under_test, clock)
+    page = await photographer.open_frame(await app_under_test.frame(app_under_test.shop.saleor, "/payouts/new"), TALL)
+    await photographer.take(page, "dashboard-payout.png")
+
+
+async def with_payouts(app_under_test: AppUnderTest, clock: SameClock) -> None:
+    """Let the owner switch payouts on, and name who may make them."""
     async with open_services(app_under_test.shop.settings, clock) as services:
         [account] = await services.accounts.all()
         await services.accounts.change(
@@ -127,8 +138,6 @@ async def _payouts(app_under_test: AppUnderTest, photographer: Photographer, clo
             payout_staff=["olena@example.com"],
             pci_dss_confirmed_at=clock(),
         )
-    page = await photographer.open_frame(await app_under_test.frame(app_under_test.shop.saleor, "/payouts/new"), TALL)
-    await photographer.take(page, "dashboard-payout.png")
 
 
 async def _what_is_to_do(app_under_test: AppUnderTest, photographer: Photographer) -> None:
@@ -145,7 +154,7 @@ async def _what_is_to_do(app_under_test: AppUnderTest, photographer: Photographe
     await photographer.take(page, "pay-page.png")
 
 
-async def _money(app_under_test: AppUnderTest, photographer: Photographer, clock: _Clock) -> None:
+async def _money(app_under_test: AppUnderTest, photographer: Photographer, clock: SameClock) -> None:
     """The night has passed, and the books were compared."""
     clock.later = timedelta(days=1)
     async with open_services(app_under_test.shop.settings, clock) as services:
@@ -163,20 +172,24 @@ async def _is_compared(services: Services, now: datetime) -> bool:
         return (await session.exec(under_way)).first() is not None
 
 
-async def _overview(app_under_test: AppUnderTest, photographer: Photographer, clock: _Clock) -> None:
-    """The store has sold for two months, which the gateway knows nothing of: no comparison must be under way."""
+async def sold_for_two_months(app_under_test: AppUnderTest, clock: SameClock) -> None:
+    """Let the store have sold for two months, which the gateway knows nothing of: no comparison must be under way."""
     async with open_services(app_under_test.shop.settings, clock) as services:
         [account] = await services.accounts.all()
         while await _is_compared(services, clock()):  # noqa: ASYNC110 - the app's worker tells nobody
             await asyncio.sleep(0.2)
         await sell_for_two_months(services, account, clock())
+
+
+async def _overview(app_under_test: AppUnderTest, photographer: Photographer, clock: SameClock) -> None:
+    await sold_for_two_months(app_under_test, clock)
     address = await app_under_test.frame(app_under_test.shop.saleor, "/?days=30")
     await photographer.take(await photographer.open_frame(address, TALL), "dashboard-overview.png")
     page = await photographer.open_frame(address, TALL, dark=True, language="uk")
     await photographer.take(page, "dashboard-overview-uk.png")
 
 
-async def _subscription(app_under_test: AppUnderTest, photographer: Photographer, clock: _Clock) -> None:
+async def _subscription(app_under_test: AppUnderTest, photographer: Photographer, clock: SameClock) -> None:
     """A customer has subscribed, and a month has passed."""
     shop = app_under_test.shop
     async with open_services(shop.settings, clock) as services:
@@ -206,7 +219,7 @@ async def _subscription(app_under_test: AppUnderTest, photographer: Photographer
     await photographer.take(page, "dashboard-subscription.png")
 
 
-async def _wallets(app_under_test: AppUnderTest, photographer: Photographer, clock: _Clock) -> None:
+async def _wallets(app_under_test: AppUnderTest, photographer: Photographer, clock: SameClock) -> None:
     """A storefront shows a button for each wallet that it is offered; here they are not Apple's and Google's own."""
     shop = app_under_test.shop
     async with open_services(shop.settings, clock) as services:

@@ -1,5 +1,6 @@
 """Opens pages as a shopper or as staff, and takes pictures of them for the documentation."""
 
+import base64
 from pathlib import Path
 
 from playwright.async_api import Browser, Page, ViewportSize, expect
@@ -25,13 +26,16 @@ class Photographer:
         language: str = "en",
         script: bool = True,
         sharpness: float = SHARPNESS,
+        touch: bool = False,
     ) -> Page:
-        """Open an address in a window of its own."""
+        """Open an address in a window of its own; ``touch``: with a finger instead of a mouse."""
         context = await self._browser.new_context(
             viewport=viewport,
             device_scale_factor=sharpness,
             color_scheme="dark" if dark else "light",
             java_script_enabled=script,
+            has_touch=touch,
+            is_mobile=touch,
             locale={"en": "en-GB", "uk": "uk-UA"}[language],
             timezone_id="Europe/Kyiv",
         )
@@ -42,10 +46,10 @@ class Photographer:
         return page
 
     async def open_frame(
-        self, address: str, viewport: ViewportSize, *, dark: bool = False, language: str = "en", sharpness: float = 1
+        self, address: str, viewport: ViewportSize, *, dark: bool = False, language: str = "en", touch: bool = False
     ) -> Page:
         """Open a page of the Dashboard with one of the app's in it, which shows what it has to show."""
-        page = await self.open(address, viewport, dark=dark, language=language, sharpness=sharpness)
+        page = await self.open(address, viewport, dark=dark, language=language, sharpness=1, touch=touch)
         await expect(page.frame_locator("iframe").locator("#content:not([aria-busy]) h1")).to_be_visible()
         return page
 
@@ -53,6 +57,22 @@ class Photographer:
         """Photograph what the window shows, save it if it has a name, and close the window."""
         picture = await page.screenshot(path=HERE / name if name else None)
         await page.context.close()
+        return picture
+
+    async def sheet(self, html: str, *, width: int, most_bytes: int) -> bytes:
+        """Return a page that is nowhere as a WebP image, as good as it can be with so many bytes."""
+        page = await self._browser.new_page(viewport={"width": width, "height": 100}, device_scale_factor=1)
+        await page.set_content(html)
+        height: int = await page.evaluate("document.body.scrollHeight")
+        await page.set_viewport_size({"width": width, "height": height})
+        devtools = await page.context.new_cdp_session(page)
+        picture = b""
+        for quality in range(80, 10, -10):
+            shot = await devtools.send("Page.captureScreenshot", {"format": "webp", "quality": quality})
+            picture = base64.b64decode(shot["data"])
+            if len(picture) <= most_bytes:
+                break
+        await page.close()
         return picture
 
     async def take_all_of(self, html: str, name: str, *, width: int, sharpness: float, height: int = 900) -> None:

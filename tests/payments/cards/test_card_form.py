@@ -8,6 +8,7 @@ from app.gateway.luhn import passes_luhn
 from app.payments.cards.card_form import holds_card_number
 
 
+@pytest.mark.threat("card-numbers")
 @pytest.mark.parametrize(
     "text",
     [

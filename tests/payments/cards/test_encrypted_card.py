@@ -173,6 +173,7 @@ def test_the_wrong_key_under_the_right_name_does_not_open() -> None:
     assert refusal_of(seal(CARD, wrong)).code is RefusalCode.CARD_UNREADABLE
 
 
+@pytest.mark.threat("stolen-ciphertext", "decompression-bomb")
 @pytest.mark.parametrize(
     "header",
     [
@@ -205,6 +206,7 @@ def test_another_header_never_opens(header: bytes) -> None:
     assert refusal_of(with_header(sealed(CARD), header)).code is RefusalCode.CARD_UNREADABLE
 
 
+@pytest.mark.threat("stolen-ciphertext")
 @given(part=st.integers(0, 4), at=st.integers(0, 10_000), flipped=st.integers(1, 255))
 def test_a_single_changed_byte_does_not_open(part: int, at: int, flipped: int) -> None:
     parts = sealed(CARD).split(".")
@@ -229,6 +231,7 @@ def test_a_cut_card_does_not_open(data: st.DataObject) -> None:
     assert refusal_of(cut).code in {RefusalCode.CARD_UNREADABLE, RefusalCode.SEAL_OUTDATED}
 
 
+@pytest.mark.threat("huge-body")
 def test_what_is_too_long_is_not_even_read() -> None:
     long = sealed({"cryptogram": {"data": "x" * LONGEST}})
     assert not is_sealed(long)

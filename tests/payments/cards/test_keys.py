@@ -81,6 +81,7 @@ async def test_a_key_is_not_accepted_for_longer_because_it_was_replaced_twice(
     assert first.kid not in await kids(book, clock)
 
 
+@pytest.mark.threat("leaked-key")
 async def test_an_operator_rotates_at_once_and_may_forget_what_leaked(book: StoreCardKeys, clock: Clock) -> None:
     old = await offered_key(book, clock.now)
     new = await rotate(book, clock.forward(minutes=1))
@@ -104,6 +105,7 @@ async def test_processes_that_need_a_key_at_once_agree_on_one(
     assert len(await saleor[0].all()) == 1
 
 
+@pytest.mark.threat("stolen-database")
 async def test_the_private_half_is_sealed_and_bound_to_its_key(
     book: StoreCardKeys, database: Database, clock: Clock
 ) -> None:
@@ -119,6 +121,7 @@ async def test_the_private_half_is_sealed_and_bound_to_its_key(
         book.private_jwk(second)
 
 
+@pytest.mark.threat("stolen-ciphertext")
 async def test_no_store_opens_what_was_encrypted_for_another(database: Database, vault: Vault, clock: Clock) -> None:
     installations, keys = InstallationRepository(database, vault, clock), CardKeyRepository(database, vault)
     ours = keys.of((await an_installation(installations)).id)

@@ -80,6 +80,7 @@ def test_of_a_decline_by_a_limit() -> None:
     assert shown(told)["may be tried again after"] == "2026-11-22 00:00 UTC"
 
 
+@pytest.mark.threat("card-numbers")
 def test_what_is_kept_is_exact_and_holds_no_secret() -> None:
     row = details(payment("order-1", **SAID)).row()
     assert row["fee"] == {"amount": "8.54", "currency": "UAH"}
@@ -88,11 +89,13 @@ def test_what_is_kept_is_exact_and_holds_no_secret() -> None:
     assert "taras@example.com" not in str(row)
 
 
+@pytest.mark.threat("card-numbers")
 @pytest.mark.parametrize("mask", ["4242424242424242", "4242-4242-4242-4242", "no mask", "", None])
 def test_what_shows_more_than_a_mask_is_not_kept(mask: str | None) -> None:
     assert card_mask(mask) is None
 
 
+@pytest.mark.threat("xss-dashboard")
 @pytest.mark.parametrize(
     "url", ["javascript:alert(1)", "data:text/html,x", "ftp://gateway.example/1", "/receipt/1", "https://" + "x" * 3000]
 )

@@ -77,6 +77,7 @@ def test_a_failure_never_changes_an_amount(kind: Kind, before: State, amount: De
     assert transition.amount is None
 
 
+@pytest.mark.threat("tampered-amount")
 @pytest.mark.parametrize(
     "wrong",
     [

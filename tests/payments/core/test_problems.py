@@ -123,6 +123,7 @@ class TestOnPaper:
 
 
 class TestKeys:
+    @pytest.mark.fault("gateway-keys")
     async def test_every_payment_of_the_account_is_relieved_when_they_are_accepted(self, shop: Shop) -> None:
         """The one that failed for them is asked nothing any more: it must not keep its problem for ever."""
         failed = shop.transaction

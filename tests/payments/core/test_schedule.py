@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.db.tables import State
+from app.outbound import Deadline
 from app.payments.core.schedule import Schedule
-from app.saleor.deadline import Deadline
 from tests.payments.aggregates import NOON
 
 SCHEDULE = Schedule()
@@ -65,6 +65,23 @@ def test_pauses_are_spread_and_never_longer_than_without(tries: int, drawn: floa
 @given(gone=spans)
 def test_silence_settles_only_after_the_settling_time(gone: timedelta) -> None:
     assert SCHEDULE.settled_by_silence(NOON, NOON + gone) is (gone >= timedelta(minutes=15))
+
+
+@pytest.mark.fault("clock-ahead")
+@given(first=st.integers(1, 60), settling=st.integers(1, 3 * 3600))
+def test_within_the_settling_time_there_are_enough_looks_to_settle_and_after_a_jump_of_the_clock_there_are_not(
+    first: int, settling: int
+) -> None:
+    schedule = replace(SCHEDULE, first_settle=timedelta(seconds=first), settling=timedelta(seconds=settling))
+    now, looks = NOON, 0
+    while not schedule.settled_by_silence(NOON, now):
+        due = schedule.next_poll(State.UNKNOWN, looks, now, since=NOON, expires_at=None)
+        assert due is not None
+        now, looks = due, looks + 1
+        # Were the clock put ahead to the end of the settling time now, so many looks would not settle it.
+        if now <= NOON + schedule.settling / 2 - timedelta(seconds=first):
+            assert not schedule.looked_for_long(looks)
+    assert schedule.looked_for_long(looks)
 
 
 def test_an_intent_is_taken_for_a_crash_only_when_its_call_must_be_over() -> None:

@@ -145,6 +145,7 @@ async def test_when_the_call_arrives_the_intent_is_there_and_holds_everything_bu
     assert (await shop.aggregate()).payment.mode is Mode.DIRECT
 
 
+@pytest.mark.threat("card-numbers")
 @pytest.mark.parametrize("means", [CARD, {"token": TOKEN}, {"cryptogram": {"secret": TOKEN}}])
 @pytest.mark.parametrize("outcome", ["success", "echoed", "unknown"])
 async def test_no_row_log_or_answer_holds_the_card(
@@ -265,6 +266,7 @@ async def test_the_link_is_not_lost_when_a_notification_overtakes_the_answer(sho
     assert answer.data == {"redirectUrl": BANK}
 
 
+@pytest.mark.threat("open-redirect")
 async def test_a_link_that_no_browser_should_follow_is_not_passed_on(shop: Shop) -> None:
     shop.gateway.will(said(waiting(shop, url="javascript:alert(1)")))
     answer = await shop.begin(data=await typed(shop))
@@ -360,6 +362,7 @@ async def test_another_amount_than_asked_is_never_booked_and_never_given_up(shop
     assert not (await shop.operation(Kind.CREATE)).state.final
 
 
+@pytest.mark.threat("replayed-webhook")
 @pytest.mark.law(4)
 async def test_a_repeated_delivery_pays_once(shop: Shop) -> None:
     data = await typed(shop)
@@ -392,6 +395,7 @@ async def test_two_deliveries_at_once_pay_once_and_the_other_does_not_count_as_p
     assert shop.amounts == amounts(charged=TOTAL)
 
 
+@pytest.mark.fault("webhook-repeated")
 async def test_many_deliveries_at_once_pay_once(shop: Shop) -> None:
     data = await typed(shop)
     shop.gateway.will(said(direct(shop)))
@@ -519,6 +523,7 @@ async def test_without_the_stores_word_cards_are_neither_offered_nor_taken(shop:
     assert await shop.recorded() is None
 
 
+@pytest.mark.threat("stolen-ciphertext")
 async def test_the_key_is_offered_only_in_its_public_half(shop: Shop) -> None:
     told = (await offer(shop.services, offer_event(), shop.installation)).data
     assert told["modes"] == ["hosted", "direct"]
@@ -538,6 +543,7 @@ async def test_a_page_that_was_open_for_long_still_pays_and_then_asks_for_the_ne
     assert [key.kid for key in await shop.services.card_keys.of(shop.installation.id).all()] == [new.kid]
 
 
+@pytest.mark.threat("stolen-ciphertext")
 async def test_a_card_sealed_for_one_checkout_pays_no_other(shop: Shop) -> None:
     sealed = await typed(shop, CARD | {"for": CHECKOUT})
     other = source(id="Q2hlY2tvdXQ6Mg==")
@@ -546,6 +552,7 @@ async def test_a_card_sealed_for_one_checkout_pays_no_other(shop: Shop) -> None:
     assert (await shop.begin(data=sealed)).result == "CHARGE_SUCCESS"
 
 
+@pytest.mark.threat("stolen-ciphertext")
 async def test_a_card_sealed_for_another_store_does_not_pay_in_this_one(shop: Shop) -> None:
     """Also where both stores have a checkout of that name, as a copy of a store has."""
     await shop.services.installations.save(

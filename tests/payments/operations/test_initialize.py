@@ -118,6 +118,7 @@ async def test_when_the_call_arrives_the_intent_is_in_the_database(shop: Shop) -
     assert request["amount"] == TOTAL
 
 
+@pytest.mark.fault("gateway-unknown")
 @pytest.mark.law(2, 11)
 @pytest.mark.parametrize("trouble", [BROKEN, Reply(503), HangUp(), Silence(), Reply(200, b"<html>")])
 async def test_without_a_readable_answer_nobody_has_the_link_and_the_shopper_tries_again(
@@ -138,6 +139,7 @@ async def test_without_a_readable_answer_nobody_has_the_link_and_the_shopper_tri
     assert await shop.work() == 0
 
 
+@pytest.mark.fault("gateway-down")
 async def test_a_connection_that_was_never_made_is_a_failure_that_can_be_repeated(shop: Shop) -> None:
     account = await shop.services.accounts.change(
         shop.account.id, base_url="http://127.0.0.1:9"
@@ -164,6 +166,7 @@ async def test_a_refused_payment_is_a_failure_with_the_reason_for_staff_and_word
     assert [event.type.value for event in shop.transaction.events if event.counts] == ["CHARGE_FAILURE"]
 
 
+@pytest.mark.fault("gateway-keys")
 async def test_wrong_keys_are_a_problem_for_staff(shop: Shop) -> None:
     shop.gateway.will(refused("Invalid pos_id field or credentials", "S-404", 401))
     answer = await shop.begin()
@@ -175,6 +178,7 @@ async def test_wrong_keys_are_a_problem_for_staff(shop: Shop) -> None:
     assert "S-404" in (answer.message or "")
 
 
+@pytest.mark.fault("gateway-busy")
 async def test_a_busy_gateway_has_declined_nothing(shop: Shop) -> None:
     shop.gateway.will(refused("Too many requests", "P-429", 429))
     answer = await shop.begin()
@@ -204,6 +208,8 @@ async def test_a_payment_that_is_declined_at_once(shop: Shop) -> None:
     assert "Insufficient funds [4009]" in (answer.message or "")
 
 
+@pytest.mark.fault("webhook-repeated")
+@pytest.mark.threat("replayed-webhook")
 @pytest.mark.law(4)
 async def test_the_same_webhook_twice_at_once_makes_one_payment(shop: Shop) -> None:
     shop.gateway.will(shop.gateway.page())
@@ -348,7 +354,7 @@ async def test_a_payment_remembers_what_it_was_made_for(shop: Shop) -> None:
     assert (row.flow, row.amount, row.currency, row.channel) == (Flow.AUTHORIZATION, Decimal(TOTAL), "UAH", "uah")
     assert (row.order_number, row.language) == ("1042", "uk")
     assert shop.services.personal.return_url(row) == "https://shop.example.com/back"
-    assert "shop.example.com" not in (row.return_url or "")
+    assert "shop.example.com" not in (row.return_url_sealed or "")
     [asked] = shop.gateway.heard
     assert asked.json["description"] == "Order 1042"
     assert {"key": "saleor_order", "value": "1042"} in asked.json["attributes"]

@@ -109,6 +109,7 @@ def test_which_refusals_tell_of_others(error: Exception, acted: bool) -> None:
 
 
 class TestOneLookAfterEach:
+    @pytest.mark.fault("notification-lost")
     @pytest.mark.law(10)
     async def test_what_the_portal_did_in_silence_is_found(self, paid: Shop) -> None:
         paid.refunded("100.00", "portal")

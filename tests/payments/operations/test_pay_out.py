@@ -64,6 +64,7 @@ async def test_a_card_is_paid_and_the_gateway_is_asked_for_everything_that_a_pay
     }
 
 
+@pytest.mark.threat("dishonest-staff")
 async def test_who_asked_and_who_confirmed_is_kept_with_when_and_from_where(shop: Shop) -> None:
     wish = a_payout(shop)
     shop.gateway.will(said(credited(wish)))
@@ -240,6 +241,7 @@ async def test_saleor_is_told_nothing_and_nothing_can_be_asked_of_it(shop: Shop)
         assert (await session.exec(select(SaleorEvent))).all() == []
 
 
+@pytest.mark.threat("dishonest-staff")
 @pytest.mark.law(14)
 async def test_the_limit_of_a_day_holds_for_any_24_hours_and_however_many_are_sent_at_once(shop: Shop) -> None:
     wishes = [a_payout(shop, "600.00") for _ in range(4)]

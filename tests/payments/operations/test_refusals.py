@@ -28,6 +28,7 @@ NOT_THE_GATEWAYS: dict[str, Callable[[str], Reply]] = {
 }
 
 
+@pytest.mark.fault("gateway-unknown")
 @pytest.mark.parametrize("whose", NOT_THE_GATEWAYS)
 async def test_a_refund_that_was_made_has_not_failed_because_somebody_else_says_no(paid: Shop, whose: str) -> None:
     """The gateway did it, and what stands before the gateway answers with a 4xx: staff would refund it twice."""

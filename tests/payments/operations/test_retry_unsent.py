@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from app.gateway.errors import GatewayError, NotSentError, OutcomeUnknownError
+from app.outbound import Deadline
 from app.payments.core.schedule import Schedule
 from app.payments.operations.execute import retry_unsent
-from app.saleor.deadline import Deadline
 
 AT_ONCE = Schedule(pauses_before_resending=(timedelta(0), timedelta(0)))
 
@@ -30,12 +30,14 @@ async def needed() -> bool:
     return True
 
 
+@pytest.mark.fault("gateway-down")
 async def test_a_call_that_never_left_is_made_again() -> None:
     line = Line(NotSentError("no connection"), NotSentError("no connection"))
     assert await retry_unsent(line, Deadline(5), AT_ONCE, needed) == "answered"
     assert line.attempts == 3
 
 
+@pytest.mark.fault("gateway-down")
 async def test_in_the_end_it_is_given_up() -> None:
     line = Line(*[NotSentError("no connection")] * 9)
     assert isinstance(await retry_unsent(line, Deadline(5), AT_ONCE, needed), NotSentError)
@@ -52,6 +54,7 @@ async def test_what_has_become_needless_meanwhile_is_not_sent_any_more() -> None
     assert line.attempts == 2
 
 
+@pytest.mark.fault("gateway-unknown")
 @pytest.mark.law(2)
 @pytest.mark.law(2)
 async def test_what_may_have_arrived_is_never_repeated() -> None:

@@ -118,6 +118,7 @@ async def test_apples_sheet_opens_with_a_session_that_the_gateway_gets(shop: Sho
     assert (heard.path, heard.json["validation_url"]) == ("/api/v1/applepay/session", APPLES)
 
 
+@pytest.mark.threat("ssrf-gateway")
 @pytest.mark.parametrize(
     "question",
     [
@@ -360,6 +361,7 @@ async def test_two_means_at_once_are_one_too_many(shop: Shop) -> None:
     assert error_of(await shop.begin(data=data))["code"] == "CARD_UNREADABLE"
 
 
+@pytest.mark.threat("card-numbers")
 @pytest.mark.parametrize("wallet", list(WALLETS))
 @pytest.mark.parametrize("outcome", ["success", "echoed", "refused", "unknown", "broken exchange"])
 async def test_no_row_log_or_answer_holds_what_the_wallet_gave_nor_the_token(
@@ -407,8 +409,8 @@ async def test_no_row_log_or_answer_holds_what_the_wallet_gave_nor_the_token(
 async def test_a_budget_that_the_exchange_has_used_up_pays_nothing(shop: Shop) -> None:
     """One budget is for both calls together."""
     data = await given(shop)
-    shop.services = replace(shop.services, schedule=Schedule(budget=timedelta(seconds=0.3)))
-    shop.gateway.will(said({"cc_token": TOKEN}, delay=0.6), said(paid(shop)))
+    shop.services = replace(shop.services, schedule=Schedule(budget=timedelta(seconds=2)))
+    shop.gateway.will(said({"cc_token": TOKEN}, delay=4), said(paid(shop)))
     answer = await shop.begin(data=data)
     assert answer.result == "CHARGE_FAILURE"
     assert [each.path for each in shop.gateway.heard] == ["/api/v1/tokenization/tokenize"]

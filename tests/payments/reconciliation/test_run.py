@@ -68,6 +68,7 @@ class TestNothingIsMadeOfHalfABook:
         run = await store.goes_on(run_id)
         assert (run.state, run.repaired, run.failure, run.attempts) == (RunState.DONE, 1, None, 0)
 
+    @pytest.mark.fault("books-broken-off")
     @pytest.mark.parametrize("change", ["more", "fewer"])
     async def test_more_or_fewer_lines_than_were_said(self, store: Store, change: str) -> None:
         await refunded_in_silence(store)
@@ -92,6 +93,7 @@ async def test_a_register_that_is_being_made_is_waited_for_and_not_asked_for_twi
     assert sum(each.path == START for each in await store.control.calls()) == 1
 
 
+@pytest.mark.fault("books-broken-off")
 async def test_a_register_that_is_never_made(store: Store) -> None:
     await store.control.options(register_polls=1000)
     await store.paid()
@@ -125,6 +127,7 @@ async def test_without_a_register_the_list_of_the_period_is_compared(store: Stor
     assert (run.source, run.repaired, run.to_people) == (Source.ORDERS, 1, 0)
 
 
+@pytest.mark.fault("books-broken-off")
 async def test_a_list_that_breaks_off(store: Store) -> None:
     await refunded_in_silence(store)
     run_id, _ = await hindered(
@@ -133,6 +136,7 @@ async def test_a_list_that_breaks_off(store: Store) -> None:
     assert (await store.goes_on(run_id)).repaired == 1
 
 
+@pytest.mark.fault("gateway-busy")
 async def test_a_gateway_that_wants_to_be_left_alone_is(store: Store) -> None:
     await store.paid()
     rule = FaultRule(path=START, effect="status", status=429, headers={"retry-after": "1800"})
@@ -152,6 +156,7 @@ async def test_look_ups_that_fail_are_made_later(store: Store) -> None:
     assert store.shop.amounts == amounts(charged="70.00", refunded="30.00")
 
 
+@pytest.mark.fault("gateway-down")
 async def test_a_gateway_that_answers_no_look_up_is_left_alone(store: Store) -> None:
     for _ in range(4):
         await refunded_in_silence(store)
@@ -183,6 +188,7 @@ class Deadly(Progress):
                 raise KilledError
 
 
+@pytest.mark.fault("process-killed")
 @pytest.mark.parametrize("point", [3, 5, 9, 11, 12, 13, 14])
 async def test_killed_in_the_middle_and_taken_over_it_ends_the_same(
     store: Store, monkeypatch: pytest.MonkeyPatch, point: int

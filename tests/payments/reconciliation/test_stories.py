@@ -30,6 +30,7 @@ async def test_books_that_agree(store: Store) -> None:
     assert await store.differences() == []
 
 
+@pytest.mark.fault("notification-lost")
 async def test_a_refund_in_the_portal_of_which_nobody_has_told(store: Store) -> None:
     order_id = await store.paid()
     await store.control.portal(order_id, "refund", Decimal("30.00"), silent=True)
@@ -54,6 +55,7 @@ async def test_two_equal_refunds_in_the_portal(store: Store) -> None:
     assert await store.differences() == [("missed", "repaired")] * 2
 
 
+@pytest.mark.fault("notification-lost")
 async def test_a_success_that_was_missed(store: Store) -> None:
     await store.pay()
     await store.compare()

@@ -57,6 +57,7 @@ def test_exactly_the_amounts_of_money_are_taken(amount: Decimal) -> None:
     assert refused.value.code is RefusalCode.INVALID_AMOUNT
 
 
+@pytest.mark.threat("tampered-amount")
 @pytest.mark.parametrize("amount", ["1e27", "123456789012345678901234567890", "10000000000000.00", "1e400"])
 def test_a_huge_amount_is_refused_in_words(amount: str) -> None:
     with pytest.raises(RefusalError) as refused:
@@ -64,6 +65,7 @@ def test_a_huge_amount_is_refused_in_words(amount: str) -> None:
     assert refused.value.code is RefusalCode.INVALID_AMOUNT
 
 
+@pytest.mark.threat("tampered-amount")
 def test_the_gateway_is_asked_for_what_saleor_asked_for() -> None:
     plan = planned(data={"returnUrl": "https://shop.example.com/back", "qr": True})
     request = plan.request

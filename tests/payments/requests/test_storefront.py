@@ -30,6 +30,7 @@ def test_nothing_is_required() -> None:
     assert read_data({"customer": None, "language": None, "returnUrl": None}) == StorefrontData()
 
 
+@pytest.mark.threat("tampered-amount")
 def test_what_is_known_is_read_and_the_rest_ignored() -> None:
     data = read_data(
         {
@@ -45,6 +46,7 @@ def test_what_is_known_is_read_and_the_rest_ignored() -> None:
     assert data.customer.birthday.isoformat() == "1814-03-09"
 
 
+@pytest.mark.threat("hostile-text")
 @given(data=anything)
 def test_whatever_a_storefront_sends_is_read_or_refused_in_words(data: Any) -> None:
     read = read_or_refusal(data)
@@ -75,6 +77,7 @@ def test_what_has_the_wrong_shape_is_named(data: Any, field: str) -> None:
     assert (refused.value.code, refused.value.field) == (RefusalCode.INVALID_DATA, field)
 
 
+@pytest.mark.threat("card-numbers")
 @pytest.mark.parametrize(
     "name",
     [
@@ -103,6 +106,7 @@ def test_other_words_are_not_taken_for_card_data(name: str) -> None:
 ALLOWED = ["https://shop.example.com", "http://localhost:3000"]
 
 
+@pytest.mark.threat("open-redirect")
 @pytest.mark.parametrize(
     "url",
     [
@@ -117,6 +121,7 @@ def test_the_shopper_goes_back_to_a_storefront_of_the_account(url: str) -> None:
     assert allowed_return_url(url, ALLOWED) == url
 
 
+@pytest.mark.threat("open-redirect")
 @pytest.mark.parametrize(
     "url",
     [

@@ -102,6 +102,7 @@ async def test_only_what_is_wanted_is_in_it(shop: Shop) -> None:
     assert await rows(shop, channel="pln") == []
 
 
+@pytest.mark.threat("csv-formulas")
 async def test_what_people_wrote_is_no_formula(shop: Shop) -> None:
     await a_payment(
         shop.services, shop.account, order_number="=1+1", channel="@SUM(A1)", problem=" \t+cmd|' /C calc'!A0"
@@ -111,6 +112,7 @@ async def test_what_people_wrote_is_no_formula(shop: Shop) -> None:
     assert line["problem"].startswith("'")
 
 
+@pytest.mark.threat("csv-formulas")
 @given(st.text())
 def test_no_text_begins_as_a_formula_does_and_none_is_lost(text: str) -> None:
     kept = harmless(text)

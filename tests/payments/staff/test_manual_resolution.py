@@ -58,6 +58,7 @@ async def test_the_record_that_staff_have_judged_is_no_problem_again(stuck: Shop
     assert problem_words((await stuck.aggregate()).payment) is None
 
 
+@pytest.mark.threat("dishonest-staff")
 async def test_less_than_asked_can_have_been_refunded_and_never_more(stuck: Shop) -> None:
     with pytest.raises(RefusalError, match=r"30\.00 was asked, so it cannot be 35\.00"):
         await by_hand(stuck, State.SUCCESS, "35.00")

@@ -183,6 +183,7 @@ async def test_a_card_can_be_typed_only_where_the_owner_has_confirmed_pci_dss(sh
     assert "PCI DSS" in refusal.value.refused["card"]
 
 
+@pytest.mark.threat("dishonest-staff")
 async def test_a_proposal_that_nobody_confirms_in_time_or_that_was_changed_is_not_paid_out(shop: Shop) -> None:
     review = await proposed(shop)
     middle = len(review.sealed) // 2
@@ -196,6 +197,7 @@ async def test_a_proposal_that_nobody_confirms_in_time_or_that_was_changed_is_no
     assert not payments_out(shop)
 
 
+@pytest.mark.threat("staff-of-another-store")
 async def test_another_stores_proposal_does_not_open(shop: Shop) -> None:
     review = await proposed(shop)
     await shop.services.installations.save(
@@ -221,6 +223,7 @@ async def test_only_whom_the_owner_has_named_may_pay_out_also_when_they_are_name
     assert not payments_out(shop)
 
 
+@pytest.mark.threat("dishonest-staff")
 async def test_who_was_taken_off_the_list_in_another_process_cannot_confirm_here_a_moment_later(shop: Shop) -> None:
     review = await proposed(shop)
     assert await shop.services.accounts.find(shop.account.id) is not None  # this process remembers it now

@@ -72,6 +72,7 @@ def test_each_amount_can_be_typed_plainly(amount: Decimal, point: str) -> None:
     assert read(str(amount).replace(".", point)) == ByAmount(amount, None)
 
 
+@pytest.mark.threat("injection")
 @given(st.text())
 def test_whatever_is_typed_is_read_as_one_thing(text: str) -> None:
     typed = read(text)

@@ -35,6 +35,7 @@ async def inbox(shop: Shop) -> list[Notification]:
         return list((await session.exec(select(Notification).order_by(col(Notification.id)))).all())
 
 
+@pytest.mark.fault("process-killed")
 @pytest.mark.law(6)
 async def test_it_is_kept_before_it_is_processed(waiting: Shop) -> None:
     assert await waiting.notify(payment(waiting.order_id)) is Receipt.KEPT
@@ -49,6 +50,8 @@ async def test_it_is_kept_before_it_is_processed(waiting: Shop) -> None:
     assert waiting.amounts == amounts(charged=TOTAL)
 
 
+@pytest.mark.fault("notification-repeated")
+@pytest.mark.threat("replayed-notification")
 @pytest.mark.law(6)
 async def test_a_duplicate_is_recognised_by_its_content(waiting: Shop) -> None:
     record = payment(waiting.order_id)
@@ -62,6 +65,8 @@ async def test_a_duplicate_is_recognised_by_its_content(waiting: Shop) -> None:
     assert waiting.saleor.told == ["CHARGE_SUCCESS"]
 
 
+@pytest.mark.fault("notification-repeated")
+@pytest.mark.threat("replayed-notification")
 @pytest.mark.law(6)
 async def test_duplicates_at_the_same_moment(waiting: Shop) -> None:
     receipts = await at_once(*(waiting.notify(payment(waiting.order_id)) for _ in range(4)))
@@ -71,12 +76,14 @@ async def test_duplicates_at_the_same_moment(waiting: Shop) -> None:
 
 
 class TestAtTheDoor:
+    @pytest.mark.threat("forged-notification")
     @pytest.mark.law(6)
     async def test_forged(self, waiting: Shop) -> None:
         form = signed(payment(waiting.order_id), "another-secret")
         assert await receive(waiting.services, waiting.account.id, form) is Receipt.FORGED
         assert await inbox(waiting) == []
 
+    @pytest.mark.threat("forged-notification", "tampered-amount")
     @pytest.mark.law(6)
     async def test_changed_on_the_way(self, waiting: Shop) -> None:
         genuine, other = signed(payment(waiting.order_id, "failure")), signed(payment(waiting.order_id))
@@ -84,6 +91,7 @@ class TestAtTheDoor:
         assert await receive(waiting.services, waiting.account.id, form) is Receipt.FORGED
         assert await inbox(waiting) == []
 
+    @pytest.mark.threat("notification-of-another-account")
     async def test_for_an_account_that_nobody_has(self, waiting: Shop) -> None:
         assert await receive(waiting.services, "nobody", signed(payment(waiting.order_id))) is Receipt.UNKNOWN_ACCOUNT
 
@@ -92,9 +100,11 @@ class TestAtTheDoor:
         assert await receive(waiting.services, waiting.account.id, form) is Receipt.UNREADABLE
         assert await inbox(waiting) == []
 
+    @pytest.mark.fault("poison")
     async def test_signed_but_not_a_record(self, waiting: Shop) -> None:
         assert await receive(waiting.services, waiting.account.id, signed({"hello": "world"})) is Receipt.UNREADABLE
 
+    @pytest.mark.fault("key-lost")
     async def test_it_comes_again_while_the_accounts_keys_do_not_open(self, waiting: Shop) -> None:
         form = signed(payment(waiting.order_id))
         for before, after, receipt in (("v1.", "v1.lost-", Receipt.UNVERIFIED), ("v1.lost-", "v1.", Receipt.KEPT)):
@@ -110,6 +120,7 @@ class TestAtTheDoor:
             form = signed(payment(waiting.order_id, payload=secret), secret)
             assert await receive(waiting.services, waiting.account.id, form) is Receipt.KEPT
 
+    @pytest.mark.threat("leaked-key")
     async def test_a_day_later_the_secret_that_was_changed_verifies_nothing(self, waiting: Shop) -> None:
         await waiting.services.accounts.change_keys(waiting.account.id, api_secret="the-new-secret")
         waiting.clock.forward(hours=24)
@@ -136,6 +147,7 @@ async def test_an_order_that_is_not_ours_is_kept_and_left_alone(waiting: Shop) -
     assert waiting.saleor.reports == []
 
 
+@pytest.mark.threat("notification-of-another-account")
 @pytest.mark.law(6)
 async def test_an_order_of_another_account_cannot_be_spoken_for(waiting: Shop) -> None:
     """Whoever holds the keys of one point of sale must not be able to pay the orders of another."""
@@ -166,6 +178,7 @@ async def test_a_kind_of_operation_that_no_payment_has_is_left_alone(waiting: Sh
     assert (await waiting.operation(Kind.CREATE)).state is State.INIT
 
 
+@pytest.mark.fault("poison")
 @pytest.mark.law(6)
 async def test_processing_can_fail_and_is_done_again(waiting: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of the failed attempt stays; the notification does."""
@@ -191,6 +204,8 @@ async def test_processing_can_fail_and_is_done_again(waiting: Shop, monkeypatch:
 
 @pytest.mark.law(7)
 class TestForwardOnly:
+    @pytest.mark.fault("notification-out-of-order")
+    @pytest.mark.threat("replayed-notification")
     @pytest.mark.parametrize("order", [tuple(order) for order in permutations(["init", "pending", "success"])])
     async def test_whatever_the_order_in_which_they_come(self, waiting: Shop, order: tuple[str, ...]) -> None:
         for status in order:
@@ -213,6 +228,7 @@ class TestForwardOnly:
         assert f"said {first} first and now says {then}" in (problem_words((await waiting.aggregate()).payment) or "")
         assert waiting.amounts == before
 
+    @pytest.mark.fault("notification-out-of-order")
     @pytest.mark.law(10)
     async def test_the_word_of_the_capture_can_come_before_that_of_the_reservation(self, shop: Shop) -> None:
         shop.gateway.will(shop.gateway.page())
@@ -227,6 +243,7 @@ class TestForwardOnly:
 
 @pytest.mark.law(8)
 class TestTrustThenCompare:
+    @pytest.mark.threat("tampered-amount")
     @pytest.mark.parametrize(
         ("wrong", "words"),
         [

@@ -8,11 +8,11 @@ import pytest
 from app.db.aggregates import load_by_transaction
 from app.db.tables import Kind, Operation, State
 from app.gateway.models import Records
+from app.outbound import Deadline
 from app.payments.core.problems import problem_words
 from app.payments.staff.raw import raw_records
 from app.payments.sync.on_demand import ask_now, records_now
 from app.payments.sync.resolve import look
-from app.saleor.deadline import Deadline
 from tests.loopback import HangUp, Heard, Silence, said
 from tests.payments.fake_gateway import BROKEN, operation, payment, refused
 from tests.payments.fake_saleor import amounts
@@ -38,6 +38,7 @@ async def waiting(shop: Shop) -> Shop:
 
 
 class TestARefundOfWhichNobodyKnows:
+    @pytest.mark.fault("gateway-down")
     @pytest.mark.law(2)
     async def test_as_long_as_look_ups_fail_nothing_is_concluded(self, shop: Shop) -> None:
         """Only a look-up that shows nothing says something; one that fails says nothing."""
@@ -233,6 +234,7 @@ class TestPolling:
         await shop.later(days=7)
         assert shop.gateway.heard == []
 
+    @pytest.mark.fault("gateway-keys")
     async def test_wrong_keys_met_while_looking_are_a_visible_problem(self, waiting: Shop) -> None:
         waiting.gateway.will_look(refused("Invalid pos_id field or credentials", "S-404", 401))
         await waiting.later(minutes=2)

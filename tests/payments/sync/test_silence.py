@@ -1,5 +1,7 @@
 """What silence of the gateway means, and what it does not (laws of money, 2)."""
 
+from datetime import timedelta
+
 import pytest
 
 from app.db.tables import Kind, State
@@ -51,6 +53,38 @@ async def test_a_refund_of_which_a_shown_payment_has_no_trace_has_failed(paid: S
     await paid.later(minutes=14)
     assert (await paid.operation(Kind.REFUND)).state is State.UNKNOWN
     await paid.later(minutes=2)
+    refund = await paid.operation(Kind.REFUND)
+    assert (refund.state, refund.inferred) == (State.FAILURE, True)
+
+
+@pytest.mark.fault("clock-ahead")
+@pytest.mark.parametrize("ahead", [timedelta(minutes=20), timedelta(days=400)], ids=str)
+async def test_a_clock_that_jumps_ahead_makes_no_long_silence_of_a_short_one(paid: Shop, ahead: timedelta) -> None:
+    """The gateway takes a minute to show what it did; meanwhile the machine's clock is put forward."""
+    paid.gateway.will(HangUp())
+    await paid.staff("REFUND", "200.00", "one")
+    await paid.later(seconds=10)
+    paid.clock.now += ahead
+    await paid.work()
+    assert (await paid.operation(Kind.REFUND)).state is State.UNKNOWN
+    await paid.later(seconds=50)
+    assert (await paid.operation(Kind.REFUND)).state is State.UNKNOWN
+    paid.refunded("200.00", "first")
+    await paid.later(minutes=10)
+    assert (await paid.operation(Kind.REFUND)).state is State.SUCCESS
+    assert paid.amounts == amounts(charged="369.50", refunded="200.00")
+    assert paid.gateway.calls == ["refund"]
+
+
+@pytest.mark.fault("clock-ahead")
+async def test_what_stays_silent_after_the_clock_has_jumped_has_failed_a_little_later(paid: Shop) -> None:
+    paid.gateway.will(HangUp())
+    await paid.staff("REFUND", "200.00", "one")
+    await paid.later(seconds=10)
+    paid.clock.now += timedelta(hours=2)
+    await paid.later(minutes=6)
+    assert (await paid.operation(Kind.REFUND)).state is State.UNKNOWN
+    await paid.later(minutes=10)
     refund = await paid.operation(Kind.REFUND)
     assert (refund.state, refund.inferred) == (State.FAILURE, True)
 

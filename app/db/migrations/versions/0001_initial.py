@@ -29,8 +29,10 @@ def _installation() -> None:
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("dashboard_url", sa.String(length=500), nullable=True),
+        sa.Column("staff_dashboard_url", sa.String(length=500), nullable=True),
         sa.Column("problems_due_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("days_due_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("retention_due_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("away_since", sa.DateTime(timezone=True), nullable=True),
         sa.Column("revived_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("unauthorised_since", sa.DateTime(timezone=True), nullable=True),
@@ -189,7 +191,7 @@ def _notification() -> None:
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("account_id", sa.String(length=32), nullable=False),
         sa.Column("digest", sa.String(length=64), nullable=False),
-        sa.Column("data_sealed", sa.Text(), nullable=False),
+        sa.Column("data_sealed", sa.Text(), nullable=True),
         sa.Column("order_id", sa.String(length=256), nullable=False),
         sa.Column("deliveries", sa.Integer(), nullable=False),
         sa.Column("outcome", sa.Text(), nullable=True),
@@ -198,6 +200,7 @@ def _notification() -> None:
         sa.Column("received_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("processed_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("trouble", sa.String(length=20), nullable=True),
+        sa.Column("trace_id", sa.String(length=32), nullable=True),
         sa.ForeignKeyConstraint(["account_id"], ["merchant_account.id"]),
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("account_id", "digest"),
@@ -210,6 +213,7 @@ def _notification() -> None:
         "next_attempt_at IS NOT NULL", "ix_notification_due", "notification", ["account_id", "next_attempt_at", "id"]
     )
     op.create_index("ix_notification_order_id", "notification", ["order_id"])
+    _index_where("data_sealed IS NOT NULL", "ix_notification_kept", "notification", ["account_id", "received_at"])
     _index_where(
         "trouble IS NOT NULL", "ix_notification_trouble", "notification", ["account_id", "trouble", "received_at"]
     )
@@ -235,7 +239,7 @@ def _payment() -> None:
         sa.Column("source_id", sa.String(length=100), nullable=False),
         sa.Column("order_number", sa.String(length=64), nullable=True),
         sa.Column("language", sa.String(length=5), nullable=False),
-        sa.Column("return_url", sa.Text(), nullable=True),
+        sa.Column("return_url_sealed", sa.Text(), nullable=True),
         sa.Column("checkout_url", sa.Text(), nullable=True),
         sa.Column("qr_url", sa.Text(), nullable=True),
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=True),
@@ -259,6 +263,7 @@ def _payment() -> None:
         sa.Column("wallet", sa.String(length=20), nullable=True),
         sa.Column("recurring_id", sa.String(length=100), nullable=True),
         sa.Column("recurring_status", sa.String(length=40), nullable=True),
+        sa.Column("erased_at", sa.DateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(["account_id"], ["merchant_account.id"]),
         sa.ForeignKeyConstraint(["installation_id"], ["installation.id"]),
         sa.PrimaryKeyConstraint("id"),
@@ -267,6 +272,9 @@ def _payment() -> None:
     )
     _index_where("attempts_due_at IS NOT NULL", "ix_payment_attempts_due_at", "payment", ["attempts_due_at"])
     op.create_index("ix_payment_begun", "payment", ["created_at", "id"])
+    _index_where(
+        "erased_at IS NULL", "ix_payment_not_erased", "payment", ["installation_id", "erased_at", "created_at", "id"]
+    )
     _index_where("next_order_poll_at IS NOT NULL", "ix_payment_next_order_poll_at", "payment", ["next_order_poll_at"])
     op.create_index("ix_payment_in_status", "payment", ["installation_id", "status", "created_at", "id"])
     op.create_index("ix_payment_of_account", "payment", ["account_id", "created_at", "id"])
@@ -367,6 +375,7 @@ def _operation() -> None:
         sa.Column("answer_awaited_until", sa.DateTime(timezone=True), nullable=True),
         sa.Column("asked_anew", sa.Integer(), nullable=False, server_default="0"),
         sa.Column("charge_id", sa.String(length=100), nullable=True),
+        sa.Column("trace_id", sa.String(length=32), nullable=True),
         sa.Column("booked_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("ended_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("account_id", sa.String(length=32), nullable=True),
@@ -402,6 +411,7 @@ def _saleor_event() -> None:
         sa.Column("last_error", sa.Text(), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("delivered_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("trace_id", sa.String(length=32), nullable=True),
         sa.Column("installation_id", sa.Integer(), nullable=False),
         sa.Column("operation_id", sa.Integer(), nullable=True),
         sa.ForeignKeyConstraint(["payment_id"], ["payment.id"]),
@@ -584,6 +594,21 @@ def _days() -> None:
     op.create_index("ix_changed_day", "changed_day", ["account_id", "day"])
 
 
+def _process() -> None:
+    op.create_table(
+        "process",
+        sa.Column("id", sa.String(length=32), nullable=False),
+        sa.Column("host", sa.String(length=255), nullable=False),
+        sa.Column("pid", sa.Integer(), nullable=False),
+        sa.Column("version", sa.String(length=50), nullable=False),
+        sa.Column("serves", sa.Boolean(), nullable=False),
+        sa.Column("works", sa.Boolean(), nullable=False),
+        sa.Column("started_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("seen_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+    )
+
+
 def upgrade() -> None:
     _installation()
     _card_key()
@@ -605,3 +630,4 @@ def upgrade() -> None:
     _compared_day()
     _gateway_sums()
     _days()
+    _process()

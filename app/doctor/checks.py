@@ -1,0 +1,140 @@
+"""The list of all checks, and the one way to make them: at once, each with a time of its own.
+
+A check that fails is a finding as well: whoever looks for what is wrong is not to be left with a stack trace.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+
+import structlog
+
+from app.db.errors import DatabaseError
+from app.db.installations import OpenInstallation
+from app.db.vault import VaultError
+from app.doctor.accounts import check_account, check_any_account, check_gateway_clocks
+from app.doctor.addresses import check_address, check_frame_address
+from app.doctor.deployment import Deployment
+from app.doctor.drift import check_drift
+from app.doctor.findings import Finding, Mender, Subject, error, fine, warning
+from app.doctor.saleors import check_channels, check_clock, check_saleor, check_signing_keys
+from app.doctor.storage import check_database, check_key_file
+from app.doctor.waiting import check_waiting
+from app.doctor.workers import check_worker
+from app.i18n.messages import LazyMessage
+from app.payments.services import Services
+from app.saleor.migration import ManifestFor
+
+WITHIN = 45.0
+"""Seconds that a check may take: an account's asks the gateway several times, each for ten seconds at most."""
+_AT_ONCE = 16
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Something to look at. ``about``: see ``Finding``."""
+
+    subject: Subject
+    make: Callable[[], Awaitable[Sequence[Finding]]]
+    about: str | None = None
+
+
+def checks_of_storage(deployment: Deployment) -> list[Check]:
+    """Return what can be looked at with nothing open, and must be fine before anything can be opened."""
+    return [
+        Check(Subject.KEY_FILE, partial(check_key_file, deployment)),
+        Check(Subject.DATABASE, partial(check_database, deployment)),
+    ]
+
+
+def checks_of_service(deployment: Deployment, services: Services | None, saleors: Sequence[str]) -> list[Check]:
+    """Return the checks of what all stores share; ``services`` None where the database cannot be used.
+
+    ``saleors`` are the API addresses for which it must be fit.
+    """
+    database = services.database if services is not None else None
+    checks = [
+        Check(Subject.ADDRESS, partial(check_address, deployment, database, saleors)),
+        Check(Subject.FRAME_ADDRESS, partial(check_frame_address, deployment, database, saleors)),
+    ]
+    if services is not None:
+        checks.append(Check(Subject.WORKER, partial(check_worker, services)))
+    return checks
+
+
+async def checks_of_store(
+    deployment: Deployment, services: Services, installation: OpenInstallation, manifest_for: ManifestFor
+) -> list[Check]:
+    """Return the checks of one store; ``manifest_for``: what this release brings there. Raises DatabaseError."""
+    accounts = [each for each in await services.accounts.all(installation.id) if each.enabled]
+    return [
+        Check(Subject.SALEOR, partial(check_saleor, deployment, installation)),
+        Check(Subject.SIGNING_KEYS, partial(check_signing_keys, deployment, installation)),
+        Check(Subject.CLOCK, partial(check_clock, deployment, installation)),
+        Check(Subject.WEBHOOKS, partial(check_drift, deployment, installation, manifest_for)),
+        Check(Subject.CHANNELS, partial(check_channels, deployment, services, installation)),
+        Check(Subject.ACCOUNT, partial(check_any_account, services, installation)),
+        *(Check(Subject.ACCOUNT, partial(check_account, services, each.id), each.name) for each in accounts),
+        Check(Subject.CLOCK, partial(check_gateway_clocks, services, installation)),
+        Check(Subject.EVENTS, partial(check_waiting, services, installation)),
+    ]
+
+
+async def installed(services: Services, base_url: str) -> tuple[list[OpenInstallation], list[Finding]]:
+    """Return the Saleors that have installed the app, and what is to be said of that."""
+    try:
+        found = await services.installations.all()
+    except VaultError:
+        what = LazyMessage("No key in the secret key file opens the tokens that Saleor has given the app.")
+        remedy = LazyMessage(
+            "Put the missing line back into the secret key file, or let every store install the app again."
+        )
+        return [], [error(Subject.INSTALLATIONS, what, remedy)]
+    except DatabaseError:
+        return [], [error(Subject.INSTALLATIONS, LazyMessage("The database did not answer in time."))]
+    if not found:
+        what = LazyMessage("No Saleor has installed the app yet.")
+        remedy = LazyMessage("Install it in the Dashboard, from %(manifest)s.", manifest=f"{base_url}/api/manifest")
+        return [], [warning(Subject.INSTALLATIONS, what, remedy)]
+    what = LazyMessage("Stores that have installed the app: %(count)s.", count=len(found))
+    return found, [fine(Subject.INSTALLATIONS, what)]
+
+
+async def examine(
+    checks: Sequence[Check], *, within: float = WITHIN, done: Callable[[], None] = lambda: None
+) -> list[Finding]:
+    """Make checks at once, each ``within`` so many seconds; return what they find, in the order of the list.
+
+    ``done`` is called after each.
+    """
+    room = asyncio.Semaphore(_AT_ONCE)
+
+    async def make(check: Check) -> Sequence[Finding]:
+        async with room:
+            try:
+                return await _made(check, within)
+            finally:
+                done()
+
+    return list(chain.from_iterable(await asyncio.gather(*map(make, checks))))
+
+
+async def _made(check: Check, within: float) -> Sequence[Finding]:
+    try:
+        async with asyncio.timeout(within):
+            return await check.make()
+    except TimeoutError:
+        what = LazyMessage("Nothing is known: it took longer than %(seconds)s seconds.", seconds=round(within))
+        return [error(check.subject, what, LazyMessage("Try again in a minute."), about=check.about)]
+    except DatabaseError:
+        what = LazyMessage("Nothing is known: the database did not answer in time.")
+        return [error(check.subject, what, LazyMessage("Try again in a minute."), about=check.about)]
+    except Exception as exc:
+        log.exception("check failed", what=check.subject.value)
+        what = LazyMessage("Nothing is known: the check itself failed.")
+        remedy = LazyMessage("Report it, with what the log says.")
+        return [error(check.subject, what, remedy, about=check.about, detail=type(exc).__name__, by=Mender.OPERATOR)]

@@ -1,0 +1,1 @@
+"""What operators watch: health and metrics. Nothing of it changes what the app does."""

@@ -1,0 +1,159 @@
+"""Staff say where their Dashboard is, from within it; a link then shows where it leads (docs/decisions, 0028)."""
+
+from dataclasses import replace
+
+import httpx2
+import pytest
+from playwright.async_api import expect
+
+from app.payments.services import Addresses
+from tests.commands.conftest import one_database
+from tests.dashboard.dashboard_app import NEXT_DOOR, StaffClient, open_staff_client, other_store
+from tests.dashboard.framing import dashboard_of, sign_in
+from tests.payments.shop import SALEOR
+
+PAGE = "/set-up/dashboard"
+ORIGIN = "https://dashboard.example.com"
+DASHBOARD = f"{ORIGIN}/dashboard/"
+IN_A_TAB = {"Sec-Fetch-Dest": "document"}
+
+
+async def see(staff_client: StaffClient, origin: str = ORIGIN) -> str:
+    """Look at the page in a Dashboard of that origin."""
+    return (await staff_client.see(PAGE, **{"Dashboard-Origin": origin})).text
+
+
+async def save(staff_client: StaffClient, address: str, origin: str = ORIGIN) -> httpx2.Response:
+    """Save an address in a Dashboard of that origin."""
+    headers = staff_client.headers(**{"Dashboard-Origin": origin})
+    return await staff_client.http.post(f"/parts{PAGE}", headers=headers, data={"address": address})
+
+
+async def follow(staff_client: StaffClient, saleor: str = SALEOR) -> httpx2.Response:
+    """Open the link of a transaction."""
+    return await staff_client.http.get("/payments/7", params={"saleorApiUrl": saleor}, headers=IN_A_TAB)
+
+
+async def test_the_dashboard_that_somebody_is_in_is_proposed_and_kept_only_when_they_say_so(
+    staff_client: StaffClient,
+) -> None:
+    assert f'value="{DASHBOARD}"' in await see(staff_client)
+    assert "location" not in (await follow(staff_client)).headers
+    assert ORIGIN not in (await follow(staff_client)).text  # looking at it has saved nothing
+    saved = await save(staff_client, f"{ORIGIN}/shop-admin")
+    assert "The address is kept." in saved.text
+    link = await follow(staff_client)
+    assert link.status_code == 200  # nobody is sent there without seeing where
+    assert "location" not in link.headers
+    assert f'<strong class="where">{ORIGIN}</strong>' in link.text
+    assert "shop.example.com" in link.text
+    assert f'href="{ORIGIN}/shop-admin/extensions/app/QXBwOjE%3D/payments/7" rel="noreferrer"' in link.text
+    assert (await save(staff_client, "")).status_code == 200
+    assert ORIGIN not in (await follow(staff_client)).text
+
+
+async def test_another_dashboard_replaces_nothing_until_somebody_says_so(staff_client: StaffClient) -> None:
+    await save(staff_client, DASHBOARD)
+    moved = await see(staff_client, "https://new.example.com")
+    assert "You are in another Dashboard" in moved
+    assert DASHBOARD in moved  # where links lead as before
+    assert 'value="https://new.example.com/dashboard/"' in moved
+    assert ORIGIN in (await follow(staff_client)).text
+    await save(staff_client, "https://new.example.com/", "https://new.example.com")
+    assert "https://new.example.com" in (await follow(staff_client)).text
+    assert "You are in another Dashboard" not in await see(staff_client, "https://new.example.com")
+
+
+async def test_what_the_operator_has_said_stands(staff_client: StaffClient) -> None:
+    await save(staff_client, "https://evil.example.com/", "https://evil.example.com")
+    installation = staff_client.shop.installation.id
+    await staff_client.services.installations.set_dashboard(installation, DASHBOARD)
+    page = await see(staff_client, "https://evil.example.com")
+    assert "You are in another Dashboard" in page
+    assert "tell whoever runs the app" in page
+    assert "<form" not in page.partition("<h1")[2]
+    refused = await save(staff_client, "https://evil.example.com/", "https://evil.example.com")
+    assert (refused.status_code, refused.json()["detail"]["code"]) == (409, "OPERATORS")
+    assert (await follow(staff_client)).headers["location"].startswith(DASHBOARD)
+    # What staff said before is gone with it.
+    await staff_client.services.installations.set_dashboard(installation, None)
+    assert "evil" not in (await follow(staff_client)).text
+
+
+@one_database
+@pytest.mark.parametrize(
+    ("address", "code"),
+    [
+        ("https://evil.example.com/dashboard/", "ELSEWHERE"),
+        ("https://dashboard.example.com:8443/", "ELSEWHERE"),
+        ("http://dashboard.example.com/", "ELSEWHERE"),
+        ("https://dashboard.example.com.evil.example/", "ELSEWHERE"),
+        ("https://dashboard.example.com@evil.example/", "INVALID_DATA"),
+        ("https://dashboard.example.com/?to=https://evil.example/", "INVALID_DATA"),
+        ("javascript:alert(1)", "INVALID_DATA"),
+        ("dashboard.example.com", "INVALID_DATA"),
+    ],
+)
+async def test_only_the_dashboard_that_one_is_in_can_be_named(
+    staff_client: StaffClient, address: str, code: str
+) -> None:
+    refused = await save(staff_client, address)
+    assert (refused.status_code, refused.json()["detail"]["code"]) == (422, code)
+    assert list(refused.json()["detail"]["fields"]) == ["address"]
+    assert 'class="where"' not in (await follow(staff_client)).text
+
+
+@pytest.mark.threat("open-redirect")
+@one_database
+@pytest.mark.parametrize(
+    "origin",
+    ["", "null", "http://dashboard.example.com", "http://127.0.0.1:9000", "https://x.example/path", "https://a b",
+     'https://x.example"><script>'],
+)  # fmt: skip
+async def test_no_link_leads_where_plain_http_or_no_origin_is(staff_client: StaffClient, origin: str) -> None:
+    shop = staff_client.shop
+    shop.services = replace(shop.services, addresses=Addresses("https://pay.example.com"))
+    async with open_staff_client(shop) as there:
+        there.permissions = staff_client.permissions
+        page = await see(there, origin)
+        assert 'name="address" inputmode="url" value=""' in page
+        assert (await save(there, f"{origin}/", origin)).status_code == 422
+
+
+@one_database
+async def test_who_may_not_set_up_cannot_say_where_links_lead(staff_client: StaffClient) -> None:
+    for permissions in (("HANDLE_PAYMENTS",), ("MANAGE_APPS",)):
+        staff_client.permissions = permissions
+        assert (await save(staff_client, DASHBOARD)).status_code == 403
+    stranger = await staff_client.http.post(
+        f"/parts{PAGE}", headers={"Dashboard-Origin": ORIGIN, "Saleor-Api-Url": SALEOR}, data={"address": DASHBOARD}
+    )
+    assert stranger.status_code == 401
+    assert 'class="where"' not in (await follow(staff_client)).text
+
+
+@pytest.mark.threat("staff-of-another-store")
+@one_database
+async def test_a_store_speaks_for_its_own_links_only_and_frames_nothing(staff_client: StaffClient) -> None:
+    await other_store(staff_client.shop)
+    before = (await staff_client.http.get("/payments")).headers["content-security-policy"]
+    await save(staff_client, DASHBOARD)
+    assert ORIGIN not in (await follow(staff_client, NEXT_DOOR)).text
+    assert (await staff_client.http.get("/payments")).headers["content-security-policy"] == before
+
+
+@pytest.mark.browser
+@one_database
+async def test_in_the_dashboard_its_address_is_filled_in_and_the_link_leads_back(staff_client: StaffClient) -> None:
+    async with dashboard_of(staff_client.app, PAGE) as (page, frame):
+        await sign_in(page, staff_client.token())
+        there = await page.evaluate("location.origin")
+        field = frame.get_by_label("Address of the Dashboard")
+        await expect(field).to_have_value(f"{there}/dashboard/")
+        await frame.get_by_role("button", name="Save the address").click()
+        await expect(frame.get_by_text("The address is kept.")).to_be_visible()
+        ours = await frame.locator("html").evaluate("() => location.origin")
+        await page.goto(f"{ours}/payments?saleorApiUrl={SALEOR}")
+        await page.get_by_role("link", name="Open it in the Dashboard").click()
+        await expect(page.locator("iframe")).to_be_visible()
+        assert page.url == f"{there}/dashboard/extensions/app/QXBwOjE%3D/payments"

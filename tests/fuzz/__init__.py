@@ -1,0 +1,1 @@
+"""Fuzzing of what strangers, the gateway and Saleor send, before anybody knows what it is: ``python -m tests.fuzz``."""

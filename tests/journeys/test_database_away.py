@@ -1,0 +1,68 @@
+"""PostgreSQL is away when the app starts, and later in the middle: nobody is lied to, and nobody has to do anything."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from app.db.migrate import migrate
+from app.sandbox.processes import NotStartedError, ServerProcess, app_process, free_port
+from tests.journeys.stack import eventually
+from tests.postgresql import a_postgresql_server
+
+# A request that would be answered otherwise if the database were there, and how.
+ASKED = {
+    ("GET", "/readyz"): 200,
+    ("GET", "/pay/c0ffee"): 404,
+    ("GET", "/pay/return/c0ffee"): 404,
+    ("POST", "/api/webhooks/gateway/c0ffee"): 404,
+}
+
+
+async def answers(http: httpx2.AsyncClient) -> dict[tuple[str, str], int]:
+    return {(method, path): (await http.request(method, path)).status_code for method, path in ASKED}
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[httpx2.AsyncClient]:
+    async with httpx2.AsyncClient(trust_env=False, timeout=20) as http:
+        yield http
+
+
+@pytest.mark.fault("database-away-at-start", "database-away")
+async def test_it_waits_to_be_started_again_and_then_says_503_until_the_database_is_back(
+    tmp_path: Path, http: httpx2.AsyncClient
+) -> None:
+    with a_postgresql_server() as server:
+        await migrate(server.url)
+        server.die()
+        environment = os.environ | {"APP_DATA_DIR": str(tmp_path / "data"), "APP_DATABASE_URL": server.url}
+        app: ServerProcess = app_process(free_port(), tmp_path, environment)
+        with pytest.raises(NotStartedError, match="ended by itself"):
+            await app.start()
+        assert [line.partition("127.0.0.1")[0] for line in app.last_lines()] == [
+            "error: APP_DATABASE_URL: nothing listens at "
+        ]
+        assert app.process is not None
+        assert app.process.returncode == 2
+
+        await asyncio.to_thread(server.start)
+        await app.start()  # as whoever watches over the process does
+        try:
+            http.base_url = httpx2.URL(app.url)
+            assert await answers(http) == ASKED
+            await asyncio.to_thread(server.die)
+            assert await answers(http) == dict.fromkeys(ASKED, 503)
+            assert (await http.get("/pay/c0ffee")).headers["retry-after"] == "10"
+            await asyncio.to_thread(server.start)
+
+            async def as_before() -> bool:
+                return await answers(http) == ASKED
+
+            await eventually(as_before)
+            assert not app.ended
+        finally:
+            await app.stop()

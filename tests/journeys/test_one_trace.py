@@ -1,0 +1,57 @@
+"""A refund is followed through logs and timeline by one id: from Saleor's request to the report of its outcome."""
+
+import json
+from decimal import Decimal
+from typing import Any
+
+from app.bootstrap import open_services
+from app.db.repository import ByTransaction
+from app.db.tables import Kind
+from app.payments.staff.timeline import timeline
+from tests.journeys.stack import Stack, eventually
+from tests.journeys.stories import begin, order_id_of, told
+
+
+def lines(shop: Stack) -> list[dict[str, Any]]:
+    """What the app has logged, as machines read it."""
+    return [json.loads(line) for line in shop.app.log.read_text().splitlines() if line.startswith("{")]
+
+
+async def test_a_refund_has_one_id_from_saleors_request_to_the_report_of_its_outcome(shop: Stack) -> None:
+    await shop.app.stop()
+    shop.app.environment = {**shop.app.environment, "APP_LOG_FORMAT": "json"}
+    await shop.app.start()
+    checkout_id, session = await begin(shop)
+    await shop.gateway.pay(order_id_of(session))
+    transaction = await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+    await shop.saleor.complete(checkout_id)
+    await shop.saleor.refund(transaction.id, Decimal("100.00"))
+    await told(shop, transaction.id, "REFUND_SUCCESS")
+
+    async with open_services(shop.settings) as services:
+        installation = await services.installations.find(shop.saleor.api_url)
+        assert installation is not None
+        payment = await services.payments.find(ByTransaction(installation.id, transaction.id))
+    assert payment is not None
+    (refund,) = [each for each in payment.operations if each.kind is Kind.REFUND]
+    assert refund.trace_id
+    assert {each.trace_id for each in payment.events if each.type == "REFUND_SUCCESS"} == {refund.trace_id}
+    steps = {each.what for each in timeline(payment, []) if each.trace_id == refund.trace_id}
+    assert steps >= {"requested", "asked", "reported"}, "staff read it out to whoever has the logs"
+
+    async def story() -> list[dict[str, Any]] | None:
+        of_it = [each for each in lines(shop) if each.get("trace_id") == refund.trace_id]
+        done = {each["event"] for each in of_it} >= {"notification processed", "event told"}
+        return of_it if done else None
+
+    story_of_it = await eventually(story)
+    said = [each["event"] for each in story_of_it]
+    assert {"gateway asked", "webhook answered", "notification processed", "event told", "Saleor asked"} <= set(said)
+    (webhook,) = [each for each in story_of_it if each["event"] == "webhook answered"]
+    assert (webhook["webhook"], webhook["outcome"]) == ("transaction_refund_requested", "answered")
+    assert webhook["saleor"] == shop.saleor.api_url
+    asked = [each for each in story_of_it if each["event"] == "gateway asked"]
+    assert ("POST /refund", "2xx") in {(each["endpoint"], each["outcome"]) for each in asked}
+    assert refund.trace_id != payment.create.trace_id, "another request, another trace"
+    paid = [each["event"] for each in lines(shop) if each.get("trace_id") == payment.create.trace_id]
+    assert {"webhook answered", "gateway asked", "notification processed", "event told"} <= set(paid)

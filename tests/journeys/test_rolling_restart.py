@@ -1,0 +1,202 @@
+"""Behind a proxy, one process after the other is ended and started anew while people pay: nobody notices."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from app.sandbox.processes import ServerProcess, app_process, free_port
+from tests.conftest import MigratedDatabases
+from tests.journeys.audit import three_books_agree
+from tests.journeys.stack import Stack, a_stack, eventually
+from tests.journeys.stories import begin, order_id_of, paid_order, told
+from tests.loopback import serving
+
+_AT_ONCE = 4
+_BETWEEN_CHECKS = 0.1
+_DRAIN = "2"  # the checks themselves take their time on a busy machine
+_OF_ONE_HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "content-encoding", "host"}
+
+
+@dataclass
+class Proxy:
+    """Hands each request to a process that says it is ready, which it asks now and then. It repeats no request.
+
+    That is what HAProxy, Caddy, Traefik and Kubernetes do with health checks.
+    """
+
+    upstreams: Sequence[str] = ()
+    ready: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        limits = httpx2.Limits(max_keepalive_connections=0)
+        self._http = httpx2.AsyncClient(trust_env=False, timeout=30, limits=limits)
+        self._turn = 0
+        self.statuses: set[int] = set()
+
+    async def forward(self, request: Request) -> Response:
+        body = await request.body()
+        headers = [(name, value) for name, value in request.headers.items() if name not in _OF_ONE_HOP]
+        self._turn += 1
+        upstream = self.ready[self._turn % len(self.ready)]
+        answer = await self._http.request(
+            request.method, f"{upstream}{request.url.path}?{request.url.query}", content=body, headers=headers
+        )
+        self.statuses.add(answer.status_code)
+        kept = {name: value for name, value in answer.headers.items() if name not in _OF_ONE_HOP}
+        return Response(answer.content, answer.status_code, kept)
+
+    async def watch(self) -> None:
+        """Ask who is ready, for ever."""
+        while True:
+            self.ready = [each for each in self.upstreams if await self._is_ready(each)]
+            await asyncio.sleep(_BETWEEN_CHECKS)
+
+    async def _is_ready(self, upstream: str) -> bool:
+        try:
+            return (await self._http.get(f"{upstream}/readyz")).is_success
+        except httpx2.TransportError:
+            return False
+
+
+@asynccontextmanager
+async def a_proxy() -> AsyncIterator[tuple[Proxy, str]]:
+    """A proxy without anybody behind it, and its address."""
+    proxy = Proxy()
+    everything = Route("/{path:path}", proxy.forward, methods=["GET", "POST", "HEAD"])
+    async with serving(Starlette(routes=[everything])) as url:
+        watching = asyncio.create_task(proxy.watch())
+        yield proxy, url
+        watching.cancel()
+
+
+@pytest.fixture
+async def behind_a_proxy(
+    migrated: MigratedDatabases, new_postgresql: Callable[[], str], tmp_path: Path, neighbours: tuple[str, str]
+) -> AsyncIterator[tuple[Stack, Proxy, list[ServerProcess]]]:
+    """A shop with two web processes behind a proxy, and two workers; all of them, the web first."""
+    database = await migrated.postgresql(new_postgresql)
+    async with AsyncExitStack() as ending:
+        proxy, url = await ending.enter_async_context(a_proxy())
+
+        def process(*words: Any) -> ServerProcess:
+            started = ServerProcess(*words)
+            return replace(
+                started,
+                environment={**started.environment, "APP_BASE_URL": url, "APP_WORKER": "false", "APP_DRAIN": _DRAIN},
+            )
+
+        stack = await ending.enter_async_context(a_stack(database, tmp_path, neighbours, process=process))
+        processes = [stack.app]
+        for name in ("web", "worker-1", "worker-2"):
+            port = free_port()
+            told = {**stack.app.environment, "APP_PORT": str(port), "APP_METRICS_PORT": str(port)}
+            words = ["app.cli", "worker"]
+            if name == "web":
+                words, told = ["app.cli", "run"], {**told, "APP_METRICS_PORT": ""}
+            other = replace(
+                stack.app,
+                name=name, arguments=words, url=f"http://127.0.0.1:{port}", log=tmp_path / f"{name}.log",
+                environment=told, process=None,
+            )  # fmt: skip
+            await other.start()
+            ending.push_async_callback(other.stop)
+            processes.append(other)
+        proxy.upstreams = [each.url for each in processes[:2]]
+
+        async def both_are_ready() -> bool:
+            return len(proxy.ready) == 2
+
+        await eventually(both_are_ready)
+        installed = await stack.saleor.install(f"{url}/api/manifest")
+        assert installed.status == "INSTALLED", installed.message
+        await stack.open_account()
+        yield stack, proxy, processes
+
+
+async def test_one_that_was_asked_to_end_says_so_before_it_closes_its_port(tmp_path: Path) -> None:
+    environment = {**os.environ, "APP_DATA_DIR": str(tmp_path / "data"), "APP_DRAIN": "3"}
+    app = app_process(free_port(), tmp_path, environment)
+    await app.start()
+    assert app.process is not None
+    async with httpx2.AsyncClient(trust_env=False, base_url=app.url) as http:
+        app.process.send_signal(signal.SIGTERM)
+
+        async def says_so() -> bool:
+            return (await http.get("/readyz")).status_code == 503
+
+        await eventually(says_so)
+        assert (await http.get("/healthz")).status_code == 200
+        async with httpx2.AsyncClient(trust_env=False, base_url=app.url) as stranger:
+            assert (await stranger.get("/pay/c0ffee")).status_code == 404, "who comes now is answered, too"
+    await asyncio.to_thread(app.process.wait, 10)
+    assert app.process.poll() == -signal.SIGTERM
+
+
+async def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
+    environment = {**os.environ, "APP_DATA_DIR": str(tmp_path / "data"), "APP_DRAIN": "60"}
+    app = app_process(free_port(), tmp_path, environment)
+    await app.start()
+    assert app.process is not None
+    app.process.send_signal(signal.SIGTERM)
+
+    async def stopping() -> bool:
+        async with httpx2.AsyncClient(trust_env=False) as http:
+            return (await http.get(f"{app.url}/readyz")).status_code == 503
+
+    await eventually(stopping)
+    app.process.send_signal(signal.SIGTERM)
+    await asyncio.to_thread(app.process.wait, 10)
+    assert app.process.poll() == -signal.SIGTERM
+
+
+@pytest.mark.long
+@pytest.mark.law(1, 5, 6)
+async def test_each_process_is_started_anew_while_people_pay(
+    behind_a_proxy: tuple[Stack, Proxy, list[ServerProcess]],
+) -> None:
+    shop, proxy, processes = behind_a_proxy
+    all_are_new, paid = asyncio.Event(), 0
+
+    async def shoppers() -> None:
+        nonlocal paid
+        while not all_are_new.is_set():
+            checkout_id, session = await begin(shop)
+            await shop.gateway.pay(order_id_of(session))
+            await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
+            await paid_order(shop, checkout_id)
+            paid += 1
+
+    async def as_many_as(payments: int) -> bool:
+        return paid >= payments
+
+    async def one_after_the_other() -> None:
+        for each in processes:
+            before = paid
+            await each.stop()
+            assert each.process is not None
+            ended = each.process.poll()  # uvicorn ends by the signal that it was given, when all is done
+            assert ended in {0, -signal.SIGTERM}, f"{each.name} did not end in good order: {each.last_lines()}"
+            await each.start()
+            await eventually(partial(as_many_as, before + _AT_ONCE))  # it takes its part again before the next one goes
+        all_are_new.set()
+
+    async with asyncio.timeout(90), asyncio.TaskGroup() as together:
+        together.create_task(one_after_the_other())
+        for _ in range(_AT_ONCE):
+            together.create_task(shoppers())
+    await three_books_agree(shop)
+    assert proxy.statuses <= {200, 302, 303}, proxy.statuses
+    assert all("Traceback" not in each.log.read_text() for each in processes)

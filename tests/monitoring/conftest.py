@@ -1,0 +1,54 @@
+"""A shop of which operators watch the metrics."""
+
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass, field
+
+import httpx2
+import pytest
+from prometheus_client import Metric
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from app.monitoring.health import Readiness
+from app.monitoring.server import monitored
+from tests.payments.shop import Shop
+from tests.payments.shop_fixtures import gateway, paid, reserved, shop
+
+__all__ = ["gateway", "paid", "reserved", "shop"]
+
+OPEN_METRICS = "application/openmetrics-text; version=1.0.0"
+
+
+@dataclass
+class Watched:
+    """The port for monitoring of a shop's process."""
+
+    url: str
+    readiness: Readiness
+    http: httpx2.AsyncClient = field(repr=False)
+
+    async def families(self) -> dict[str, Metric]:
+        """Return what Prometheus reads there, by name."""
+        answer = await self.http.get(f"{self.url}/metrics", headers={"Accept": OPEN_METRICS})
+        assert answer.headers["content-type"].startswith("application/openmetrics-text")
+        read: Iterable[Metric] = text_string_to_metric_families(answer.text)  # type: ignore[no-untyped-call] # the library does not say
+        return {each.name: each for each in read}
+
+    async def value(self, sample: str, **labels: str) -> float:
+        """Return one sample; 0 for one that is not there yet."""
+        for family in (await self.families()).values():
+            for each in family.samples:
+                if each.name == sample and labels.items() <= each.labels.items():
+                    return float(each.value)
+        return 0.0
+
+
+@pytest.fixture
+async def watched(shop: Shop) -> AsyncIterator[Watched]:
+    readiness = Readiness()
+    address = ("127.0.0.1", 0)
+    async with (
+        monitored(address, "1.2.3", readiness, shop.services.database, shop.clock) as url,
+        httpx2.AsyncClient(trust_env=False) as http,
+    ):
+        assert url is not None
+        yield Watched(url, readiness, http)

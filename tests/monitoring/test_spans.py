@@ -1,0 +1,113 @@
+"""A collector of OpenTelemetry's hears of each step: what of it, within which, under the ids that logs have."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
+from app import telemetry
+from app.errors import SettingsError
+from app.monitoring.spans import exported_spans
+from app.telemetry import Kind, Trace, step, tracing
+from tests.loopback import Behaviour, Heard, Reply, answering
+
+ASKED, BY = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+
+
+class Collector:
+    """Takes what is sent to it, over HTTP."""
+
+    def __init__(self) -> None:
+        self.service: dict[str, str] = {}
+        self.spans: dict[str, Span] = {}
+
+    async def __call__(self, heard: Heard) -> Behaviour:
+        assert (heard.method, heard.path) == ("POST", "/v1/traces")
+        for resource in ExportTraceServiceRequest.FromString(heard.body).resource_spans:
+            self.service = {each.key: each.value.string_value for each in resource.resource.attributes}
+            self.spans |= {span.name: span for scope in resource.scope_spans for span in scope.spans}
+        return Reply(200, b"", {"Content-Type": "application/x-protobuf"})
+
+
+@asynccontextmanager
+async def collecting(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Collector, dict[str, str]]]:
+    """A collector, and the environment that names it."""
+    collector = Collector()
+    async with answering(collector) as address:
+        environment = {"OTEL_EXPORTER_OTLP_ENDPOINT": address}
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        yield collector, environment
+
+
+async def test_a_webhook_and_what_it_leads_to_are_spans_of_one_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with collecting(monkeypatch) as (collector, environment):
+        sending = exported_spans("1.2.3", environment)
+        sending.__enter__()
+        with tracing():
+            telemetry.follow(Trace(ASKED, BY, sampled=True))
+            with step(Kind.WEBHOOK, "transaction_refund_requested", saleor="https://shop.example/graphql/") as webhook:
+                with step(Kind.GATEWAY, "POST /refund", payment="c0ffee", note="jane@example.com") as call:
+                    sent = telemetry.traceparent()
+                    call.outcome = "no_answer"
+                    call.facts["status"] = 502
+                webhook.outcome = "answered"
+        await asyncio.to_thread(sending.__exit__, None, None, None)  # at the end of the process
+
+    asked, refund = (collector.spans[name] for name in ("webhook transaction_refund_requested", "gateway POST /refund"))
+    assert {each.trace_id.hex() for each in (asked, refund)} == {ASKED}
+    assert (asked.parent_span_id.hex(), refund.parent_span_id) == (BY, asked.span_id)
+    assert sent == f"00-{ASKED}-{refund.span_id.hex()}-01", "who is asked goes on within it"
+    assert (asked.kind, refund.kind) == (Span.SPAN_KIND_SERVER, Span.SPAN_KIND_CLIENT)
+    assert (asked.status.code, refund.status.code) == (0, 2)  # unset, error
+    assert asked.start_time_unix_nano <= refund.start_time_unix_nano <= refund.end_time_unix_nano
+    said = {each.key: each.value.string_value or each.value.int_value for each in refund.attributes}
+    assert said == {"payment": "c0ffee", "note": "(redacted)", "outcome": "no_answer", "status": 502}
+    assert {"service.name": "saleor-gateway", "service.version": "1.2.3"}.items() <= collector.service.items()
+
+
+async def test_what_goes_on_later_is_of_the_same_trace_and_within_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with collecting(monkeypatch) as (collector, environment):
+        sending = exported_spans("1.2.3", environment)
+        sending.__enter__()
+        with tracing(ASKED), step(Kind.JOB, "events"):
+            telemetry.follow(Trace("b" * 32))  # as when it is known what a notification tells of
+            with step(Kind.SALEOR, "transactionEventReport"):
+                pass
+        with step(Kind.SALEOR, "of no trace"):
+            pass
+        await asyncio.to_thread(sending.__exit__, None, None, None)
+    job, report = collector.spans["job events"], collector.spans["saleor transactionEventReport"]
+    assert (job.trace_id.hex(), job.parent_span_id) == (ASKED, b"")
+    assert (report.trace_id.hex(), report.parent_span_id) == ("b" * 32, b"")
+    assert len(collector.spans) == 2
+
+
+async def test_what_a_saleor_does_not_record_is_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with collecting(monkeypatch) as (collector, environment):
+        sending = exported_spans("1.2.3", environment)
+        sending.__enter__()
+        with tracing():
+            telemetry.follow(Trace(ASKED, BY, sampled=False))
+            with step(Kind.WEBHOOK, "transaction_refund_requested"):
+                pass
+        await asyncio.to_thread(sending.__exit__, None, None, None)
+    assert collector.spans == {}
+
+
+def test_nothing_is_made_where_no_collector_is_named() -> None:
+    with exported_spans("1.2.3", {"OTEL_SERVICE_NAME": "shop"}), tracing(), step(Kind.JOB, "events"):
+        pass
+
+
+def test_without_the_extra_the_operator_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
+    with (
+        pytest.raises(SettingsError, match=r"pip install 'saleor-gateway\[opentelemetry\]'"),
+        exported_spans("1.2.3", {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"}),
+    ):
+        pass

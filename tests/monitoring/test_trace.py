@@ -1,0 +1,74 @@
+"""One id for all that follows from a request: how it is read, and what keeps it."""
+
+import pytest
+from sqlalchemy import event
+
+from app import telemetry
+from app.db.repository import ByOrder
+from app.telemetry import Trace, read_traceparent, tracing
+from tests.monitoring.listening import steps_noted
+from tests.payments.shop import Shop, at_once
+
+ID, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+
+
+@pytest.mark.parametrize(
+    ("header", "trace"),
+    [
+        (f"00-{ID}-{SPAN}-01", Trace(ID, SPAN, sampled=True)),
+        (f" 00-{ID}-{SPAN}-00 ", Trace(ID, SPAN, sampled=False)),
+        (f"cc-{ID}-{SPAN}-01-what-the-future-adds", Trace(ID, SPAN, sampled=True)),
+        (f"00-{ID}-{SPAN}-01-more", None),
+        (f"ff-{ID}-{SPAN}-01", None),
+        (f"00-{'0' * 32}-{SPAN}-01", None),
+        (f"00-{ID}-{'0' * 16}-01", None),
+        (f"00-{ID.upper()}-{SPAN}-01", None),
+        (f"00-{ID}-{SPAN}", None),
+        ("nonsense\n", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_a_traceparent_is_read_as_w3c_says(header: str | None, trace: Trace | None) -> None:
+    assert read_traceparent(header) == trace
+
+
+async def test_what_is_committed_together_is_done_in_the_trace_of_each(paid: Shop) -> None:
+    """One writer writes for all who come in the same moment, in its own task."""
+    transactions = 0
+
+    async def change(number: int) -> tuple[str, str | None]:
+        with tracing(f"{number:032x}") as trace:
+            which = ByOrder(paid.order_id)
+            return trace.id, await paid.services.payments.update(which, lambda _payment: telemetry.trace_id())
+
+    def count(_connection: object) -> None:
+        nonlocal transactions
+        transactions += 1
+
+    engine = paid.services.database.engine.sync_engine
+    event.listen(engine, "commit", count)
+    try:
+        done = await at_once(*(change(number) for number in range(1, 21)))
+    finally:
+        event.remove(engine, "commit", count)
+    assert transactions < 20, "some have shared one"
+    assert all(seen == trace_id for trace_id, seen in done)
+
+
+async def test_rows_keep_the_trace_in_which_they_are_made(shop: Shop) -> None:
+    with tracing(ID):
+        await shop.paid()
+    aggregate = await shop.aggregate()
+    assert aggregate.create.trace_id == ID
+    assert {each.trace_id for each in aggregate.events} == {ID}
+
+
+def test_a_step_that_an_exception_leaves_has_failed() -> None:
+    def break_off() -> None:
+        with telemetry.step(telemetry.Kind.JOB, "events"):
+            raise ZeroDivisionError
+
+    with steps_noted() as noted, pytest.raises(ZeroDivisionError):
+        break_off()
+    assert [(each.step.name, each.step.outcome) for each in noted] == [("events", "failed")]

@@ -1,0 +1,92 @@
+"""docs/observability.md, the dashboard and the rules: every name there exists, and every name that exists is there."""
+
+import ast
+import json
+import re
+
+import yaml
+from prometheus_client import Metric
+
+from tests.conftest import REPOSITORY
+from tests.docs.pages import DOCS, anchors, in_code, rows, section
+from tests.monitoring.conftest import Watched
+
+PAGE = DOCS / "observability.md"
+MONITORING = REPOSITORY / "packaging" / "monitoring"
+LIBRARYS = ("process_", "python_")
+LEVELS = {"debug", "info", "warning", "error", "exception"}
+
+
+def name_of(family: Metric) -> str:
+    """What people write in an expression: OpenMetrics has the word "info" in the sample alone."""
+    return f"{family.name}_info" if family.type == "info" else family.name
+
+
+def named_in(expression: str) -> set[str]:
+    """The metrics of an expression, as they are told: without what the client library adds."""
+    names = re.findall(r"\b(?:saleor_gateway|process|python)_[a-z_]+", expression)
+    return {re.sub(r"_(?:total|bucket|count|sum)$", "", name) for name in names}
+
+
+async def test_every_metric_is_told_with_its_kind_and_labels_and_no_other(watched: Watched) -> None:
+    told = {in_code(row[0])[0]: (row[1], set(in_code(row[2]))) for row in rows(section(PAGE, "## Metrics"))}
+    read = (await watched.families()).values()
+    families = {name_of(each): each for each in read if not each.name.startswith(LIBRARYS)}
+    assert {name: kind for name, (kind, _) in told.items()} == {name: each.type for name, each in families.items()}
+    for name, each in families.items():
+        labels = {label for sample in each.samples for label in sample.labels} - {"le"}
+        assert labels <= told[name][1], name
+
+
+async def test_the_dashboard_shows_only_what_there_is(watched: Watched) -> None:
+    there = {name_of(each) for each in (await watched.families()).values()}
+    dashboard = json.loads((MONITORING / "dashboard.json").read_text())
+    expressions = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    shown = set().union(*map(named_in, expressions))
+    assert shown <= there
+    assert {name for name in there if name.startswith("saleor_gateway")} <= shown
+    assert len({panel["id"] for panel in dashboard["panels"]}) == len(dashboard["panels"])
+
+
+async def test_every_alert_is_of_what_there_is_and_leads_to_the_run_book(watched: Watched) -> None:
+    there = {name_of(each) for each in (await watched.families()).values()}
+    rules = [
+        rule for group in yaml.safe_load((MONITORING / "alerts.yaml").read_text())["groups"] for rule in group["rules"]
+    ]
+    assert len({rule["alert"] for rule in rules}) == len(rules) > 10
+    run_books = set()
+    for rule in rules:
+        assert named_in(rule["expr"]) <= there
+        assert rule["labels"]["severity"] in {"critical", "warning"}
+        assert rule["annotations"]["summary"]
+        page, _, anchor = rule["annotations"]["runbook"].partition("#")
+        assert anchor in anchors(REPOSITORY / page)
+        run_books.add(anchor)
+    told = re.findall(r"^### (.+)$", section(DOCS / "operators.md", "## When an alert fires"), re.MULTILINE)
+    assert {heading.lower().replace(" ", "-").replace("'", "") for heading in told} == run_books
+
+
+def is_log_call(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id in {"log", "_log", "logger"}
+        and node.func.attr in LEVELS
+    )
+
+
+def log_calls() -> list[ast.Call]:
+    modules = [path for path in (REPOSITORY / "app").rglob("*.py") if not {"sandbox", "testing"} & set(path.parts)]
+    nodes = [node for path in modules for node in ast.walk(ast.parse(path.read_text()))]
+    return [node for node in nodes if isinstance(node, ast.Call) and is_log_call(node)]
+
+
+def test_log_lines_use_the_names_that_are_told_and_no_other() -> None:
+    told = {name for row in rows(section(PAGE, "## Log lines")) for name in in_code(row[0])}
+    calls = log_calls()
+    assert len(calls) > 50
+    used = {keyword.arg for call in calls for keyword in call.keywords if keyword.arg is not None}
+    bound = {"trace_id", "webhook", "saleor", "queue", "row", "endpoint", "status", "seconds", "payment", "account"}
+    assert used - told == set()
+    assert told - used - bound == set()

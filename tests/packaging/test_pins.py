@@ -1,0 +1,57 @@
+"""What is installed is what was looked at: every dependency pinned with its hashes, and no way around them."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.conftest import REPOSITORY
+
+pytestmark = pytest.mark.threat("supply-chain")
+
+PINS = sorted(REPOSITORY.glob("requirements*.txt"))
+_PIN = re.compile(r"[a-z0-9][a-z0-9._-]*(\[[a-z0-9,-]+\])?==[^\s;]+( ;[^\\]+)?")
+_HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
+
+
+@pytest.mark.parametrize("file", PINS, ids=lambda file: file.name)
+def test_every_dependency_is_one_version_with_its_hashes(file: Path) -> None:
+    lines = [line for line in file.read_text().replace("\\\n", "").splitlines() if not line.startswith("#")]
+    assert len(lines) > 5
+    for line in lines:
+        pin, *hashes = re.split(r" {4,}", line.strip())
+        assert _PIN.fullmatch(pin.strip()), pin
+        assert hashes, pin
+        assert all(_HASH.fullmatch(each.strip()) for each in hashes), pin
+
+
+@pytest.mark.parametrize("file", ["Makefile", "Dockerfile", "docs/operators.md"])
+def test_whoever_installs_from_a_registry_asks_for_the_hashes(file: str) -> None:
+    installs = [
+        line
+        for line in (REPOSITORY / file).read_text().replace("\\\n", "").splitlines()
+        if re.search(r"\bpip install\b", line)
+    ]
+    assert installs
+    for line in installs:
+        for command in re.split(r"&&|;", line):
+            if "pip install" in command:
+                # What is built here has no dependency fetched beside it.
+                assert "--require-hashes" in command or "--no-deps" in command, command
+
+
+def test_the_image_runs_as_nobody_in_particular_and_the_container_cannot_change_itself() -> None:
+    image = (REPOSITORY / "Dockerfile").read_text()
+    production = image.partition("AS base\n")[2]
+    assert re.search(r"^USER gateway$", production, re.MULTILINE)
+    assert "/usr/sbin/nologin" in production
+    assert "USER root" not in image
+    services = yaml.safe_load((REPOSITORY / "compose.yaml").read_text())["services"]
+    ours = {name: each for name, each in services.items() if each.get("image") == "saleor-gateway"}
+    assert {"app", "worker", "migrate"} <= ours.keys()
+    for name, service in ours.items():
+        assert service["read_only"] is True, name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", [])), name

@@ -1,0 +1,100 @@
+"""A backup was put back: what was done since looks like others' doing, and is neither booked nor done twice.
+
+The whole way is in ``tests.journeys.test_a_backup_is_put_back``.
+"""
+
+from decimal import Decimal
+
+import pytest
+
+from app.db.tables import EventState, Kind, State
+from app.payments.sync.restored import mind_what_waited
+from app.saleor.answers import EventType
+from app.saleor.reports import EventReport
+from tests.loopback import HangUp
+from tests.payments.fake_gateway import operation
+from tests.payments.fake_saleor import amounts
+from tests.payments.shop import Shop
+
+
+async def told_before_the_loss(paid: Shop, amount: str, reference: str) -> None:
+    """Saleor was told of a refund by a database that is lost."""
+    report = EventReport(
+        transaction_id=paid.transaction.id,
+        type=EventType.REFUND_SUCCESS,
+        psp_reference=reference,
+        amount=Decimal(amount),
+        message="",
+    )
+    await paid.saleor.report(paid.installation, report)
+
+
+async def found_at_the_gateway(paid: Shop, amount: str, named: str) -> None:
+    await paid.notify(operation("refund", paid.order_id, amount, named=named))
+    await paid.later(minutes=1)
+
+
+@pytest.mark.fault("backup-restored")
+@pytest.mark.law(9, 10)
+async def test_what_saleor_has_heard_before_is_not_told_again(paid: Shop) -> None:
+    await told_before_the_loss(paid, "30.00", "refund-of-the-lost-database")
+    reports = len(paid.saleor.reports)
+    await found_at_the_gateway(paid, "30.00", "made-then")
+    assert paid.amounts == amounts(charged="539.50", refunded="30.00")
+    assert [each.psp_reference for each in paid.saleor.reports[reports:] if each.type == "REFUND_SUCCESS"] == []
+    refund = await paid.operation(Kind.REFUND)
+    assert (refund.psp_reference, refund.operation_id) == ("refund-of-the-lost-database", "made-then")
+    assert all(each.state is not EventState.WAITING for each in (await paid.aggregate()).events)
+
+
+@pytest.mark.law(9, 10)
+async def test_of_two_of_the_same_amount_each_is_told_once(paid: Shop) -> None:
+    await told_before_the_loss(paid, "30.00", "refund-of-the-lost-database")
+    await found_at_the_gateway(paid, "30.00", "made-then")
+    await found_at_the_gateway(paid, "30.00", "made-since")
+    assert paid.amounts == amounts(charged="509.50", refunded="60.00")
+    references = {each.psp_reference for each in (await paid.aggregate()).operations if each.kind is Kind.REFUND}
+    assert references == {"refund-of-the-lost-database", "made-since"}
+
+
+@pytest.mark.law(10)
+async def test_of_another_amount_it_is_another_refund(paid: Shop) -> None:
+    await told_before_the_loss(paid, "30.00", "refund-of-the-lost-database")
+    await found_at_the_gateway(paid, "40.00", "in-the-portal")
+    assert paid.amounts == amounts(charged="499.50", refunded="70.00")
+
+
+@pytest.mark.fault("backup-restored")
+@pytest.mark.law(5)
+async def test_when_saleor_cannot_say_it_is_told_later(paid: Shop) -> None:
+    await told_before_the_loss(paid, "30.00", "refund-of-the-lost-database")
+    paid.saleor.silent = True
+    await found_at_the_gateway(paid, "30.00", "made-then")
+    assert paid.amounts == amounts(charged="539.50", refunded="30.00")
+    assert (await paid.aggregate()).events[-1].state is EventState.WAITING
+    paid.saleor.silent = False
+    await paid.later(minutes=30)
+    assert paid.amounts == amounts(charged="539.50", refunded="30.00")
+    assert (await paid.aggregate()).events[-1].state is EventState.DELIVERED
+
+
+@pytest.mark.fault("backup-restored")
+@pytest.mark.law(1, 2)
+@pytest.mark.parametrize("was_sent", [True, False])
+async def test_what_waited_for_its_turn_is_looked_up_and_not_sent(paid: Shop, was_sent: bool) -> None:
+    paid.gateway.will(HangUp())
+    await paid.staff("REFUND", "100.00", "one")
+    await paid.staff("REFUND", "30.00", "two")
+    assert (await paid.operation(Kind.REFUND, 1)).state is State.WAITING
+    asked = paid.gateway.calls.count("refund")
+    assert await mind_what_waited(paid.services) == 1
+    assert await mind_what_waited(paid.services) == 0
+    paid.refunded("100.00", "first")
+    if was_sent:
+        paid.refunded("30.00", "second")
+    await paid.later(hours=1)
+    second = await paid.operation(Kind.REFUND, 1)
+    assert (second.state, second.inferred) == ((State.SUCCESS, False) if was_sent else (State.FAILURE, True))
+    assert paid.gateway.calls.count("refund") == asked
+    refunded = "130.00" if was_sent else "100.00"
+    assert paid.amounts == amounts(charged=str(Decimal("569.50") - Decimal(refunded)), refunded=refunded)

@@ -1,0 +1,174 @@
+"""The app is deleted, switched off or on: what Saleor says of the token counts, and nothing but it is forgotten."""
+
+from datetime import timedelta
+
+import pytest
+
+from app.db.installations import OpenInstallation
+from app.db.presence import BETWEEN_CHECKS
+from app.payments.alerts.items import AlertKind, open_items
+from app.payments.app_lifecycle import app_deleted, app_status_changed
+from app.saleor.errors import SaleorNotAuthorisedError, SaleorUnreachableError
+from tests.payments.fake_gateway import payment
+from tests.payments.fake_saleor import amounts
+from tests.payments.shop import SALEOR, TOTAL, Shop
+from tests.payments.test_a_saleor_moves import installed_at, moved
+
+
+async def known(shop: Shop) -> OpenInstallation:
+    shop.services.installations.forget()
+    return await shop.services.installations.get(shop.installation.id)
+
+
+async def installed_again(shop: Shop) -> None:
+    """Staff install the app again: Saleor gives it another id and another token."""
+    shop.saleor.app.active = True
+    await shop.services.installations.save(
+        saleor_api_url=SALEOR, saleor_domain="s", schema_version="3.23", app_id="QXBwOjI=", token="new-token", jwks=None
+    )
+
+
+async def somebody_pays(shop: Shop) -> None:
+    """The gateway notifies the app of it, which processes it."""
+    shop.gateway.will(shop.gateway.page())
+    await shop.begin()
+    await shop.later(minutes=1)
+    await shop.notify(payment(shop.order_id))
+    await shop.work()
+
+
+async def test_a_token_that_saleor_refuses_is_forgotten_and_nothing_else(shop: Shop) -> None:
+    before = await known(shop)
+    shop.saleor.app.active = False
+    await app_deleted(shop.services, shop.saleor, before)
+    after = await known(shop)
+    assert (after.token, after.verified, after.unauthorised_since) == ("", False, shop.clock.now)
+    assert (after.id, after.saleor_api_url, after.app_id, after.jwks) == (
+        before.id, before.saleor_api_url, before.app_id, before.jwks,
+    )  # fmt: skip
+    assert [each.id for each in await shop.services.accounts.all(before.id)] == [shop.account.id]
+    assert {each.what for each in await open_items(shop.services, after)} == {AlertKind.UNAUTHORISED}
+
+
+@pytest.mark.threat("replayed-webhook")
+async def test_an_event_alone_forgets_nothing(shop: Shop) -> None:
+    """It is old, or comes a second time: Saleor takes the token."""
+    before = await known(shop)
+    await app_deleted(shop.services, shop.saleor, before)
+    await app_status_changed(shop.services, shop.saleor, before)
+    assert await known(shop) == before
+
+
+async def test_a_saleor_that_does_not_say_is_asked_again(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = await known(shop)
+
+    async def nobody(*_: object, **__: object) -> None:
+        raise SaleorUnreachableError("nobody answers")
+
+    with monkeypatch.context() as down:
+        down.setattr(shop.saleor, "who_am_i", nobody)
+        await app_deleted(shop.services, shop.saleor, before)
+    assert (await known(shop)).token == before.token
+    shop.saleor.app.active = False
+    await shop.work()
+    assert (await known(shop)).unauthorised_since == shop.clock.now, "by the check of its presence, at once"
+
+
+@pytest.mark.threat("replayed-webhook")
+async def test_a_token_that_came_meanwhile_is_not_forgotten(shop: Shop) -> None:
+    """The app is installed again before the event of its deletion is handled."""
+    before = await known(shop)
+    await installed_again(shop)
+    shop.saleor.app.active = False
+    await app_deleted(shop.services, shop.saleor, before)
+    assert (await known(shop)).token == "new-token"
+
+
+async def test_what_waits_is_not_tried_while_the_app_is_deleted_and_told_after_the_next_installation(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.saleor.app.active = False
+    await app_deleted(shop.services, shop.saleor, await known(shop))
+    asked: list[object] = []
+
+    async def report(*about: object) -> None:
+        asked.append(about)
+        raise SaleorNotAuthorisedError("removed")
+
+    with monkeypatch.context() as gone:
+        gone.setattr(shop.saleor, "report", report)
+        await somebody_pays(shop)
+        for _ in range(10):
+            shop.clock.forward(hours=1)
+            await shop.work()
+    assert asked == [], "there is nobody to be asked"
+    assert shop.amounts == amounts()
+    await installed_again(shop)
+    await shop.work()
+    assert shop.amounts == amounts(charged=TOTAL)
+
+
+async def test_a_saleor_in_which_the_app_is_switched_off_is_asked_for_its_presence_alone(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However much waits, it is asked four times an hour; and hears all of it when the app is on again."""
+    shop.saleor.app.active = False
+    before = await known(shop)
+    await app_status_changed(shop.services, shop.saleor, before)
+    off = await known(shop)
+    assert (off.token, off.unauthorised_since) == (before.token, shop.clock.now)
+    asked: list[object] = []
+
+    async def report(*about: object) -> None:
+        asked.append(about)
+        raise SaleorNotAuthorisedError("switched off")
+
+    with monkeypatch.context() as gone:
+        gone.setattr(shop.saleor, "report", report)
+        await somebody_pays(shop)
+        for _ in range(8):
+            shop.clock.now += BETWEEN_CHECKS
+            await shop.work()
+    assert asked == []
+    shop.saleor.app.active = True
+    await app_status_changed(shop.services, shop.saleor, await known(shop))
+    await shop.work()
+    assert shop.amounts == amounts(charged=TOTAL)
+    assert (await known(shop)).unauthorised_since is None
+
+
+async def test_a_store_that_is_deleted_takes_no_place_of_those_that_were_never_proven(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.db.installations.MOST_UNPROVEN", 1)
+    shop.saleor.app.active = False
+    await app_deleted(shop.services, shop.saleor, await known(shop))
+    kept = await shop.services.installations.save_pending(
+        saleor_api_url="https://b.example.com/graphql/", saleor_domain="b", schema_version=None, token="t"
+    )
+    assert kept
+
+
+async def test_the_order_of_a_payment_is_still_looked_for_after_a_week(shop: Shop) -> None:
+    """Saleor is asked for it a few times only: none of them is used up while it lets nobody in."""
+    await shop.paid()
+    shop.saleor.app.active = False
+    await app_status_changed(shop.services, shop.saleor, await known(shop))
+    for _ in range(7):
+        shop.clock.now += timedelta(days=1)
+        await shop.work()
+    kept = (await shop.aggregate()).payment
+    assert kept.order_number is not None or kept.next_order_poll_at is not None
+    assert kept.order_polls <= 1
+
+
+async def test_a_store_that_removed_the_app_has_moved(shop: Shop) -> None:
+    """It is installed at the new address, and the operator says that both are one store."""
+    shop.saleor.app.active = False
+    await app_deleted(shop.services, shop.saleor, await known(shop))
+    await somebody_pays(shop)
+    shop.saleor.app.active = True
+    await moved(shop, await installed_at(shop))
+    await shop.work()
+    assert shop.amounts == amounts(charged=TOTAL)
+    assert not (await known(shop)).shut_out

@@ -1,0 +1,119 @@
+"""Each process says that it is there, and takes that back when it ends: nobody has to guess whether a worker works."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+
+import pytest
+
+from app.db.database import Database
+from app.db.processes import (
+    BETWEEN_SIGNS,
+    FORGOTTEN_AFTER,
+    SILENT_AFTER,
+    RunningProcess,
+    all_processes,
+    sign,
+    works_here,
+)
+from app.db.tables import Process
+from app.worker.heartbeat import Heartbeat
+from app.worker.loop import Worker
+from tests.journeys.stack import eventually
+from tests.payments.shop import Shop
+
+WORKER = RunningProcess("1.0", serves=False, works=True)
+
+
+async def known(shop: Shop) -> Sequence[Process]:
+    async with shop.services.database.transaction() as session:
+        return await all_processes(session)
+
+
+async def works(shop: Shop, host: str = WORKER.host) -> bool:
+    async with shop.services.database.transaction() as session:
+        return await works_here(session, host, shop.clock.now)
+
+
+async def test_a_worker_that_works_is_seen_and_signs_off_when_it_stops(shop: Shop) -> None:
+    assert not await works(shop)
+    worker = Worker(shop.saleor, Heartbeat(WORKER))
+    task = asyncio.create_task(worker.run(shop.services))
+    await eventually(partial(works, shop))
+    [row] = await known(shop)
+    assert (row.id, row.host, row.version, row.serves, row.works) == (WORKER.id, WORKER.host, "1.0", False, True)
+    assert not await works(shop, "another-machine")
+    worker.stop()
+    await task
+    assert await known(shop) == []
+
+
+@pytest.mark.fault("no-worker")
+async def test_one_that_gives_no_sign_any_more_does_not_count(shop: Shop) -> None:
+    await Heartbeat(WORKER).beat(shop.services)
+    shop.clock.now += SILENT_AFTER
+    assert await works(shop)
+    shop.clock.now += timedelta(seconds=1)
+    assert not await works(shop)
+
+
+@pytest.mark.fault("no-worker")
+async def test_a_worker_whose_rounds_fail_gives_no_sign(shop: Shop) -> None:
+    """It is there, and does nothing: that is what must be noticed."""
+
+    class Silent(Worker):
+        async def _due_now(self, _services: object) -> list[object]:  # type: ignore[override] # it never answers
+            tried.set()
+            raise RuntimeError
+
+    tried = asyncio.Event()
+    task = asyncio.create_task(Silent(shop.saleor, Heartbeat(WORKER)).run(shop.services))
+    await asyncio.wait_for(tried.wait(), 10)
+    await asyncio.sleep(0)
+    assert not await works(shop)
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+async def test_signs_are_far_between(shop: Shop) -> None:
+    heartbeat = Heartbeat(WORKER)
+    await heartbeat.beat(shop.services)
+    begun = shop.clock.now
+    shop.clock.now += BETWEEN_SIGNS - timedelta(seconds=1)
+    await heartbeat.beat(shop.services)
+    assert [each.seen_at for each in await known(shop)] == [begun]
+    shop.clock.now += timedelta(seconds=1)
+    await heartbeat.beat(shop.services)
+    assert [(each.started_at, each.seen_at) for each in await known(shop)] == [(begun, shop.clock.now)]
+
+
+async def test_what_only_serves_is_no_worker(shop: Shop) -> None:
+    heartbeat = Heartbeat(replace(WORKER, serves=True, works=False))
+    async with heartbeat.beating(shop.services):
+        await eventually(partial(known, shop))
+        assert not await works(shop)
+    assert await known(shop) == []
+
+
+async def test_those_that_were_killed_are_forgotten_in_the_end(shop: Shop) -> None:
+    async with shop.services.database.transaction() as session:
+        await sign(session, replace(WORKER, id="killed"), shop.clock.now - FORGOTTEN_AFTER - timedelta(seconds=1))
+        await sign(session, replace(WORKER, id="silent"), shop.clock.now - FORGOTTEN_AFTER)
+        await sign(session, WORKER, shop.clock.now)
+    assert [each.id for each in await known(shop)] == [WORKER.id, "silent"]
+
+
+@pytest.mark.fault("database-away")
+async def test_a_process_ends_also_when_the_database_is_away(shop: Shop) -> None:
+    heartbeat = Heartbeat(WORKER)
+    await heartbeat.beat(shop.services)
+
+    class Away(Database):
+        def transaction(self) -> None:  # type: ignore[override] # nobody answers
+            raise OSError
+
+    await heartbeat.end(replace(shop.services, database=Away(shop.services.database.engine)))
