@@ -5,9 +5,13 @@ from datetime import timedelta
 import pytest
 from sqlmodel import select
 
+from app.db.installations import InstallationRepository
 from app.db.presence import BETWEEN_CHECKS, BETWEEN_REVIVALS
 from app.db.tables import EventState, SaleorEvent
+from app.db.vault import Vault
 from app.saleor.errors import SaleorError, SaleorNotAuthorisedError, SaleorUnreachableError
+from app.saleor.installation import Installed
+from app.saleor.reports import EventReport, ReportOutcome
 from tests.payments.fake_gateway import payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import SALEOR, TOTAL, Shop
@@ -66,6 +70,32 @@ async def test_a_new_installation_lets_what_waits_be_told_now(shop: Shop) -> Non
         saleor_api_url=SALEOR, saleor_domain="s", schema_version="3.23", app_id="QXBwOjI=", token="new", jwks=None
     )
     await shop.work()
+    assert shop.amounts == amounts(charged=TOTAL)
+
+
+async def test_what_an_old_token_could_not_tell_is_told_at_once_by_one_that_came_meanwhile(
+    shop: Shop, vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The app is installed anew in another process while this one, which still has the old token, is telling."""
+    shop.gateway.will(shop.gateway.page())
+    await shop.begin()
+    await shop.later(minutes=1)
+    another_process = InstallationRepository(shop.services.database, vault, shop.clock)
+    report, tokens = shop.saleor.report, list[str]()
+
+    async def only_by_the_new_token(installed: Installed, event: EventReport) -> ReportOutcome:
+        tokens.append(installed.token)
+        if installed.token == "new":
+            return await report(installed, event)
+        await another_process.save(
+            saleor_api_url=SALEOR, saleor_domain="s", schema_version="3.23", app_id="QXBwOjI=", token="new", jwks=None
+        )
+        raise SaleorNotAuthorisedError("this token is dead")
+
+    monkeypatch.setattr(shop.saleor, "report", only_by_the_new_token)
+    await shop.notify(payment(shop.order_id))
+    await shop.work()
+    assert tokens == [shop.installation.token, "new"]
     assert shop.amounts == amounts(charged=TOTAL)
 
 
