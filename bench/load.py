@@ -27,7 +27,7 @@ import platform
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -40,7 +40,7 @@ from sqlmodel import col, func, select
 from app.bootstrap import open_services, utc_now
 from app.db.accounts import AccountKeys, NewAccount
 from app.db.migrate import migrate
-from app.db.tables import EventState, Notification, Operation, Payment, SaleorEvent, State
+from app.db.tables import EventState, Kind, Notification, Operation, Payment, SaleorEvent, State
 from app.gateway.notification import digest, encode
 from app.payments.services import Services
 from app.saleor.testing.client import FakeSaleor
@@ -49,9 +49,10 @@ from app.sandbox.processes import ServerProcess, app_process, free_port, gateway
 from app.sandbox.scripting import FaultRule
 from app.sandbox.settings import PointOfSale
 from app.settings import Settings
-from bench.webhooks import POSTGRESQL, Subject, database, processor_seconds, started
+from bench.webhooks import POSTGRESQL, database, processor_seconds
 
 GATEWAY_SECONDS = 0.05
+NOTHING = Decimal(0)
 _PATIENCE = 180  # seconds that a backlog is waited for
 _PAID = "create success"  # what came of the notification that a payment is paid
 _BACK = {"returnUrl": "https://shop.test/back"}
@@ -78,12 +79,24 @@ def within(seconds: Sequence[float], part: float) -> float:
     return sorted(seconds)[min(len(seconds) - 1, int(len(seconds) * part))] * 1000 if seconds else 0
 
 
+class Book(dict[str, tuple[Decimal, Decimal]]):
+    """What was paid and what was refunded, by transaction."""
+
+    def __missing__(self, _of: str) -> tuple[Decimal, Decimal]:
+        return NOTHING, NOTHING
+
+    def add(self, of: str, paid: Decimal, refunded: Decimal) -> None:
+        """Add to what is there."""
+        self[of] = self[of][0] + paid, self[of][1] + refunded
+
+
 @dataclass
 class Books:
-    """What the three have of all payments; ``differ``: order ids of which they do not tell the same."""
+    """What the three have of all payments; ``differ``: transactions of which they do not tell the same."""
 
     payments: int
     paid: int
+    refunded: int
     differ: list[str]
     open: int
 
@@ -95,10 +108,11 @@ class Load:
     saleors: Sequence[FakeSaleor]
     gateway: SandboxControl
     services: Services
-    processes: dict[str, int]
+    app: dict[str, ServerProcess]
+    others: dict[str, ServerProcess]  # the gateway and the played Saleors
 
-    async def shopper(self, number: int, phase: Phase) -> None:
-        """Begin and pay; count what goes wrong."""
+    async def shopper(self, number: int, phase: Phase) -> str | None:
+        """Begin and pay; return the transaction that is paid, or count what goes wrong."""
         saleor = self.saleors[1 if phase.flood else number % len(self.saleors)]
         try:
             checkout = await saleor.new_checkout()
@@ -108,13 +122,15 @@ class Load:
             phase.begun += 1
             if not (isinstance(session.data, dict) and "checkoutUrl" in session.data):
                 phase.errors += 1
-                return
+                return None
             order_id = session.paid_for.psp_reference
             assert order_id is not None
             await self.gateway.pay(order_id)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is counted
             phase.errors += 1
             print(f"\n{type(error).__name__}: {error}"[:300], file=sys.stderr)
+            return None
+        return session.paid_for.id
 
     async def backlog(self) -> int:
         """Return how many notifications and events are due and not done."""
@@ -127,21 +143,22 @@ class Load:
     def megabytes(self, what: str) -> dict[str, float]:
         """Return the memory of each process of the app: VmRSS, or VmHWM for the most that it has had."""
         found = {}
-        for name, pid in self.processes.items():
-            lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-            found[name] = next(int(line.split()[1]) / 1024 for line in lines if line.startswith(f"{what}:"))
+        for name, each in self.app.items():
+            if not each.ended:
+                lines = Path(f"/proc/{pid_of(each)}/status").read_text().splitlines()
+                found[name] = next(int(line.split()[1]) / 1024 for line in lines if line.startswith(f"{what}:"))
         return found
 
     def processor(self) -> dict[str, float]:
         """Return the seconds of processor time that each process of the app has used."""
-        return {name: processor_seconds(pid) for name, pid in self.processes.items()}
+        return {name: processor_seconds(pid_of(each)) for name, each in self.app.items()}
 
     async def come(self, phase: Phase) -> None:
         """Let shoppers come at the phase's rate, and wait until its backlog is gone."""
         if phase.flood:
             await self._flood(phase.flood)
         processor = self.processor()
-        since, begun, shoppers = utc_now(), time.perf_counter(), set[asyncio.Task[None]]()
+        since, begun, shoppers = utc_now(), time.perf_counter(), set[asyncio.Task[str | None]]()
         while (late := time.perf_counter() - begun) < phase.seconds:
             due = int(late * phase.rate) + 1
             shoppers |= {asyncio.create_task(self.shopper(n, phase)) for n in range(len(shoppers), due)}
@@ -158,7 +175,7 @@ class Load:
             await self._say(phase, time.perf_counter() - begun)
             await asyncio.sleep(0.5)
         print(file=sys.stderr)
-        phase.told = await self._told(since)
+        phase.told = await self.told(since)
         used = {name: seconds - processor[name] for name, seconds in self.processor().items()}
         phase.processor = {name: seconds * 1000 / max(1, phase.begun) for name, seconds in used.items()}
 
@@ -182,7 +199,7 @@ class Load:
             keeping.append(kept)
         await asyncio.gather(*keeping)
 
-    async def _told(self, since: datetime) -> list[float]:
+    async def told(self, since: datetime) -> list[float]:
         """Return how long it took from each notification to its event's delivery, in seconds."""
         times = (
             select(Notification.received_at, SaleorEvent.delivered_at)
@@ -203,22 +220,37 @@ class Load:
         )  # fmt: skip
 
     async def books(self) -> Books:
-        """Compare all payments at the gateway, in the app and in Saleor."""
-        paid = {each.order_id: each.amount for each in await self.gateway.payments() if each.status == "success"}
-        told = {each.id: each.amounts for saleor in self.saleors for each in await saleor.transactions()}
+        """Compare what was paid and refunded of all payments at the gateway, in the app and in Saleor."""
+        theirs, ours, saleors = Book(), Book(), Book()
         async with self.services.database.transaction() as session:
-            rows = (await session.exec(select(Payment))).all()
-            booked = (await session.exec(select(Operation).where(Operation.state == State.SUCCESS))).all()
+            rows = {row.order_id: row for row in (await session.exec(select(Payment))).all()}
+            done = (await session.exec(select(Operation).where(Operation.state == State.SUCCESS))).all()
             waiting = select(func.count()).where(col(SaleorEvent.state) == EventState.WAITING)
             waits = (await session.exec(waiting)).one()
-        nothing = Decimal(0)
-        ours = {each.payment_id: each.amount for each in booked}
-        differ = list(paid.keys() - {row.order_id for row in rows})
-        for row in rows:
-            saleors = told[row.transaction_id].charged if row.transaction_id in told else nothing
-            if not paid.get(row.order_id, nothing) == ours.get(row.id or 0, nothing) == saleors:
-                differ.append(row.order_id)
-        return Books(len(rows), len(paid), differ, waits)
+        paid = [each for each in await self.gateway.payments() if each.status == "success"]
+        for each in paid:
+            of = rows[each.order_id].transaction_id if each.order_id in rows else each.order_id
+            refunds = (one.amount for one in each.operations if one.method == "refund" and one.status == "success")
+            theirs.add(of, each.amount, sum(refunds, NOTHING))
+        transactions = {row.id: row.transaction_id for row in rows.values()}
+        for operation in done:
+            if operation.kind is Kind.CREATE:
+                ours.add(transactions[operation.payment_id], operation.amount, NOTHING)
+            elif operation.kind is Kind.REFUND:
+                ours.add(transactions[operation.payment_id], NOTHING, operation.amount)
+        for saleor in self.saleors:
+            for told in await saleor.transactions():
+                amounts = told.amounts
+                saleors.add(told.id, amounts.charged + amounts.refunded, amounts.refunded)
+        every = theirs.keys() | ours.keys() | saleors.keys()
+        differ = [of for of in every if not theirs[of] == ours[of] == saleors[of]]
+        return Books(len(rows), len(paid), sum(refund > 0 for _, refund in theirs.values()), differ, waits)
+
+
+def pid_of(process: ServerProcess) -> int:
+    """Return the number of a process that was started as a program."""
+    assert isinstance(process.process, Popen)
+    return process.process.pid
 
 
 @asynccontextmanager
@@ -237,26 +269,38 @@ async def opened(url: str, folder: Path) -> AsyncIterator[Load]:
         }  # fmt: skip
         settings = Settings(data_dir=folder / "data", database_url=url)
         settings.open_vault()
-        worker: Subject = stack.enter_context(started([sys.executable, "-m", "app.cli", "worker"], 0, environment))
+        worker = await serving(worker_process(free_port(), folder, environment))
         sandbox = await serving(gateway_process(free_port(), folder, os.environ))
         gateway = await stack.enter_async_context(SandboxControl(sandbox.url))
         await gateway.options(hosted_answer="redirect")
-        slow = {"effect": "latency", "seconds": GATEWAY_SECONDS, "times": 10**9}
-        await gateway.fault(FaultRule(http_method="POST", path="/api/v1/payment", **slow))
-        saleors, processes = [], {}
+        await take_its_time(gateway)
+        saleors, app, others = [], {"worker": worker}, {"gateway": sandbox}
         services = await stack.enter_async_context(open_services(settings))
         for name in ("web 1", "web 2"):
             place = folder / name
             place.mkdir()
-            app = await serving(app_process(free_port(), place, environment | {"APP_WORKER": "false"}))
+            app[name] = await serving(app_process(free_port(), place, environment | {"APP_WORKER": "false"}))
             played = await serving(saleor_process(free_port(), place, os.environ, "--delay-factor", "0.01"))
+            others[f"Saleor of {name}"] = played
             saleors.append(await stack.enter_async_context(FakeSaleor(played.url)))
-            installed = await saleors[-1].install(f"{app.url}/api/manifest")
+            installed = await saleors[-1].install(f"{app[name].url}/api/manifest")
             assert installed.status == "INSTALLED", installed.message
             await _connect(services, saleors[-1].api_url, sandbox.url)
-            assert isinstance(app.process, Popen)
-            processes[name] = app.process.pid
-        yield Load(saleors, gateway, services, processes | {"worker": worker.process.pid})
+        yield Load(saleors, gateway, services, app, others)
+
+
+def worker_process(port: int, logs: Path, environment: Mapping[str, str]) -> ServerProcess:
+    """A worker of the app, which says at that port whether it is well."""
+    told = {**environment, "APP_METRICS_PORT": str(port)}
+    return ServerProcess(
+        "worker", ["app.cli", "worker"], f"http://127.0.0.1:{port}", "/readyz", logs / "worker.log", told
+    )
+
+
+async def take_its_time(gateway: SandboxControl) -> None:
+    """Let the gateway take as long as a real one does to open a page."""
+    slow = {"effect": "latency", "seconds": GATEWAY_SECONDS, "times": 10**9}
+    await gateway.fault(FaultRule(http_method="POST", path="/api/v1/payment", **slow))
 
 
 async def _connect(services: Services, saleor: str, gateway: str) -> None:
@@ -296,8 +340,8 @@ def shown(phases: Sequence[Phase], memory: dict[str, float], books: Books) -> st
         lines.append(f"processor for each who came, at {each.rate:g} a second: {used}")
     lines.append("memory: " + ", ".join(f"{name} {megabytes:.0f} MB" for name, megabytes in memory.items()))
     lines.append(
-        f"books: {books.payments} payments, {books.paid} paid at the gateway, {len(books.differ)} differ, "
-        f"{books.open} events not told"
+        f"books: {books.payments} payments, {books.paid} paid at the gateway, {books.refunded} refunded, "
+        f"{len(books.differ)} differ, {books.open} events not told"
     )
     return "\n".join(lines)
 
