@@ -7,10 +7,10 @@ from sqlalchemy.exc import DBAPIError
 
 from app.commands.failure import CommandFailed
 from app.commands.terminal import say
+from app.db.connection_errors import missing_file
 from app.db.database import Database, create_engine
 from app.db.errors import DatabaseError
 from app.db.processes import SILENT_AFTER, this_host, works_here
-from app.db.unusable import missing_file
 from app.settings import Settings, read_settings
 
 

@@ -9,7 +9,7 @@ from app.commands.progress_bar import Stage, shown
 from app.commands.terminal import AsJson, say, show_json
 from app.db.retention import Outdated, count_outdated
 from app.payments.services import Services
-from app.payments.sync.restored import mind_what_waited
+from app.payments.sync.restored_backup import mark_waiting_as_unknown
 from app.worker.erase import Erased, erase
 
 
@@ -69,7 +69,7 @@ def restored(as_json: AsJson = False) -> None:
 
     Do it before the app is started. Then compare the books: saleor-gateway reconcile run.
     """
-    waited = with_services(mind_what_waited)
+    waited = with_services(mark_waiting_as_unknown)
     if as_json:
         show_json({"looked_up_instead": waited})
         return

@@ -9,9 +9,9 @@ from alembic.util import CommandError
 from sqlalchemy.exc import DBAPIError
 
 from app.commands.terminal import say
+from app.db.connection_errors import why_unusable
 from app.db.database import is_sqlite
 from app.db.migrate import Migrated, current_revision, migrate, newest_revision
-from app.db.unusable import why_unusable
 from app.errors import SettingsError
 from app.settings import PREFIX, Settings, read_settings
 

@@ -14,8 +14,8 @@ from app.bootstrap import open_services
 from app.commands.database import require_newest
 from app.commands.failure import CommandFailed
 from app.db.accounts import AccountError
+from app.db.connection_errors import missing_file
 from app.db.errors import CommitUnknownError, DatabaseError
-from app.db.unusable import missing_file
 from app.db.vault import VaultError
 from app.errors import SettingsError
 from app.payments.services import Services

@@ -19,9 +19,9 @@ from app.doctor.addresses import check_address, check_frame_address
 from app.doctor.deployment import Deployment
 from app.doctor.drift import check_drift
 from app.doctor.findings import Finding, Mender, Subject, error, fine, warning
+from app.doctor.lag import check_lag
 from app.doctor.saleors import check_channels, check_clock, check_saleor, check_signing_keys
 from app.doctor.storage import check_database, check_key_file
-from app.doctor.waiting import check_waiting
 from app.doctor.workers import check_worker
 from app.i18n.messages import LazyMessage
 from app.payments.services import Services
@@ -80,7 +80,7 @@ async def checks_of_store(
         Check(Subject.ACCOUNT, partial(check_any_account, services, installation)),
         *(Check(Subject.ACCOUNT, partial(check_account, services, each.id), each.name) for each in accounts),
         Check(Subject.CLOCK, partial(check_gateway_clocks, services, installation)),
-        Check(Subject.EVENTS, partial(check_waiting, services, installation)),
+        Check(Subject.EVENTS, partial(check_lag, services, installation)),
     ]
 
 

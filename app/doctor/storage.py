@@ -6,8 +6,8 @@ from stat import S_IMODE
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
+from app.db.connection_errors import missing_file, why_unusable
 from app.db.migrate import current_revision, newest_revision
-from app.db.unusable import missing_file, why_unusable
 from app.db.vault import Vault, VaultError, read_keys
 from app.doctor.deployment import Deployment
 from app.doctor.findings import Finding, Subject, error, fine, warning

@@ -12,7 +12,7 @@ from app.db.errors import DatabaseUnavailableError
 from app.doctor.checks import Check, examine
 from app.doctor.clocks import clock_findings
 from app.doctor.findings import Finding, Level, Subject
-from app.doctor.waiting import check_waiting
+from app.doctor.lag import check_lag
 from app.server_clock import compare_clock
 from tests.loopback import Heard, Reply, answering
 from tests.payments.fake_gateway import payment
@@ -20,7 +20,7 @@ from tests.payments.shop import Shop
 
 
 async def levels(shop: Shop) -> dict[Subject, Level]:
-    return {each.subject: each.level for each in await check_waiting(shop.services, shop.installation)}
+    return {each.subject: each.level for each in await check_lag(shop.services, shop.installation)}
 
 
 async def test_what_nobody_works_at_is_a_warning_first_and_then_an_error(shop: Shop) -> None:

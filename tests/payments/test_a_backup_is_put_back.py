@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from app.db.tables import EventState, Kind, State
-from app.payments.sync.restored import mind_what_waited
+from app.payments.sync.restored_backup import mark_waiting_as_unknown
 from app.saleor.answers import EventType
 from app.saleor.reports import EventReport
 from tests.loopback import HangUp
@@ -87,8 +87,8 @@ async def test_what_waited_for_its_turn_is_looked_up_and_not_sent(paid: Shop, wa
     await paid.staff("REFUND", "30.00", "two")
     assert (await paid.operation(Kind.REFUND, 1)).state is State.WAITING
     asked = paid.gateway.calls.count("refund")
-    assert await mind_what_waited(paid.services) == 1
-    assert await mind_what_waited(paid.services) == 0
+    assert await mark_waiting_as_unknown(paid.services) == 1
+    assert await mark_waiting_as_unknown(paid.services) == 0
     paid.refunded("100.00", "first")
     if was_sent:
         paid.refunded("30.00", "second")

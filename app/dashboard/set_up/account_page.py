@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.dashboard.set_up.for_operator import OperatorNotice, lacks_of_owner, notices_for_operator
 from app.dashboard.set_up.forms import GROUPS
+from app.dashboard.set_up.operator_notices import OperatorNotice, lacks_of_owner, operator_notices
 from app.db.reconciliations import covered_until, is_being_compared
 from app.db.tables import MerchantAccount
 from app.db.vault import VaultError
@@ -67,7 +67,7 @@ async def read_account_page(
         view=shown,
         account=account,
         lacks=lacks_of_owner(shown),
-        notices=notices_for_operator(shown, opens=endings is not None),
+        notices=operator_notices(shown, opens=endings is not None),
         endings=endings or {},
         opens=endings is not None,
         old_secret_until=until if until is not None and services.now() < until else None,

@@ -6,12 +6,12 @@ from fastapi.responses import HTMLResponse
 
 from app.dashboard.form import fields_of
 from app.dashboard.set_up.account_page import keys_open
-from app.dashboard.set_up.for_operator import lacks_of_owner, notices_for_operator
 from app.dashboard.set_up.forms import (
     new_account_in,
     said_in,
 )
 from app.dashboard.set_up.one_account import OneAccountParts
+from app.dashboard.set_up.operator_notices import lacks_of_owner, operator_notices
 from app.dashboard.set_up.refusals import refusals_told
 from app.dashboard.set_up.setup_page import Flash, SetUpRenderer
 from app.dashboard.set_up.steps import ACCOUNT
@@ -60,7 +60,7 @@ class AccountParts:
             (
                 each,
                 lacks_of_owner(each),
-                notices_for_operator(each, opens=keys_open(self._services, each.account)),
+                operator_notices(each, opens=keys_open(self._services, each.account)),
             )
             for each in accounts
         ]

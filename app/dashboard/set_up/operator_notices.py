@@ -16,7 +16,7 @@ class OperatorNotice:
     ask: LazyMessage
 
 
-def notices_for_operator(view: AccountView, *, opens: bool) -> Sequence[OperatorNotice]:
+def operator_notices(view: AccountView, *, opens: bool) -> Sequence[OperatorNotice]:
     """Return what of an account is the operator's; ``opens``: whether its keys can be read. Pure."""
     notices = []
     if not opens:

@@ -16,7 +16,7 @@ _AT_ONCE = 50_000  # rows that one statement passes over
 _MONEY = (Kind.CAPTURE, Kind.VOID, Kind.REFUND)
 
 
-async def mind_what_waited(services: Services) -> int:
+async def mark_waiting_as_unknown(services: Services) -> int:
     """Let nothing that moves money be sent that waits in this database; return how much that is.
 
     It is looked up instead, as anything of which nobody knows: it has succeeded if the gateway shows it, and failed if
@@ -25,7 +25,7 @@ async def mind_what_waited(services: Services) -> int:
     newest: Any = select(func.max(col(Operation.id)))
     async with services.database.transaction() as session:
         last = (await session.exec(newest)).scalar_one() or 0
-    minded = 0
+    marked = 0
     for first in range(1, last + 1, _AT_ONCE):
         now = services.now()
         waiting = (
@@ -36,5 +36,5 @@ async def mind_what_waited(services: Services) -> int:
         unknown: Any = update(Operation).where(*waiting)
         async with services.database.transaction() as session:
             done = await session.exec(unknown.values(state=State.UNKNOWN, next_poll_at=now, polls=0, updated_at=now))
-        minded += int(done.rowcount)
-    return minded
+        marked += int(done.rowcount)
+    return marked

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from app.db.installations import OpenInstallation
-from app.db.waiting import oldest_waiting
+from app.db.lag import oldest_waiting
 from app.doctor.findings import Finding, Subject, error, fine, warning
 from app.i18n.messages import LazyMessage, gettext_noop
 from app.payments.alerts.items import PATIENCE
@@ -38,7 +38,7 @@ _WORDS = {
 }
 
 
-async def check_waiting(services: Services, installation: OpenInstallation) -> Sequence[Finding]:
+async def check_lag(services: Services, installation: OpenInstallation) -> Sequence[Finding]:
     """Look at what waits of a store: longer than ``USUAL`` is a warning, longer than ``PATIENCE`` an error."""
     accounts = [each.id for each in await services.accounts.all(installation.id)]
     now = services.now()
