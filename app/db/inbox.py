@@ -4,7 +4,8 @@ They are kept sealed: a notification can hold a card's token, and always holds w
 what is processed, in the same moment is committed together (``group_commit``).
 """
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
@@ -202,22 +203,39 @@ class Inbox:
         found = await lock_payments(session, [ByOrder(order_id, account_id=account) for account, order_id in orders])
         payments = {(each.payment.account_id, each.payment.order_id): each for each in found}
         came_of_it: dict[int, Processed] = {}
-        posted: set[int | None] = set()
-        for due in sorted(many, key=lambda each: each.notification_id):
-            if due.notification_id not in rows:
-                raise LookupError(f"no notification {due.notification_id}")
-            row = rows[due.notification_id]
-            payment = payments.get((row.account_id, row.order_id))
-            if payment is not None:
-                if payment.payment.id in posted:  # what the one before has added is known by its rows
-                    await save(session, payment)
-                    await session.flush()
-                posted.add(payment.payment.id)
-            result = came_of_it[due.notification_id] = due.context.run(due.decide, self._open(row), payment)
-            row.outcome, row.trouble, row.next_attempt_at = result.outcome, result.trouble, result.again_at
-            row.processed_at = due.now if result.again_at is None else row.processed_at
+        for turn, dues in enumerate(_turns(many, rows)):
+            if turn:  # what the one before has added is known by its rows
+                for each in found:
+                    await save(session, each)
+                await session.flush()
+            for due in dues:
+                row = rows[due.notification_id]
+                payment = payments.get((row.account_id, row.order_id))
+                result = came_of_it[due.notification_id] = due.context.run(due.decide, self._open(row), payment)
+                row.outcome, row.trouble, row.next_attempt_at = result.outcome, result.trouble, result.again_at
+                row.processed_at = due.now if result.again_at is None else row.processed_at
         await save_all(session, found)
         return [came_of_it[due.notification_id] for due in many]
+
+
+def _turns(many: Sequence[_Due], rows: Mapping[int | None, Notification]) -> Sequence[Sequence[_Due]]:
+    """Give the oldest notification of each payment, then the next oldest of each, and so on.
+
+    So a batch is written in as few goes as one payment has notifications in it, and each payment hears of its own in
+    their order. Raises LookupError when one is not there.
+    """
+    turns: list[list[_Due]] = []
+    of_order: Counter[tuple[str, str]] = Counter()
+    for due in sorted(many, key=lambda each: each.notification_id):
+        if due.notification_id not in rows:
+            raise LookupError(f"no notification {due.notification_id}")
+        row = rows[due.notification_id]
+        turn = of_order[row.account_id, row.order_id]
+        of_order[row.account_id, row.order_id] += 1
+        if turn == len(turns):
+            turns.append([])
+        turns[turn].append(due)
+    return turns
 
 
 async def _keep_all(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> list[bool]:

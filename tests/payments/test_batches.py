@@ -107,6 +107,38 @@ async def test_a_batch_takes_few_statements_and_books_every_payment(shop: Shop) 
     assert all_of_them.statements <= 2 * one.statements
 
 
+@pytest.mark.law(6, 7)
+async def test_payments_with_several_notifications_each_take_few_statements_too(shop: Shop) -> None:
+    """As they are when a worker has fallen behind: each payment hears of its own in their order."""
+
+    async def pending_and_paid(shops: list[Shop]) -> Counted:
+        for status in ("pending", "success"):
+            await at_once(*(each.notify(payment(each.order_id, status=status)) for each in shops))
+        with counting(shop.services.database) as counted:
+            await shop.work()
+        return counted
+
+    alone = await pending_and_paid(await begun(shop, 1))
+    shops = await begun(shop)
+    together = await pending_and_paid(shops)
+    assert all(each.amounts == amounts(charged=TOTAL) for each in shops)
+    assert together.statements <= 2 * alone.statements + MANY // 2  # SQLite inserts one by one what is to say its id
+
+
+async def test_orders_that_are_not_placed_yet_are_asked_for_together(shop: Shop) -> None:
+    shops = await begun(shop)
+    await notified(shops)
+    await shop.work()
+    shop.clock.forward(minutes=2)
+    with counting(shop.services.database) as counted:
+        await shop.work()
+    rows = [(await each.aggregate()).payment for each in shops]
+    assert {each.order_polls for each in rows} == {2}
+    assert all(each.next_order_poll_at for each in rows)
+    assert counted.transactions <= 10
+    assert counted.statements <= 16
+
+
 @pytest.mark.fault("poison")
 @pytest.mark.law(6)
 async def test_a_poisonous_notification_harms_nobody(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
