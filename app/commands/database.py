@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 from app.commands.terminal import say
 from app.db.connection_errors import why_unusable
 from app.db.database import is_sqlite
-from app.db.migrate import Migrated, current_revision, migrate, newest_revision
+from app.db.migrate import Fit, Migrated, current_revision, fit_of, migrate, newest_revision
 from app.errors import SettingsError
 from app.settings import PREFIX, Settings, read_settings
 
@@ -23,7 +23,11 @@ def migrate_database() -> None:
         settings.make_data_folder()
     done = asyncio.run(bring_up_to_date(settings))
     if not done.steps:
-        say(f"The database stands at revision {done.after} already: nothing to do.")
+        stands = f"The database stands at revision {done.after}"
+        if fit_of(done.after) is Fit.AHEAD:
+            say(f"{stands}, which is newer than this version of the app and works with it: nothing to do.")
+        else:
+            say(f"{stands} already: nothing to do.")
         return
     before = f"stood at revision {done.before}" if done.before else "was empty"
     migrations = "1 migration" if done.steps == 1 else f"{done.steps} migrations"
@@ -38,24 +42,32 @@ async def bring_up_to_date(settings: Settings) -> Migrated:
     try:
         return await migrate(settings.database)
     except CommandError as exc:
-        raise SettingsError(
-            f"{PREFIX}DATABASE_URL: the database is of another version of the app (its revision is not known here)"
-        ) from exc
+        raise _of_another_version() from exc
     except DBAPIError as exc:
         raise _not_usable(settings, exc) from exc
 
 
-async def require_newest(settings: Settings) -> None:
-    """Raise SettingsError unless the database answers and stands at the migration that this program knows."""
+async def require_migrated(settings: Settings) -> None:
+    """Raise SettingsError unless the database answers and stands at a migration that this program works with."""
     try:
         revision = await current_revision(settings.database)
     except DBAPIError as exc:
         raise _not_usable(settings, exc) from exc
-    if revision != newest_revision():
+    fit = fit_of(revision)
+    if fit is Fit.FOREIGN:
+        raise _of_another_version()
+    if not fit.works:
         raise SettingsError(
             f"{PREFIX}DATABASE_URL: the database stands at {revision or 'nothing'}, not at {newest_revision()}: "
             "run `saleor-gateway migrate`"
         )
+
+
+def _of_another_version() -> SettingsError:
+    return SettingsError(
+        f"{PREFIX}DATABASE_URL: the database is of another version of the app (this one does not work with its "
+        "revision): run the newer version, or put the backup back"
+    )
 
 
 def _not_usable(settings: Settings, exc: DBAPIError) -> SettingsError:

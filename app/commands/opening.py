@@ -11,7 +11,7 @@ from typing import TypeVar
 from sqlalchemy.exc import DBAPIError
 
 from app.bootstrap import open_services
-from app.commands.database import require_newest
+from app.commands.database import require_migrated
 from app.commands.failure import CommandFailed
 from app.db.accounts import AccountError
 from app.db.connection_errors import missing_file
@@ -42,7 +42,7 @@ def require_what_the_app_made(settings: Settings) -> None:
 
 
 async def _with_services(settings: Settings, work: Callable[[Services], Awaitable[T]]) -> T:
-    await require_newest(settings)
+    await require_migrated(settings)
     try:
         async with open_services(settings) as services:
             return await work(services)

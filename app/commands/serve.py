@@ -18,7 +18,7 @@ from starlette.types import ASGIApp
 from app import DISTRIBUTION
 from app.bootstrap import open_worker
 from app.commands.connections import bounded_protocol
-from app.commands.database import bring_up_to_date, require_newest
+from app.commands.database import bring_up_to_date, require_migrated
 from app.db.database import is_sqlite
 from app.errors import SettingsError
 from app.logs import configure_logs
@@ -120,7 +120,7 @@ async def _prepare_database(settings: Settings) -> None:
         if done.steps:
             log.info("migrated", before=done.before, after=done.after, migrations=done.steps)
         return
-    await require_newest(settings)
+    await require_migrated(settings)
 
 
 async def _work(settings: Settings) -> None:

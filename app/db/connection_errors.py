@@ -15,6 +15,10 @@ _POSTGRESQL: Sequence[tuple[str, str]] = (
         "resolve host|translate host name",
         "there is no such host: in a password, write @ as %40, / as %2F, : as %3A and % as %25",
     ),
+    (
+        "lock timeout",
+        "somebody has used a table for long (a backup, a query): nothing was changed, try again afterwards",
+    ),
     ("Connection refused|No such file or directory", "nothing listens at {place}: is the server running?"),
     ("timeout|timed out|No route to host|unreachable", "nobody answers at {place}"),
     ('database ".*" does not exist', "the server at {place} has no database {name!r}: create it, or correct the name"),

@@ -1,6 +1,15 @@
-"""Migrations: bring the database to the newest shape, or say how far it is."""
+"""Migrations: bring the database to the newest shape, or say how far it is.
 
+An update replaces one process after the other, so the older program works with the newer database for a while. The name
+of a migration says how long it can: ``0005.0003`` is the fifth, and a program that knows the third works with it, since
+what the third program no longer uses is all that has been taken away. A name without a point is that of a migration
+which no older program works with.
+"""
+
+import re
 from dataclasses import dataclass
+from enum import Enum, auto
+from functools import cache
 from pathlib import Path
 
 from alembic import command
@@ -12,6 +21,41 @@ from sqlalchemy import Connection
 from app.db.database import create_engine, is_sqlite
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
+_LOCK_SECONDS = 10
+"""How long a migration waits for a table that somebody reads: whoever comes after it, shoppers too, waits behind it."""
+
+_NAME = re.compile(r"(?P<number>\d{4})(?:\.(?P<works_from>\d{4}))?")
+
+
+class Fit(Enum):
+    """How a database and this program fit together."""
+
+    EMPTY = auto()
+    BEHIND = auto()  # it must be migrated first
+    CURRENT = auto()
+    AHEAD = auto()  # a newer program has migrated it, and this one works with it all the same
+    FOREIGN = auto()  # it was migrated too far, or by something else
+
+    @property
+    def works(self) -> bool:
+        """Whether this program works with the database as it is."""
+        return self in {Fit.CURRENT, Fit.AHEAD}
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """The name of a migration, taken apart: which one it is, and from which on programs work with it."""
+
+    number: int
+    works_from: int
+
+    @classmethod
+    def parse(cls, name: str) -> "Revision | None":
+        """Return what a name says; None for one that no migration of ours has."""
+        found = _NAME.fullmatch(name)
+        if found is None:
+            return None
+        return cls(int(found["number"]), int(found["works_from"] or found["number"]))
 
 
 def _config() -> Config:
@@ -20,9 +64,26 @@ def _config() -> Config:
     return config
 
 
-def newest_revision() -> str | None:
+@cache
+def newest_revision() -> str:
     """Return the name of the newest migration that this program knows."""
-    return ScriptDirectory.from_config(_config()).get_current_head()
+    newest = ScriptDirectory.from_config(_config()).get_current_head()
+    assert newest is not None  # noqa: S101 - there is a first one
+    return newest
+
+
+def fit_of(revision: str | None) -> Fit:
+    """Return how a database that stands at a migration fits this program; None: it is empty."""
+    if revision is None:
+        return Fit.EMPTY
+    if revision == newest_revision():
+        return Fit.CURRENT
+    stands_at, known = Revision.parse(revision), Revision.parse(newest_revision())
+    if stands_at is None or known is None:
+        return Fit.FOREIGN
+    if stands_at.number < known.number:
+        return Fit.BEHIND
+    return Fit.AHEAD if stands_at.number > known.number >= stands_at.works_from else Fit.FOREIGN
 
 
 async def current_revision(database_url: str) -> str | None:
@@ -47,13 +108,19 @@ class Migrated:
 async def migrate(database_url: str) -> Migrated:
     """Bring the database forward to the newest migration; return what was done.
 
-    Safe to repeat, as every start of the app does on SQLite; on PostgreSQL safe from several processes at once.
+    Nothing is, where a newer program was here before and this one works with what it has made. Safe to repeat, as every
+    start of the app does on SQLite; on PostgreSQL safe from several processes at once. Raises CommandError (of Alembic)
+    for a database that this program does not know.
     """
 
     def upgrade(connection: Connection) -> Migrated:
+        stood_at = MigrationContext.configure(connection).get_current_revision()
+        if fit_of(stood_at) is Fit.AHEAD:
+            return Migrated(stood_at, stood_at, 0)
         steps: list[MigrationInfo] = []
         config = _config()
         config.attributes["connection"] = connection
+        config.attributes["lock_seconds"] = _LOCK_SECONDS
         # Counted where they are made: two processes that start together both see the database as it was before.
         config.attributes["on_version_apply"] = lambda *, step, **_rest: steps.append(step)
         command.upgrade(config, "head")

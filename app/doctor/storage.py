@@ -7,7 +7,7 @@ from stat import S_IMODE
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from app.db.connection_errors import missing_file, why_unusable
-from app.db.migrate import current_revision, newest_revision
+from app.db.migrate import Fit, current_revision, fit_of, newest_revision
 from app.db.vault import Vault, VaultError, read_keys
 from app.doctor.deployment import Deployment
 from app.doctor.findings import Finding, Subject, error, fine, warning
@@ -64,17 +64,24 @@ async def check_database(deployment: Deployment) -> Sequence[Finding]:
         what = LazyMessage("The database does not answer, or cannot be used.")
         return [error(Subject.DATABASE, what, _DATABASE, detail=type(exc).__name__)]
     answers = fine(Subject.DATABASE, LazyMessage("The database answers."))
-    newest = newest_revision()
-    if revision == newest:
-        what = LazyMessage("The database stands at revision %(revision)s, the newest.", revision=str(newest))
+    newest, fit = newest_revision(), fit_of(revision)
+    if fit is Fit.CURRENT:
+        what = LazyMessage("The database stands at revision %(revision)s, the newest.", revision=newest)
         return [answers, fine(Subject.MIGRATIONS, what)]
+    if fit is Fit.AHEAD:
+        what = LazyMessage(
+            "The database stands at revision %(revision)s, of a newer version of the app. This version works with it.",
+            revision=str(revision),
+        )
+        remedy = LazyMessage("Let the newer version run everywhere, to end the update.")
+        return [answers, warning(Subject.MIGRATIONS, what, remedy)]
     if revision is None:
         what = LazyMessage("The database is empty: it was never migrated.")
     else:
         what = LazyMessage(
             "The database stands at revision %(revision)s, and this version of the app needs %(newest)s.",
             revision=revision,
-            newest=str(newest),
+            newest=newest,
         )
     remedy = LazyMessage(
         "Run “saleor-gateway migrate” with the version of the app that is to run. If that version is the older one, "

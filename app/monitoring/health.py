@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from functools import cache
 
 import structlog
 from sqlalchemy import text
@@ -11,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.db.database import Database
-from app.db.migrate import newest_revision
+from app.db.migrate import fit_of
 
 log = structlog.get_logger(__name__)
 
@@ -39,7 +38,7 @@ class Readiness:
         except Exception as error:  # noqa: BLE001 - whatever it is, the orchestrator must hear "not ready"
             log.warning("not ready", error=type(error).__name__)
             return "the database does not answer"
-        return None if revision == _newest() else "the database stands at another migration"
+        return None if fit_of(revision).works else "the database stands at another migration"
 
 
 def health_routes(version: str, readiness: Readiness, database: Database, process: str | None = None) -> list[Route]:
@@ -63,8 +62,3 @@ def health_routes(version: str, readiness: Readiness, database: Database, proces
 
     answers: dict[str, Callable[[Request], Awaitable[Response]]] = {"/healthz": lives, "/readyz": is_ready}
     return [Route(path, answer, methods=["GET"]) for path, answer in answers.items()]  # Starlette adds HEAD
-
-
-@cache
-def _newest() -> str | None:
-    return newest_revision()

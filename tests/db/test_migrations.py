@@ -8,12 +8,18 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import Connection
+from alembic.script import ScriptDirectory
+from alembic.util import CommandError
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
 from sqlmodel import SQLModel
 
+from app.db import migrate as migrations
 from app.db import tables
-from app.db.database import Database
-from app.db.migrate import Migrated, current_revision, migrate, newest_revision
+from app.db.connection_errors import why_unusable
+from app.db.database import Database, create_engine
+from app.db.migrate import Fit, Migrated, Revision, current_revision, fit_of, migrate, newest_revision
+from tests.journeys.next_version import REVISION, next_migrations
 
 
 async def test_the_migrated_database_has_the_shape_of_the_tables(database: Database) -> None:
@@ -39,6 +45,78 @@ async def test_an_empty_database_is_brought_to_the_newest_migration(
         done = await migrate(url)
         assert (done.before, done.after) == (None, newest_revision())
         assert done.steps > 0
+
+
+@pytest.mark.parametrize(
+    ("revision", "fit"),
+    [
+        (None, Fit.EMPTY),
+        ("0004", Fit.BEHIND),
+        ("0004.0001", Fit.BEHIND),
+        ("0005.0003", Fit.CURRENT),
+        ("0006.0003", Fit.AHEAD),
+        ("0006.0005", Fit.AHEAD),
+        ("0007.0006", Fit.FOREIGN),
+        ("0006", Fit.FOREIGN),
+        ("0005.0004", Fit.FOREIGN),
+        ("another program's", Fit.FOREIGN),
+        ("", Fit.FOREIGN),
+    ],
+)
+def test_the_name_of_a_migration_says_which_programs_work_with_it(
+    revision: str | None, fit: Fit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(migrations, "newest_revision", lambda: "0005.0003")
+    assert fit_of(revision) is fit
+    assert fit.works is (fit in {Fit.CURRENT, Fit.AHEAD})
+
+
+def test_every_migration_has_such_a_name_and_none_lets_older_programs_in_again() -> None:
+    script = ScriptDirectory.from_config(migrations._config())
+    names = [each.revision for each in reversed(list(script.walk_revisions()))]
+    parsed = [Revision.parse(each) for each in names]
+    assert [each and each.number for each in parsed] == list(range(1, len(names) + 1))
+    works_from = [each.works_from for each in parsed if each]
+    assert works_from == sorted(works_from)
+    assert all(each.works_from <= each.number for each in parsed if each)
+
+
+@pytest.mark.fault("two-versions")
+async def test_a_database_that_a_newer_program_has_migrated_is_left_as_it_is(database_url: str) -> None:
+    await stand_at(database_url, "0999.0001")
+    try:
+        assert await migrate(database_url) == Migrated("0999.0001", "0999.0001", steps=0)
+        await stand_at(database_url, "0999.0998")
+        with pytest.raises(CommandError):
+            await migrate(database_url)
+        assert await current_revision(database_url) == "0999.0998"
+    finally:
+        await stand_at(database_url, newest_revision())
+
+
+async def stand_at(database_url: str, revision: str) -> None:
+    engine = create_engine(database_url)
+    async with engine.begin() as connection:
+        await connection.execute(text("UPDATE alembic_version SET version_num = :name"), {"name": revision})
+    await engine.dispose()
+
+
+async def test_a_migration_does_not_make_everybody_wait_behind_somebody_who_reads_for_long(
+    tmp_path: Path, new_postgresql: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = new_postgresql()
+    await migrate(url)
+    before = newest_revision()
+    monkeypatch.setattr(migrations, "_MIGRATIONS", next_migrations(tmp_path))
+    monkeypatch.setattr(migrations, "_LOCK_SECONDS", 0.1)
+    reader = create_engine(url)
+    async with reader.begin() as reading:
+        await reading.execute(text("SELECT count(*) FROM payment"))
+        with pytest.raises(DBAPIError) as caught:
+            await migrate(url)
+    await reader.dispose()
+    assert "somebody has used a table for long" in why_unusable(url, caught.value)
+    assert await migrate(url) == Migrated(before, REVISION, steps=1)
 
 
 @pytest.mark.fault("two-versions")

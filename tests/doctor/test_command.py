@@ -81,6 +81,10 @@ async def test_a_database_of_another_version(around: Surroundings) -> None:
         await (await session.connection()).execute(text("UPDATE alembic_version SET version_num = '9999'"))
     faults = await around.faults()
     assert "stands at revision 9999, and this version of the app needs " in faults["error migrations"]
+    async with around.services.database.transaction() as session:
+        await (await session.connection()).execute(text("UPDATE alembic_version SET version_num = '0999.0001'"))
+    faults = await around.faults()
+    assert "of a newer version of the app. This version works with it." in faults["warning migrations"]
 
 
 @one_database

@@ -3,7 +3,8 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Callable, Sequence
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,14 +13,18 @@ from typing import Any
 
 import httpx2
 import pytest
+from sqlalchemy import column, select, table
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from app.bootstrap import open_services
+from app.db.migrate import current_revision
 from app.sandbox.processes import ServerProcess, app_process, free_port
 from tests.conftest import MigratedDatabases
 from tests.journeys.audit import three_books_agree
+from tests.journeys.next_version import BEGUN_BY, REVISION
 from tests.journeys.stack import Stack, a_stack, eventually
 from tests.journeys.stories import begin, order_id_of, paid_order, told
 from tests.loopback import serving
@@ -167,12 +172,58 @@ async def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
 async def test_each_process_is_started_anew_while_people_pay(
     behind_a_proxy: tuple[Stack, Proxy, list[ServerProcess]],
 ) -> None:
-    shop, proxy, processes = behind_a_proxy
-    all_are_new, paid = asyncio.Event(), 0
+    async with people_paying(*behind_a_proxy) as one_more_each:
+        for each in behind_a_proxy[2]:
+            await replaced(each)
+            await one_more_each()  # it takes its part again before the next one goes
+
+
+@pytest.mark.long
+@pytest.mark.law(1, 5, 6)
+@pytest.mark.fault("two-versions")
+async def test_the_next_version_takes_over_while_people_pay(
+    behind_a_proxy: tuple[Stack, Proxy, list[ServerProcess]],
+) -> None:
+    """The database is migrated while the old version works with it; for a while both versions work with it."""
+    shop, _, processes = behind_a_proxy
+    next_version = ["tests.journeys.next_version"]
+    async with people_paying(*behind_a_proxy) as one_more_each:
+        await one_more_each()
+        command = [sys.executable, "-m", *next_version, "migrate"]
+        migrating = await asyncio.create_subprocess_exec(*command, env=shop.app.environment)
+        assert await migrating.wait() == 0
+        await one_more_each()
+        for each in processes:
+            await replaced(each, next_version)
+            await one_more_each()
+    written: Any = select(column(BEGUN_BY)).select_from(table("payment"))
+    async with open_services(shop.settings) as services, services.database.transaction() as session:
+        begun = (await (await session.connection()).execute(written)).scalars().all()
+    assert {*begun} == {None, "the next version"}
+    assert await current_revision(shop.settings.database) == REVISION
+
+
+async def replaced(process: ServerProcess, program: Sequence[str] | None = None) -> None:
+    """End a process in good order and start it anew, as another program if one is named."""
+    await process.stop()
+    assert process.process is not None
+    ended = process.process.poll()  # uvicorn ends by the signal that it was given, when all is done
+    assert ended in {0, -signal.SIGTERM}, f"{process.name} did not end in good order: {process.last_lines()}"
+    if program is not None:
+        process.arguments = [*program, *process.arguments[1:]]
+    await process.start()
+
+
+@asynccontextmanager
+async def people_paying(
+    shop: Stack, proxy: Proxy, processes: Sequence[ServerProcess]
+) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+    """Let people pay meanwhile; gives what waits until each of them has paid once more. In the end all books agree."""
+    over, paid = asyncio.Event(), 0
 
     async def shoppers() -> None:
         nonlocal paid
-        while not all_are_new.is_set():
+        while not over.is_set():
             checkout_id, session = await begin(shop)
             await shop.gateway.pay(order_id_of(session))
             await told(shop, session.paid_for.id, "CHARGE_SUCCESS")
@@ -182,21 +233,14 @@ async def test_each_process_is_started_anew_while_people_pay(
     async def as_many_as(payments: int) -> bool:
         return paid >= payments
 
-    async def one_after_the_other() -> None:
-        for each in processes:
-            before = paid
-            await each.stop()
-            assert each.process is not None
-            ended = each.process.poll()  # uvicorn ends by the signal that it was given, when all is done
-            assert ended in {0, -signal.SIGTERM}, f"{each.name} did not end in good order: {each.last_lines()}"
-            await each.start()
-            await eventually(partial(as_many_as, before + _AT_ONCE))  # it takes its part again before the next one goes
-        all_are_new.set()
+    async def one_more_each() -> None:
+        await eventually(partial(as_many_as, paid + _AT_ONCE))
 
     async with asyncio.timeout(90), asyncio.TaskGroup() as together:
-        together.create_task(one_after_the_other())
         for _ in range(_AT_ONCE):
             together.create_task(shoppers())
+        yield one_more_each
+        over.set()
     await three_books_agree(shop)
     assert proxy.statuses <= {200, 302, 303}, proxy.statuses
     assert all("Traceback" not in each.log.read_text() for each in processes)

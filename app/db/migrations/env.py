@@ -18,4 +18,6 @@ context.configure(
 if connection.dialect.name == "postgresql":
     # Two processes that start together must not both create the tables: the second waits here, then finds them.
     connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('saleor-gateway migrations'))"))
+    milliseconds = str(int(context.config.attributes["lock_seconds"] * 1000))
+    connection.execute(text("SELECT set_config('lock_timeout', :milliseconds, true)"), {"milliseconds": milliseconds})
 context.run_migrations()
