@@ -191,8 +191,8 @@ async def test_a_database_that_is_not_migrated_or_not_there(
     with sqlite3.connect(tmp_path / "empty.sqlite") as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
     connection.close()
-    for words in (("migrate",), ("accounts", "list")):
-        status, _, err = await run(migrated, *words)
+    for settings_of, words in ((migrated, ("migrate",)), (empty, ("accounts", "list"))):
+        status, _, err = await run(settings_of, *words)
         assert status == 2
         assert err.startswith("error: APP_DATABASE_URL: the database is of another version of the app (")
         assert err.count("\n") == 1
@@ -201,7 +201,7 @@ async def test_a_database_that_is_not_migrated_or_not_there(
     connection.close()
     newer = "The database stands at revision 0999.0001, which is newer than this version of the app and works with it"
     assert await run(migrated, "migrate") == (0, f"{newer}: nothing to do.\n", "")
-    assert (await run(migrated, "accounts", "list"))[0] == 0
+    assert (await run(empty, "accounts", "list"))[0] == 0
     gone = environment | {"APP_DATABASE_URL": "postgresql://postgres:pass-word@127.0.0.1:9/postgres"}
     for words in (("accounts", "list"), ("migrate",)):
         assert (await run(gone, *words))[::2] == (

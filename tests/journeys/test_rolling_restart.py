@@ -168,6 +168,7 @@ async def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(300)  # eight processes are started
 @pytest.mark.law(1, 5, 6)
 async def test_each_process_is_started_anew_while_people_pay(
     behind_a_proxy: tuple[Stack, Proxy, list[ServerProcess]],
@@ -179,6 +180,7 @@ async def test_each_process_is_started_anew_while_people_pay(
 
 
 @pytest.mark.long
+@pytest.mark.timeout(300)  # eight processes are started
 @pytest.mark.law(1, 5, 6)
 @pytest.mark.fault("two-versions")
 async def test_the_next_version_takes_over_while_people_pay(
@@ -236,7 +238,7 @@ async def people_paying(
     async def one_more_each() -> None:
         await eventually(partial(as_many_as, paid + _AT_ONCE))
 
-    async with asyncio.timeout(90), asyncio.TaskGroup() as together:
+    async with asyncio.timeout(200), asyncio.TaskGroup() as together:
         for _ in range(_AT_ONCE):
             together.create_task(shoppers())
         yield one_more_each
