@@ -9,7 +9,7 @@ from importlib.metadata import version
 
 import httpx2
 import structlog
-from fastapi import FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -128,6 +128,15 @@ def create_app(
     return app
 
 
+def _add(app: FastAPI, router: APIRouter) -> None:
+    """Let the app have a router's routes as they are.
+
+    To include it would have FastAPI read all functions' signatures a second time, which a process that has just begun
+    would spend on its first request.
+    """
+    app.router.routes.extend(router.routes)
+
+
 def _mount(
     app: FastAPI,
     settings: Settings,
@@ -141,17 +150,19 @@ def _mount(
 ) -> None:
     saleor = create_saleor_app(settings, services, http, client)
     info = saleor.info
-    app.include_router(saleor.router())
+    _add(app, saleor.router())
     limits = PageLimits(services.now, settings.client_address_header)
-    app.include_router(
+    _add(
+        app,
         create_shopper_router(
             find=lambda order_id: standing.find(services, order_id),
             on_return=LookUps(services).follow_up,
             limits=limits,
-        )
+        ),
     )
-    app.include_router(create_association_router(partial(association_of, services), limits))
-    app.include_router(
+    _add(app, create_association_router(partial(association_of, services), limits))
+    _add(
+        app,
         create_about_router(
             app_name=info.name,
             app_version=info.version,
@@ -159,15 +170,16 @@ def _mount(
             support_url=info.support_url,
             privacy_url=info.privacy_url,
             kept_days=settings.keep_personal_data,
-        )
+        ),
     )
-    app.include_router(
+    _add(
+        app,
         create_dashboard_router(
             app_name=info.name,
             app_version=info.version,
             base=settings.base_path,
             way_in=partial(way_in, services.installations),
-        )
+        ),
     )
     for parts in create_parts(
         services,
@@ -179,7 +191,7 @@ def _mount(
         base=settings.base_path,
         address_header=settings.client_address_header,
     ):
-        app.include_router(parts)
+        _add(app, parts)
     widget = OrderWidget(
         services,
         client,
@@ -187,7 +199,7 @@ def _mount(
         app_name=info.name,
         base=settings.base_path,
     )
-    app.include_router(widget.router())
+    _add(app, widget.router())
     app.mount("/static", static_files())
 
     @app.post("/api/webhooks/gateway/{account_id}", include_in_schema=False)

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import patch
@@ -15,6 +16,7 @@ import httpcore2
 import psycopg
 import pytest
 import uvicorn.server
+from cryptography.hazmat.primitives.asymmetric import rsa
 from hypothesis import settings
 from psycopg import sql
 from sqlalchemy import make_url
@@ -176,6 +178,21 @@ def _servers_end_at_once() -> Iterator[None]:
 def _certificates_are_read_once() -> Iterator[None]:
     """Each client would read those of all authorities anew, in 20 ms: tests make thousands, and most speak plainly."""
     with patch.object(httpcore2, "default_ssl_context", cache(httpcore2.default_ssl_context)):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _keys_of_saleors_are_taken_by_turns() -> Iterator[None]:
+    """Each played Saleor would make an RSA key of its own, in 50 ms: a dozen are enough for the Saleors of one test."""
+    make, made, turns = rsa.generate_private_key, dict[tuple[int, int, int], rsa.RSAPrivateKey](), count()
+
+    def take(public_exponent: int, key_size: int) -> rsa.RSAPrivateKey:
+        name = (next(turns) % 12, public_exponent, key_size)
+        if name not in made:
+            made[name] = make(public_exponent, key_size)
+        return made[name]
+
+    with patch.object(rsa, "generate_private_key", take):
         yield
 
 

@@ -64,7 +64,7 @@ def create_sandbox(settings: SandboxSettings, connections: Connections | None = 
     app.state.templates = template_environment()
     app.mount("/sandbox-static", StaticFiles(directory=STATIC))
     for router in (*ROUTERS, *OWN_ROUTERS):
-        app.include_router(router)
+        app.router.routes.extend(router.routes)  # read once, however many sandboxes there are
     add_error_handlers(app)
     app.add_middleware(Faults, sandbox=sandbox, connections=connections or Connections())
     app.add_middleware(CallRecorder, log=sandbox.calls, clock=settings.clock)

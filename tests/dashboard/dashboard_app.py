@@ -109,15 +109,12 @@ async def open_staff_client(shop: Shop, *, base: str = "") -> AsyncIterator[Staf
             base=base,
         )
         app = SecureApp(redirect_slashes=False)
-        app.include_router(
-            create_dashboard_router(
-                app_name="Saleor Gateway", app_version="1", base=base, way_in=partial(way_in, installations)
-            )
+        dashboard = create_dashboard_router(
+            app_name="Saleor Gateway", app_version="1", base=base, way_in=partial(way_in, installations)
         )
-        for each in parts:
-            app.include_router(each)
         widget = OrderWidget(shop.services, shop.saleor, tokens, app_name="Saleor Gateway", base=base).router()
-        app.include_router(widget)
+        for each in (dashboard, *parts, widget):
+            app.router.routes.extend(each.routes)  # as they are: FastAPI would read included ones a second time
         app.mount("/static", static_files())
         async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://app.test") as http:
             yield StaffClient(shop, saleor.key, parts, widget, app, http, saleor)

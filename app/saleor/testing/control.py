@@ -5,6 +5,7 @@ Not part of Saleor, and not protected: this Saleor is for loopback.
 
 from collections.abc import Callable, Coroutine
 from decimal import Decimal
+from functools import cache
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Request
@@ -49,8 +50,9 @@ Json = Annotated[Any, Body()]
 _Handler = Callable[..., Coroutine[Any, Any, Any]]
 
 
+@cache
 def control_routes() -> APIRouter:
-    """Return the routes of the control API."""
+    """Return the routes of the control API, the same for every Saleor that is played in this process."""
     routes = APIRouter(prefix="/_saleor")
     acts: dict[str, _Handler] = {
         "/apps/install": _install,

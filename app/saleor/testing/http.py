@@ -43,8 +43,8 @@ def create_saleor(settings: SaleorSettings | None = None, clock: Callable[[], da
             await saleor.state.stop()
 
     app = FastAPI(title="Saleor", lifespan=open_shop, docs_url=None, redoc_url=None, openapi_url=None)
-    app.include_router(control_routes())
-    app.include_router(dashboard_routes())
+    for router in (control_routes(), dashboard_routes()):
+        app.router.routes.extend(router.routes)  # read once, however many Saleors there are
     app.add_exception_handler(NotFoundError, _not_found)
     # Saleor's ALLOWED_GRAPHQL_ORIGINS is "*" unless it is set: browsers may ask from any storefront.
     app.add_api_route("/graphql/", _allow, methods=["OPTIONS"])

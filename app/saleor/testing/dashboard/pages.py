@@ -1,6 +1,7 @@
 """The pages: extensions and orders, an app in its frame, an order with its payments."""
 
 from decimal import Decimal, InvalidOperation
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,8 +31,9 @@ _ACTION_LABELS = {Action.CHARGE: "Charge", Action.REFUND: "Refund", Action.CANCE
 _Field = Annotated[str, Form()]
 
 
+@cache
 def dashboard_routes() -> APIRouter:
-    """Return the routes of the Dashboard."""
+    """Return the routes of the Dashboard, the same for every Saleor that is played in this process."""
     routes = APIRouter(prefix="/dashboard", include_in_schema=False)
     pages = _Pages()
     for path, show in (
