@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Generator
 import uvicorn
 from fastapi import FastAPI
 
+from app.saleor.testing.date_header import DatedByClock
 from app.sandbox.application import create_sandbox
 from app.sandbox.connections import Connections
 from app.sandbox.settings import SandboxSettings
@@ -21,7 +22,7 @@ def serve(settings: SandboxSettings, on_start: Callable[[str], None] | None = No
     """Serve until the process is told to stop. `on_start` is given the address (with port 0: the one found)."""
     listening = listen(settings.host, settings.port)
     connections = Connections()
-    server = uvicorn.Server(_configured(create_sandbox(settings, connections), connections))
+    server = uvicorn.Server(_configured(create_sandbox(settings, connections), settings, connections))
     if on_start is not None:
         on_start(_address(settings, listening))
     server.run(sockets=[listening])
@@ -33,7 +34,7 @@ async def running_sandbox(settings: SandboxSettings) -> AsyncIterator[tuple[str,
     listening = listen(settings.host, settings.port)
     connections = Connections()
     app = create_sandbox(settings, connections)
-    async with serving(_configured(app, connections), listening):
+    async with serving(_configured(app, settings, connections), listening):
         yield _address(settings, listening), app
 
 
@@ -61,9 +62,10 @@ class _ServerBesideOthers(uvicorn.Server):
         yield  # the process keeps its own handlers
 
 
-def _configured(app: FastAPI, connections: Connections) -> uvicorn.Config:
+def _configured(app: FastAPI, settings: SandboxSettings, connections: Connections) -> uvicorn.Config:
     return uvicorn.Config(
-        app,
+        DatedByClock(app, settings.clock),
+        date_header=False,
         http=connections.protocol(),
         ws="none",
         # A forwarded address is not the connection's: with it, hanging up would close somebody else's.

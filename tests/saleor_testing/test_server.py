@@ -3,6 +3,7 @@
 import asyncio
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx2
@@ -10,6 +11,9 @@ import pytest
 
 from app.saleor.testing import FakeSaleor, SaleorSettings, serving, serving_in_thread
 from app.saleor.testing.vocabulary import WebhookEvent
+from app.sandbox.server import running_sandbox
+from app.sandbox.settings import SandboxSettings
+from app.server_clock import compare_clock
 from tests.loopback import said
 from tests.saleor_testing.stub import Stub
 
@@ -58,3 +62,20 @@ async def test_unknown_ids_are_lookup_errors(saleor: FakeSaleor) -> None:
         await saleor.initialize("nope")
     with pytest.raises(LookupError, match="no app"):
         await saleor.uninstall("nope")
+
+
+async def test_played_servers_show_the_clock_that_they_were_given() -> None:
+    def long_ago() -> datetime:
+        return datetime(2020, 2, 29, 12, tzinfo=UTC)
+
+    async with (
+        serving(clock=long_ago) as running,
+        running_sandbox(SandboxSettings(port=0, clock=long_ago)) as (gateway, _),
+        httpx2.AsyncClient(trust_env=False) as http,
+    ):
+        for address in (f"{running.url}/.well-known/jwks.json", gateway):
+            response = await http.get(address)
+            assert response.headers.get_list("date") == ["Sat, 29 Feb 2020 12:00:00 GMT"]
+            difference = await compare_clock(http, address, long_ago, within=5)
+            assert difference is not None
+            assert not difference.size

@@ -13,6 +13,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from app.saleor.testing.client import FakeSaleor
+from app.saleor.testing.date_header import DatedByClock
 from app.saleor.testing.engine import Saleor
 from app.saleor.testing.http import create_saleor
 from app.saleor.testing.settings import SaleorSettings
@@ -136,7 +137,10 @@ def _listening(port: int) -> Iterator[tuple[socket.socket, str]]:
 def _server(settings: SaleorSettings | None, url: str, clock: Callable[[], datetime] | None) -> tuple[_Server, FastAPI]:
     chosen = (settings or SaleorSettings()).served_at(url)
     app = create_saleor(chosen, clock)
-    config = uvicorn.Config(app, log_level="error", lifespan="on", timeout_graceful_shutdown=1)
+    served = app if clock is None else DatedByClock(app, clock)
+    config = uvicorn.Config(
+        served, log_level="error", lifespan="on", timeout_graceful_shutdown=1, date_header=clock is None
+    )
     return _Server(config), app
 
 
