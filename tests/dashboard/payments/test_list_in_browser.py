@@ -79,3 +79,32 @@ async def test_what_is_found_is_saved_as_a_file_from_within_the_sandboxed_frame(
             await page.evaluate("token => refresh(token)", staff_client.token())
         await expect(frame.get_by_role("alert")).to_be_hidden()
         assert [each for each in complaints if "401" not in each] == []
+
+
+@one_database
+@pytest.mark.parametrize("language", ["en", "uk"])
+async def test_beside_the_dashboards_menu_on_a_small_screen_all_columns_are_in_sight(
+    staff_client: StaffClient, language: str
+) -> None:
+    """In a window of 1024 pixels the Dashboard of Saleor leaves 763 to an app."""
+    await staff_client.payment(1, saved_card_id="a-card", saved_card_mask="545454******5454", channel="default-channel")
+    await staff_client.payment(2)
+    async with dashboard_of(staff_client.app, "/payments") as (page, frame):
+        await page.evaluate("language => speak(language)", language)
+        await sign_in(page, staff_client.token())
+        beside = await page.evaluate("() => innerWidth - document.querySelector('iframe').clientWidth")
+        await page.set_viewport_size({"width": 763 + beside, "height": 900})
+        await expect(frame.get_by_role("row")).to_have_count(3)
+        html = frame.locator("html")
+        assert await html.evaluate("html => html.clientWidth") == 763
+        assert await html.evaluate("html => html.scrollWidth") == 763
+
+
+@one_database
+async def test_what_fits_into_the_frame_does_not_scroll(staff_client: StaffClient) -> None:
+    async with dashboard_of(staff_client.app, "/payments") as (page, frame):
+        await sign_in(page, staff_client.token())
+        await expect(frame.get_by_role("heading", name="Payments")).to_be_visible()
+        await page.locator("iframe").evaluate("frame => { frame.style.height = '822px'; }")
+        html = frame.locator("html")
+        assert await html.evaluate("html => [html.scrollHeight, html.clientHeight]") == [822, 822]
