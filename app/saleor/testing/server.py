@@ -6,7 +6,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 import typer
 import uvicorn
@@ -137,10 +137,9 @@ def _listening(port: int) -> Iterator[tuple[socket.socket, str]]:
 def _server(settings: SaleorSettings | None, url: str, clock: Callable[[], datetime] | None) -> tuple[_Server, FastAPI]:
     chosen = (settings or SaleorSettings()).served_at(url)
     app = create_saleor(chosen, clock)
-    served = app if clock is None else DatedByClock(app, clock)
-    config = uvicorn.Config(
-        served, log_level="error", lifespan="on", timeout_graceful_shutdown=1, date_header=clock is None
-    )
+    # uvicorn's own Date is that of its newest tick, and this server has only one.
+    served = DatedByClock(app, clock or (lambda: datetime.now(UTC)))
+    config = uvicorn.Config(served, log_level="error", lifespan="on", timeout_graceful_shutdown=1, date_header=False)
     return _Server(config), app
 
 
