@@ -1,14 +1,17 @@
 """Staff look at the money in the Dashboard's frame, go from period to period, and save the file."""
 
 import csv
+from decimal import Decimal
 
 import pytest
 from playwright.async_api import expect
 
+from app.db.tables import Kind
+from tests.commands.books import operation
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.framing import Complaints, dashboard_of, sign_in
-from tests.dashboard.money.test_money_page import ALL_OF_IT, compared, sold
+from tests.dashboard.money.test_money_page import ALL_OF_IT, AT, compared, sold
 
 pytestmark = pytest.mark.browser
 
@@ -47,3 +50,19 @@ async def test_from_a_month_to_a_day_and_its_file(staff_client: StaffClient) -> 
         wide = await frame.locator("html").evaluate("it => it.scrollWidth - it.clientWidth")
         assert wide == 0
     assert [each for each in complaints if "422" not in each] == []
+
+
+@one_database
+async def test_beside_the_dashboards_menu_on_a_small_screen_all_columns_are_in_sight(staff_client: StaffClient) -> None:
+    """In a window of 1024 pixels the Dashboard of Saleor leaves 763 to an app."""
+    fee = {"fee": {"amount": "116170.90", "currency": "UAH"}}
+    paid = operation(Kind.CREATE, amount=Decimal("11411498.11"), details=fee, updated_at=AT)
+    refunded = operation(Kind.REFUND, amount=Decimal("19262.11"), updated_at=AT)
+    await staff_client.payment(1, operations=[paid, refunded])
+    async with dashboard_of(staff_client.app, "/money?from=2026-11-01&to=2026-11-30") as (page, frame):
+        await page.evaluate("speak('uk')")
+        await sign_in(page, staff_client.token())
+        beside = await page.evaluate("() => innerWidth - document.querySelector('iframe').clientWidth")
+        await page.set_viewport_size({"width": 763 + beside, "height": 900})
+        await expect(frame.get_by_role("heading", name="Гроші")).to_be_visible()
+        assert await frame.locator("html").evaluate("html => [html.scrollWidth, html.clientWidth]") == [763, 763]
