@@ -7,11 +7,11 @@ however slow the answers are. In the end the first store has ``--flood`` notific
 the second at the rate. Then each payment is compared at the gateway, in the app and in Saleor.
 All of it, the shoppers too, is on this machine: what its processors cannot do at once shows in every number.
 
-``begun``: what a shopper waits for, the played Saleor's own work included. ``told``: from the gateway's notification to
-Saleor's answer that it is booked. Both in milliseconds, the median and the 99th of a hundred. ``backlog``: how many
-notifications and events are due when the last shopper has come. ``memory``: the most that each process has had.
-``processor``: what each process has used, divided by the shoppers of both stores; it does not depend on who else works
-on this machine.
+``begun``: what a shopper waits for, the played Saleor's own work included. ``answered``: of that the app's answer, as
+Saleor waits for it. ``told``: from the gateway's notification to Saleor's answer that it is booked. In milliseconds,
+the median and the 99th of a hundred. ``backlog``: how many notifications and events are due when the last shopper has
+come. ``memory``: the most that each process has had. ``processor``: what each process has used, divided by the
+shoppers of both stores; it does not depend on who else works on this machine.
 
     python -m bench.load [--rate 5] [--seconds 30] [--twice 15] [--flood 2000] [--database URL] [--json]
 
@@ -32,6 +32,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from http import HTTPStatus
 from pathlib import Path
 from subprocess import Popen
 
@@ -68,6 +69,8 @@ class Phase:
     begun: int = 0
     errors: int = 0
     took: list[float] = field(default_factory=list)
+    answered: list[float] = field(default_factory=list)
+    unanswered: int = 0
     told: list[float] = field(default_factory=list)
     processor: dict[str, float] = field(default_factory=dict)
     backlog: int = 0
@@ -157,6 +160,8 @@ class Load:
         """Let shoppers come at the phase's rate, and wait until its backlog is gone."""
         if phase.flood:
             await self._flood(phase.flood)
+        for saleor in self.saleors:
+            await saleor.forget_traffic()
         processor = self.processor()
         since, begun, shoppers = utc_now(), time.perf_counter(), set[asyncio.Task[str | None]]()
         while (late := time.perf_counter() - begun) < phase.seconds:
@@ -176,6 +181,9 @@ class Load:
             await asyncio.sleep(0.5)
         print(file=sys.stderr)
         phase.told = await self.told(since)
+        asked = [each for saleor in self.saleors for each in await saleor.deliveries("transaction_initialize_session")]
+        phase.answered = [each.seconds for each in asked if each.status == HTTPStatus.OK]
+        phase.unanswered = len(asked) - len(phase.answered)
         used = {name: seconds - processor[name] for name, seconds in self.processor().items()}
         phase.processor = {name: seconds * 1000 / max(1, phase.begun) for name, seconds in used.items()}
 
@@ -328,13 +336,18 @@ async def measured(server: str, phases: Sequence[Phase]) -> tuple[dict[str, floa
 
 def shown(phases: Sequence[Phase], memory: dict[str, float], books: Books) -> str:
     """Return what was measured, and what of it is beyond the goals."""
-    heads = ("a second", "seconds", "waiting", "come", "errors", "begun", "p99", "told", "p99", "backlog", "gone after")
+    heads = (
+        "a second", "seconds", "waiting", "come", "errors",
+        "begun", "p99", "answered", "p99", "told", "p99", "backlog", "gone after",
+    )  # fmt: skip
     lines = ["".join(f"{head:>11}" for head in heads)]
     for each in phases:
         gone = "not" if each.gone_after is None else f"{each.gone_after:.1f} s"
-        milliseconds = [within(taken, part) for taken in (each.took, each.told) for part in (0.5, 0.99)]
+        milliseconds = [within(taken, part) for taken in (each.took, each.answered, each.told) for part in (0.5, 0.99)]
         numbers = (each.rate, each.seconds, each.flood, each.begun, each.errors, *milliseconds, each.backlog)
         lines.append("".join(f"{number:>11.0f}" for number in numbers) + f"{gone:>11}")
+    if unanswered := sum(each.unanswered for each in phases):
+        lines.append(f"requests of Saleor that the app did not answer in time: {unanswered}")
     for each in phases:
         used = ", ".join(f"{name} {milliseconds:.1f} ms" for name, milliseconds in each.processor.items())
         lines.append(f"processor for each who came, at {each.rate:g} a second: {used}")
