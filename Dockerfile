@@ -2,7 +2,11 @@
 # One image for everything that runs in production: the web app, the worker inside it, migrations and the command line.
 # `docker build --target sandbox .` makes another one for trying things out: a stand-in of the gateway, and the demo.
 
-FROM python:3.12-slim AS build
+# By its digest: the same commit is built on the same ground tomorrow. `docker buildx imagetools inspect python:3.12-slim`
+# tells today's, which brings the corrections of Debian and Python since.
+ARG PYTHON_IMAGE=python:3.12-slim@sha256:78387bc3881b8273120a12ebe6c1ab22b018ccc2c9adf565ae1ac9b536e184ea
+
+FROM ${PYTHON_IMAGE} AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 WORKDIR /src
 
@@ -25,7 +29,7 @@ RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /wheel-s
     && /opt/app/bin/pip install --no-deps /wheel-sandbox/*.whl
 
 
-FROM python:3.12-slim AS base
+FROM ${PYTHON_IMAGE} AS base
 RUN useradd --system --uid 10001 --home-dir /data --shell /usr/sbin/nologin gateway \
     && install --directory --owner=gateway --group=gateway --mode=0700 /data
 ENV PATH=/opt/app/bin:$PATH \

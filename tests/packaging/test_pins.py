@@ -41,6 +41,14 @@ def test_whoever_installs_from_a_registry_asks_for_the_hashes(file: str) -> None
                 assert "--require-hashes" in command or "--no-deps" in command, command
 
 
+def test_the_image_stands_on_one_that_is_named_by_its_digest() -> None:
+    image = (REPOSITORY / "Dockerfile").read_text()
+    base = re.findall(r"^ARG PYTHON_IMAGE=python:3\.\d+-slim@sha256:[0-9a-f]{64}$", image, re.MULTILINE)
+    stages = re.findall(r"^FROM (\S+)(?: AS (\S+))?$", image, re.MULTILINE)
+    assert len(base) == 1
+    assert {of for of, _ in stages} - {name for _, name in stages} == {"${PYTHON_IMAGE}"}
+
+
 def test_the_image_runs_as_nobody_in_particular_and_the_container_cannot_change_itself() -> None:
     image = (REPOSITORY / "Dockerfile").read_text()
     production = image.partition("AS base\n")[2]
