@@ -11,7 +11,7 @@ from tests.chaos.shares import BY_LINES, MARKET
 from tests.chaos.story import Story
 from tests.chaos.test_stories import tell
 
-SHARE, ON_SQLITE, BY_WHAT_IS_BOUGHT, ON_POSTGRESQL = 100, 60, 40, 20
+SHARE, ON_SQLITE, MORE_ON_SQLITE, BY_WHAT_IS_BOUGHT, ON_POSTGRESQL = 100, 20, 40, 40, 20
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +20,7 @@ def environment() -> Iterator[Environment]:
         yield environment
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("story", [pytest.param(story, id=name) for name, story in ALWAYS.items()])
 def test_a_story_that_is_always_told(environment: Environment, story: Story) -> None:
     environment.tell(story)
@@ -30,6 +31,12 @@ def test_a_story_that_is_always_told(environment: Environment, story: Story) -> 
 @pytest.mark.timeout(900)
 def test_everybody_has_their_share(environment: Environment) -> None:
     tell(environment, ON_SQLITE, SHARE)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_everybody_has_their_share_in_more_stories(environment: Environment) -> None:
+    tell(environment, MORE_ON_SQLITE, SHARE + 3)
 
 
 @pytest.mark.long

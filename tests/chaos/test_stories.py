@@ -17,7 +17,7 @@ from tests.chaos.chance import granted, stories
 from tests.chaos.environment import Environment, open_environment
 from tests.chaos.story import Story
 
-SHARES, OF_EACH, GRANTED, ON_POSTGRESQL = 5, 100, 60, 40
+SHARES, OF_EACH, GRANTED, ON_POSTGRESQL = 13, 40, 60, 40
 
 
 @pytest.fixture(scope="module")
