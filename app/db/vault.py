@@ -138,8 +138,9 @@ def add_key(path: Path) -> str:
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(path)
-        finally:
+        except BaseException:  # not after success: what has that name then is already the next one's
             beside.unlink(missing_ok=True)
+            raise
         _keep_on_disk(path.parent)
     return key_id(key)
 

@@ -161,6 +161,22 @@ class TestANewKey:
             names = list(all_at_once.map(lambda _: add_key(path), range(8)))
         assert sorted(Vault(read_keys(path)).key_ids[:-1]) == sorted(names)
 
+    def test_leaves_alone_what_the_next_one_writes_as_soon_as_the_file_is_replaced(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path, beside = tmp_path / "secret.key", tmp_path / ".secret.key.new"
+        create_key_file(path)
+        replace = Path.replace
+
+        def and_the_next_one_begins(self: Path, target: Path) -> Path:
+            replaced = replace(self, target)
+            beside.write_text("the next one's")
+            return replaced
+
+        monkeypatch.setattr(Path, "replace", and_the_next_one_begins)
+        add_key(path)
+        assert beside.read_text() == "the next one's"
+
     def test_does_not_come_into_a_file_that_is_no_key_file(self, tmp_path: Path) -> None:
         path = tmp_path / "secret.key"
         path.write_text("short")

@@ -18,6 +18,9 @@ PAGE = "/parts/set-up/health"
 BUTTON = "Bring the webhooks up to this release"
 
 
+LOOKING = "Still looking"
+
+
 @dataclass
 class Staff:
     """Somebody in the store's Dashboard."""
@@ -40,6 +43,8 @@ class Staff:
     async def sees(self, method: str = "POST", path: str = PAGE) -> str:
         """Return the page, looked at anew, and without what must never be on it."""
         answer = await self.ask(method, path)
+        while method == "GET" and LOOKING in answer.text:  # on a busy machine it takes longer than a page waits for
+            answer = await self.ask(method, path)
         assert answer.status_code == 200, answer.text
         settings = self.around.stack.settings
         unseen = [str(settings.data_dir), settings.database, str(settings.key_file), *await self.around.secrets()]
@@ -133,8 +138,8 @@ async def test_what_takes_long_is_shown_when_it_is_there(
 
     async with answering(slow) as gateway:
         await around.account(base_url=gateway)
-        page = await staff.sees("GET")
-        assert "Still looking" in page
+        page = (await staff.ask("GET")).text
+        assert LOOKING in page
         assert 'data-follow="/set-up/health/findings"' in page
         assert "data-final" not in page
         answers.set()
