@@ -1,17 +1,16 @@
 """What waits is done in batches, and each payment fares as if it were alone (laws of money, in batches)."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from sqlalchemy import event as listening
 from sqlmodel import col, select
 
 from app.db.aggregates import PaymentAggregate
-from app.db.database import Database
 from app.db.inbox import Inbox, Trouble
 from app.db.tables import EventState, Notification, Payment, SaleorEvent, State
 from app.payments.core.apply import apply
@@ -22,35 +21,9 @@ from app.saleor.reports import EventReport, ReportOutcome
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop, at_once, signed, source
+from tests.statements import Counted, counting
 
 MANY = 12
-
-
-@dataclass
-class Counted:
-    """What was asked of the database."""
-
-    statements: int = 0
-    transactions: int = 0
-
-
-@contextmanager
-def counting(database: Database) -> Iterator[Counted]:
-    counted, engine = Counted(), database.engine.sync_engine
-
-    def statement(*_: Any) -> None:
-        counted.statements += 1
-
-    def commit(*_: Any) -> None:
-        counted.transactions += 1
-
-    listening.listen(engine, "before_cursor_execute", statement)
-    listening.listen(engine, "commit", commit)
-    try:
-        yield counted
-    finally:
-        listening.remove(engine, "before_cursor_execute", statement)
-        listening.remove(engine, "commit", commit)
 
 
 async def begun(shop: Shop, many: int = MANY) -> list[Shop]:
@@ -236,6 +209,54 @@ async def test_what_is_told_of_one_payment_in_one_batch_keeps_its_order(shop: Sh
     ]
     told = [each.type for each in shop.saleor.reports if each.type != "INFO"]
     assert told[-3:] == ["CHARGE_SUCCESS", "REFUND_SUCCESS", "REFUND_SUCCESS"]
+
+
+@pytest.mark.law(6, 7)
+async def test_a_payment_fares_in_one_batch_as_it_does_one_by_one(shop: Shop) -> None:
+    """Whatever is told of it, in whatever order: the same is booked, told and shown to staff."""
+    chance = random.Random(6)  # noqa: S311 - nobody need fail to guess it
+    shops = await begun(shop, 2 * MANY)
+    alone, together = shops[::2], shops[1::2]
+    for one, other in zip(alone, together, strict=True):
+        for told in _anything(chance):
+            for each in (one, other):
+                await each.notify({**told, "order_id": each.order_id})
+    for each in alone:
+        for kept in await each.services.inbox.of_order(each.account.id, each.order_id):
+            assert await process(each.services, kept.id) is not None
+    of_them = [each for one in together for each in await one.services.inbox.of_order(one.account.id, one.order_id)]
+    with counting(shop.services.database) as counted:
+        await at_once(*(process(shop.services, each.id) for each in of_them))
+    assert [await _as_told(each) for each in together] == [await _as_told(each) for each in alone]
+    assert counted.transactions <= 4  # in batches indeed
+
+
+def _anything(chance: random.Random) -> list[dict[str, Any]]:
+    """Return some of the gateway's words on one payment, in any order: right, late, repeated or wrong."""
+    statuses = ("pending", "success", "failure")
+    told = [payment("?", chance.choice(statuses), chance.choice(["569.50", "500.00"])) for _ in range(2)]
+    for number in range(chance.randrange(1, 4)):
+        amount, method = chance.choice(["69.50", "100.00", "569.50"]), chance.choice(["refund", "void"])
+        name = f"{method}-{number}"
+        told += [operation(method, "?", amount, each, named=name) for each in chance.choices(statuses, k=2)]
+    chance.shuffle(told)
+    currencies = ["UAH"] * 9 + ["USD"]
+    return [each | {"currency": chance.choice(currencies), "extra": place} for place, each in enumerate(told)]
+
+
+async def _as_told(shop: Shop) -> list[str]:
+    """Return all that is stored of a payment but for what is its own: names, row ids, traces."""
+    aggregate = await shop.aggregate()
+    places = {each.id: place for place, each in enumerate(aggregate.operations)}
+    of_row = {"id", "payment_id", "trace_id", "key"}
+    of_checkout = {"transaction_id", "source_id", "checkout_url", "qr_url", "request", "personal_sealed"}
+    told = []
+    for row in [aggregate.payment, *aggregate.operations, *aggregate.events, *aggregate.payment.problems]:
+        said = row.model_dump(exclude=of_row | of_checkout)
+        if said.get("operation_id") in places:
+            said["operation_id"] = places[said["operation_id"]]
+        told.append(str(sorted(said.items())).replace(shop.order_id, "order"))
+    return told
 
 
 @pytest.mark.law(6)
