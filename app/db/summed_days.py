@@ -212,15 +212,14 @@ async def keep_days_before(session: AsyncSession, account_id: str, now: datetime
     await session.exec(insert(table_of(SummedDay)), params=rows)
 
 
-async def keep_day(session: AsyncSession, account_ids: Sequence[str], day: date, now: datetime) -> None:
-    """Sum a day of these accounts, and keep that in place of what was kept of it.
+async def keep_sums(session: AsyncSession, account_ids: Sequence[str], days: Days, now: datetime) -> int:
+    """Sum each of these days of these accounts, and keep that in place of what was kept; return how much has moved.
 
     The notes that a day has changed are read before its operations, and only these are removed: what is changed
     meanwhile leaves a note that stays.
     """
     accounts = select(MerchantAccount.id).where(col(MerchantAccount.id).in_(account_ids))
     await session.exec(accounts.order_by(MerchantAccount.id).with_for_update(key_share=True))  # nobody else sums them
-    days = Days(day, day)
     notes = (await session.exec(select(ChangedDay.id).where(*_of(ChangedDay, account_ids, days)))).all()
     totals = _together(await our_totals(session, account_ids, days))
     ended = await outcomes(session, account_ids, days)
@@ -228,7 +227,7 @@ async def keep_day(session: AsyncSession, account_ids: Sequence[str], day: date,
         await session.exec(delete(table).where(*_of(table, account_ids, days)))
     if notes:
         await session.exec(delete(ChangedDay).where(col(ChangedDay.id).in_(notes)))
-    kept: list[dict[str, Any]] = [{"account_id": each, "day": day, "summed_at": now} for each in account_ids]
+    kept = [{"account_id": each, "day": day, "summed_at": now} for day in days for each in account_ids]
     for table, rows in (
         (SummedDay, kept),
         (DayTotal, [_row(DayTotal, each) for each in totals]),
@@ -236,6 +235,7 @@ async def keep_day(session: AsyncSession, account_ids: Sequence[str], day: date,
     ):
         if rows:
             await session.exec(insert(table_of(table)), params=rows)
+    return sum(each.count for each in totals) + sum(each.count for each in ended)
 
 
 def _row(table: Any, sums: Total | Outcome) -> dict[str, Any]:

@@ -1,13 +1,20 @@
 """The worker sums a store's days that are over, once; and again what of them has changed."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
+import pytest
 from sqlmodel import col, select
 
-from app.db.summed_days import BETWEEN_SUMS, next_time
+from app.db.day_sums import Days
+from app.db.summed_days import BETWEEN_SUMS, days_not_kept, last_over, next_time
 from app.db.tables import DayOutcome, DayTotal, Installation, SummedDay
-from tests.payments.fake_gateway import payment
+from app.payments.sync.notifications import process
+from app.worker.sum_days import sum_days
+from tests.payments.fake_gateway import operation, payment
 from tests.payments.shop import TOTAL, Shop
+from tests.statements import counting
+
+BEGUN = date(2026, 11, 21)
 
 
 async def kept(shop: Shop) -> list[DayTotal]:
@@ -34,3 +41,32 @@ async def test_what_was_paid_yesterday_is_summed_in_the_night(shop: Shop) -> Non
     assert newest is not None
     assert newest.day == total.day
     assert installation.days_due_at == shop.clock.now + BETWEEN_SUMS
+
+
+async def refunded_on_some_days(shop: Shop) -> None:
+    """A payment is refunded in parts, on the first, second, fifth and fortieth day after it; nobody sums meanwhile."""
+    await shop.paid()
+    for number, days in enumerate((1, 1, 3, 35)):
+        shop.clock.forward(days=days)
+        await shop.notify(operation("refund", shop.order_id, "69.50", named=f"refund-{number}"))
+        for kept_notification in await shop.services.inbox.of_order(shop.account.id, shop.order_id):
+            await process(shop.services, kept_notification.id)
+    shop.clock.forward(days=5)
+
+
+@pytest.mark.parametrize(("quiet", "transactions"), [(1000, 13), (0, 20)])
+async def test_days_on_which_little_has_moved_are_summed_together(
+    shop: Shop, quiet: int, transactions: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that was away for six weeks needs a few goes for them; after a busy day the next goes alone."""
+    monkeypatch.setattr("app.worker.sum_days._QUIET", quiet)
+    await refunded_on_some_days(shop)
+    with counting(shop.services.database) as counted:
+        await sum_days(shop.services, shop.installation.id)
+    found = [((each.day - BEGUN).days, each.kind, str(each.amount), each.count) for each in await kept(shop)]
+    refunds = [(day, "refunded", "69.50", 1) for day in (1, 2, 5, 40)]
+    assert sorted(found) == [(0, "charged", TOTAL, 1), *refunds]
+    days = Days(BEGUN, last_over(shop.clock.now))
+    async with shop.services.database.transaction() as session:
+        assert await days_not_kept(session, [shop.account.id], days) == []
+    assert counted.transactions == transactions
