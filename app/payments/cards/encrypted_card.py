@@ -4,19 +4,17 @@ Whatever is wrong with it is a ``RefusalError`` that repeats nothing of what was
 """
 
 import base64
-import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from joserfc import jwe
-from joserfc.jwk import RSAKey
 
 from app import exact_json
 from app.gateway.wallets import Wallet, encoded
 from app.payments.cards.card_form import PaymentInstrument, typed_card, typed_number
-from app.payments.cards.keys import ALG, ENC, GRACE
+from app.payments.cards.keys import ALG, ENC, GRACE, opening_key
 from app.payments.core.refusal import RefusalCode, RefusalError
 
 FIELD = "data.card"
@@ -88,7 +86,7 @@ def _key_id(sealed: str) -> str:
 
 
 def _plaintext(sealed: str, private: str) -> bytes:
-    key = RSAKey.import_key(json.loads(private))
+    key = opening_key(private)
     try:
         plaintext = jwe.decrypt_compact(sealed, key, algorithms=[ALG, ENC]).plaintext
     except Exception:  # noqa: BLE001 - whatever the library makes of hostile input, all of it sounds alike to its sender
