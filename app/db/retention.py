@@ -1,8 +1,8 @@
 """What is not kept for ever: what payments say of their shoppers, and the content of notifications that are worked off.
 
-Facts about money stay: payments, operations, their amounts, ids, references, masks and moments; what Saleor was told,
-because it is told nothing twice (laws of money, 5 and 9); and of each notification the digest by which a repeat is
-recognised (6). So what comes late or again changes nothing (7), and nothing is needed of what goes.
+Facts about money stay: payments, operations, their amounts, ids, references, masks and moments; that Saleor was told,
+without the words, because it is told nothing twice (laws of money, 5 and 9); and of each notification the digest by
+which a repeat is recognised (6). So what comes late or again changes nothing (7), and nothing is needed of what goes.
 
 What goes is found by an index over what is still there, so a run costs what it erases, however old the store is.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, exists, func, select, tuple_, update
+from sqlalchemy import ColumnElement, and_, exists, func, null, select, tuple_, update
 from sqlmodel import col
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -203,7 +203,7 @@ def _thinnable(outdated: Outdated, received: datetime) -> tuple[ColumnElement[bo
 
 
 async def _erase(session: AsyncSession, payment_ids: Sequence[int], now: datetime) -> int:
-    """Erase what these payments, which are locked, say of their shoppers, with the content of their notifications."""
+    """Erase what these payments, which are locked, say of their shoppers, and the words of all that was told."""
     if not payment_ids:
         return 0
     links = {"checkout_url": None, "qr_url": None, "redirect_url": None, "return_url_sealed": None}
@@ -216,4 +216,8 @@ async def _erase(session: AsyncSession, payment_ids: Sequence[int], now: datetim
     of_them = [tuple(each) for each in (await session.exec(orders)).all()]
     named = tuple_(col(Notification.account_id), col(Notification.order_id)).in_(of_them)
     await session.exec(update(Notification).where(named).values(data_sealed=None))
+    # That Saleor was told, and when, is what keeps it from being told again. The words are in Saleor.
+    told = and_(col(SaleorEvent.payment_id).in_(payment_ids), col(SaleorEvent.state) != EventState.REFUSED)
+    words = {"message": "", "available_actions": null(), "card": null(), "last_error": None}
+    await session.exec(update(SaleorEvent).where(told).values(words))
     return len(payment_ids)

@@ -5,7 +5,6 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from sqlalchemy import event
 
 from app.db.database import Database
 from app.db.inbox import Inbox
@@ -14,6 +13,7 @@ from app.db.retention import AT_REST, Outdated, Retention, count_outdated, erase
 from app.db.tables import EventState, Flow, Kind, MerchantAccount, Notification, Operation, Payment, SaleorEvent, State
 from app.db.vault import Vault
 from tests.db.rows import NOON, a_new_payment, an_event, an_operation, raw
+from tests.statements import statements
 
 YEARS = Retention(personal=timedelta(days=540), notifications=timedelta(days=180))
 MUCH_LATER = NOON + timedelta(days=541)
@@ -37,6 +37,8 @@ async def paid(database: Database, vault: Vault, account: MerchantAccount, numbe
         session.add(an_operation(payment.id or 0, Kind.CREATE, "create", **over))
         said = an_event(payment.id or 0, payment.order_id, "CHARGE_SUCCESS")
         said.state, said.next_attempt_at = EventState.DELIVERED, None
+        said.message, said.available_actions, said.last_error = "Paid with Visa", ["REFUND"], "Saleor was away"
+        said.card = {"brand": "visa", "mask": "424242******4242"}
         session.add(said)
     inbox = Inbox(database, vault)
     order = payment.order_id
@@ -75,7 +77,11 @@ async def test_what_a_payment_says_of_its_shopper_goes_and_its_money_stays(
     same = {"customer_email": SEALED, "a": "1"}
     assert facts == (Decimal("569.50"), payment.order_id, State.SUCCESS, Decimal("569.50"), same)
     assert PersonalData(vault).opened(kept.transaction_id, create) == {"a": "1"}
-    assert await raw(database, "SELECT count(*) FROM saleor_event") == [(1,)]
+    async with database.transaction() as session:
+        told = await session.get_one(SaleorEvent, 1)
+    assert (told.message, told.available_actions, told.card, told.last_error) == ("", None, None, None)
+    assert (told.type, told.psp_reference, told.state) == ("CHARGE_SUCCESS", payment.order_id, EventState.DELIVERED)
+    assert told.amount == an_event(1, "", "CHARGE_SUCCESS").amount
     assert await erase(database, account) == 0
 
 
@@ -119,6 +125,18 @@ async def test_nothing_of_what_is_open_goes(
             setattr(await session.get_one(what, 1), name, value)
     assert await erase(database, account) == 1
     assert await raw(database, "SELECT id FROM payment WHERE erased_at IS NOT NULL") == [(2,)]
+
+
+async def test_what_saleor_has_refused_keeps_its_words(
+    database: Database, vault: Vault, account: MerchantAccount
+) -> None:
+    """A person has looked at it, and may be asked why."""
+    await paid(database, vault, account, 1)
+    async with database.transaction() as session:
+        (await session.get_one(SaleorEvent, 1)).state = EventState.REFUSED
+    assert await erase(database, account) == 1
+    async with database.transaction() as session:
+        assert (await session.get_one(SaleorEvent, 1)).message == "Paid with Visa"
 
 
 async def test_what_a_person_must_see_of_the_gateways_words_stays(
@@ -182,16 +200,10 @@ async def test_another_stores_payments_are_left_alone(
 async def test_what_is_to_go_is_found_by_an_index(database: Database, vault: Vault, account: MerchantAccount) -> None:
     for number in range(3):
         await paid(database, vault, account, number)
-    asked: list[tuple[str, Any]] = []
-
-    def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_: object) -> None:
-        asked.append((statement, parameters))
-
-    event.listen(database.engine.sync_engine, "before_cursor_execute", note)
-    async with database.transaction() as session:
-        await erase_payments(session, outdated(account), MUCH_LATER, most=1)
-        await thin_notifications(session, outdated(account), most=1)
-    event.remove(database.engine.sync_engine, "before_cursor_execute", note)
+    with statements(database) as asked:
+        async with database.transaction() as session:
+            await erase_payments(session, outdated(account), MUCH_LATER, most=1)
+            await thin_notifications(session, outdated(account), most=1)
     async with database.engine.connect() as connection:
         plans = [
             [row[3] for row in await connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
