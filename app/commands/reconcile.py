@@ -145,9 +145,9 @@ def _say(compared: _Compared) -> None:
     if compared.error is not None:
         say(f"{account.name}: {compared.error}", "yellow")
         return
-    say(
-        f"{account.name}: {len(compared.findings)} differences" if compared.findings else f"{account.name}: books agree"
-    )
+    found = len(compared.findings)
+    differ = "1 difference" if found == 1 else f"{found} differences"
+    say(f"{account.name}: {differ if found else 'books agree'}")
     for each in compared.findings:
         say_finding(each.order_id, each.kind, each.state, dict(each.facts))
 

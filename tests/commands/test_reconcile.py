@@ -98,7 +98,7 @@ async def test_a_dry_run_says_what_differs_and_changes_nothing(
     day = f"{NOON:%Y-%m-%d}"
     said = await shell("reconcile", "run", "--from", day, "--to", day, "--dry-run")
     assert said.status == 1
-    assert "Shop: 1 differences" in said.out
+    assert "Shop: 1 difference\n" in said.out
     assert f"{order_id}: missed, found; the gateway has refund success 30.00 UAH, we have nothing" in said.out
     assert (await shell("reconcile", "history")).out == "Nothing was compared yet.\n"
     [run] = (await shell("reconcile", "run", "--from", day, "--to", day, "--json")).json
