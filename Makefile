@@ -17,16 +17,19 @@ STAMP := $(VENV)/.installed
 TOOLS := build/tools
 TOOLS_STAMP := $(TOOLS)/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Some machines say that Python shall keep nothing of what it compiles: then each of the tests' processes compiles all
+# of the app and of its own tests again.
+unexport PYTHONDONTWRITEBYTECODE
 
 # The first interpreter that runs and is new enough; PYTHON=... chooses another. Looked for only when needed.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$python"; break; }; done)
 
-# Tests wait for processes and databases much of the time, so three workers share two cores unless told otherwise:
-# WORKERS=auto takes every core, WORKERS=0 one process (for a debugger). The long campaigns keep the cores busy, and have
-# LONG_WORKERS. More arguments for pytest, or for the program that is started, go into ARGS.
-WORKERS ?= 3
-LONG_WORKERS ?= 2
+# Tests wait for processes and databases some of the time, so four workers share two cores unless told otherwise:
+# WORKERS=auto takes every core, WORKERS=0 one process (for a debugger). The long campaigns keep the cores busier, and
+# have LONG_WORKERS. More arguments for pytest, or for the program that is started, go into ARGS.
+WORKERS ?= 4
+LONG_WORKERS ?= 3
 ARGS ?=
 
 .PHONY: help
