@@ -18,6 +18,7 @@ import pytest
 import uvicorn.server
 from cryptography.hazmat.primitives.asymmetric import rsa
 from hypothesis import settings
+from joserfc._rfc7518 import rsa_key
 from psycopg import sql
 from sqlalchemy import make_url
 from sqlmodel import SQLModel
@@ -26,7 +27,9 @@ from app import telemetry
 from app.db.database import Database
 from app.db.migrate import migrate
 from app.db.vault import KEY_BYTES, Vault
+from tests.by_turns import take_turns
 from tests.engines import Engines, lasting_engines
+from tests.fork_server import ForkServer, a_fork_server
 from tests.memory import folder_in_memory
 
 # How long one example takes says more about the machine than about the code. Where the checks must be complete, the
@@ -38,11 +41,36 @@ POSTGRESQL = os.environ.get("TEST_DATABASE_URL", "postgresql://postgres@127.0.0.
 REPOSITORY = Path(__file__).parent.parent
 
 
+def pytest_collection() -> None:
+    """What is collected stays: nothing of it is garbage."""
+    gc.disable()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tell some stories on one kind of database now, and on the other in the long campaigns."""
+    if postgresql_answers():
+        take_turns(items)
+
+
 def pytest_collection_finish() -> None:
-    """What is imported by now stays: leave it out of looking for garbage, and look a hundred times less often."""
-    gc.collect()
+    """Leave that out of looking for garbage, and look a hundred times less often."""
+    gc.enable()
     gc.freeze()
     gc.set_threshold(100_000, 20, 100)
+
+
+def postgresql_answers() -> bool:
+    """Whether there is a server for the tests that run on each kind of database."""
+    try:
+        _server().close()
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+def _server() -> "psycopg.Connection[tuple[object, ...]]":
+    plain = make_url(POSTGRESQL).set(drivername="postgresql").render_as_string(hide_password=False)
+    return psycopg.connect(plain, autocommit=True, connect_timeout=3)
 
 
 def missing(what: str) -> None:
@@ -92,9 +120,8 @@ def worker_name() -> str:
 def new_postgresql(worker_name: str) -> Iterator[Callable[[], str]]:
     """Give a function that creates an empty database on the running server and returns its address."""
     address = make_url(POSTGRESQL)
-    plain = address.set(drivername="postgresql").render_as_string(hide_password=False)
     try:
-        server = psycopg.connect(plain, autocommit=True, connect_timeout=3)
+        server = _server()
     except psycopg.OperationalError as exc:
         missing(f"a PostgreSQL server at TEST_DATABASE_URL ({address.host}:{address.port}: {type(exc).__name__})")
         raise
@@ -182,8 +209,8 @@ def _certificates_are_read_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _keys_of_saleors_are_taken_by_turns() -> Iterator[None]:
-    """Each played Saleor would make an RSA key of its own, in 50 ms: a dozen are enough for the Saleors of one test."""
+def _rsa_keys_are_taken_by_turns() -> Iterator[None]:
+    """Each played Saleor, and each store for cards, would make a key of its own, in 50 ms: a dozen do for one test."""
     make, made, turns = rsa.generate_private_key, dict[tuple[int, int, int], rsa.RSAPrivateKey](), count()
 
     def take(public_exponent: int, key_size: int) -> rsa.RSAPrivateKey:
@@ -192,8 +219,15 @@ def _keys_of_saleors_are_taken_by_turns() -> Iterator[None]:
             made[name] = make(public_exponent, key_size)
         return made[name]
 
-    with patch.object(rsa, "generate_private_key", take):
+    with patch.object(rsa, "generate_private_key", take), patch.object(rsa_key, "generate_private_key", take):
         yield
+
+
+@pytest.fixture(scope="session")
+def fork_server() -> Iterator[ForkServer]:
+    """What starts the processes of this test process quickly. That a terminal starts them too, tests/commands show."""
+    with a_fork_server() as server:
+        yield server
 
 
 @pytest.fixture(scope="session", autouse=True)

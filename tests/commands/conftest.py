@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 import structlog
@@ -25,6 +25,8 @@ from app.db.accounts import AccountKeys, NewAccount
 from app.db.tables import MerchantAccount
 from app.payments.services import Services
 from app.settings import Settings
+from tests.conftest import REPOSITORY
+from tests.fork_server import ForkServer
 from tests.loopback import serving
 
 # For what is decided before the database matters.
@@ -72,6 +74,30 @@ def _warnings_to_standard_error() -> None:
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
+
+
+def clean(environment: dict[str, str]) -> dict[str, str]:
+    """The environment of a process: this one's, without what would say anything to the app, and the given."""
+    mine = {name: value for name, value in os.environ.items() if not name.startswith(("APP_", "GATEWAY_"))}
+    return {**mine, "COLUMNS": "80", "NO_COLOR": "1", "PYTHONPATH": str(REPOSITORY), **environment}
+
+
+class Run(Protocol):
+    """Runs a command as a process; returns its status, its output and its complaints."""
+
+    async def __call__(
+        self, environment: dict[str, str], *words: str, folder: Path | None = None
+    ) -> tuple[int, str, str]: ...
+
+
+@pytest.fixture
+def run(fork_server: ForkServer) -> Run:
+    """An operator's terminal, in which each command is a process."""
+
+    async def run(environment: dict[str, str], *words: str, folder: Path | None = None) -> tuple[int, str, str]:
+        return await fork_server.run(*words, environment=clean(environment), folder=folder)
+
+    return run
 
 
 @dataclass

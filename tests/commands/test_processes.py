@@ -17,15 +17,19 @@ from app.db.tables import Kind, MerchantAccount, State
 from app.payments.services import Services
 from app.settings import Settings
 from tests.commands.books import ORDER, a_payment, operation
-from tests.commands.conftest import KEYS, NEW_KEYS, POS_ID, SALEOR, STOREFRONT, PointOfSale, one_database
+from tests.commands.conftest import (
+    KEYS,
+    NEW_KEYS,
+    POS_ID,
+    SALEOR,
+    STOREFRONT,
+    PointOfSale,
+    Run,
+    clean,
+    one_database,
+)
 
 COMMAND = (sys.executable, "-m", "app.cli")
-
-
-def clean(environment: dict[str, str]) -> dict[str, str]:
-    """The environment of a process: this one's, without what would say anything to the app, and the given."""
-    mine = {name: value for name, value in os.environ.items() if not name.startswith(("APP_", "GATEWAY_"))}
-    return {**mine, "COLUMNS": "80", "NO_COLOR": "1", "PYTHONPATH": str(Path(__file__).parents[2]), **environment}
 
 
 def type_in(environment: dict[str, str], words: tuple[str, ...], typed: list[tuple[str, str]]) -> tuple[int, str]:
@@ -120,16 +124,9 @@ async def test_in_a_terminal_it_is_asked_before_an_operation_is_settled_by_hand(
         assert (status, ends[1] in seen) == (ends[0], True), seen
 
 
-async def run(environment: dict[str, str], *words: str, folder: Path | None = None) -> tuple[int | None, str, str]:
-    process = await asyncio.create_subprocess_exec(
-        *COMMAND, *words, env=clean(environment), cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )  # fmt: skip
-    out, err = await process.communicate()
-    return process.returncode, out.decode(), err.decode()
-
-
-async def test_a_script_in_a_process_of_its_own(environment: dict[str, str], account: MerchantAccount) -> None:
+async def test_a_script_in_a_process_of_its_own(
+    environment: dict[str, str], account: MerchantAccount, run: Run
+) -> None:
     status, out, err = await run(environment, "channels", "map", "default-channel", account.id, "--json")
     assert (status, err) == (0, "")
     assert out == (
@@ -138,7 +135,7 @@ async def test_a_script_in_a_process_of_its_own(environment: dict[str, str], acc
     )
 
 
-async def test_in_the_wrong_folder_nothing_is_made(tmp_path: Path) -> None:
+async def test_in_the_wrong_folder_nothing_is_made(tmp_path: Path, run: Run) -> None:
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     status, out, err = await run({}, "accounts", "list", folder=folder)
@@ -149,7 +146,7 @@ async def test_in_the_wrong_folder_nothing_is_made(tmp_path: Path) -> None:
 
 
 async def test_a_key_file_is_never_made_by_a_command(
-    environment: dict[str, str], settings: Settings, tmp_path: Path
+    environment: dict[str, str], settings: Settings, tmp_path: Path, run: Run
 ) -> None:
     """With another key than the app's, an account would be sealed so that the app cannot open it."""
     elsewhere = environment | {"APP_DATA_DIR": str(tmp_path / "other")}
@@ -163,7 +160,7 @@ async def test_a_key_file_is_never_made_by_a_command(
 @pytest.mark.fault("key-lost")
 @one_database
 async def test_another_key_than_the_apps_is_told(
-    environment: dict[str, str], account: MerchantAccount, tmp_path: Path
+    environment: dict[str, str], account: MerchantAccount, tmp_path: Path, run: Run
 ) -> None:
     other = Settings(data_dir=tmp_path / "other")
     other.open_vault()
@@ -177,7 +174,7 @@ async def test_another_key_than_the_apps_is_told(
 
 @one_database
 async def test_a_database_that_is_not_migrated_or_not_there(
-    environment: dict[str, str], settings: Settings, tmp_path: Path
+    environment: dict[str, str], settings: Settings, tmp_path: Path, run: Run
 ) -> None:
     (tmp_path / "empty.sqlite").touch()
     empty = environment | {"APP_DATABASE_URL": f"sqlite:///{tmp_path / 'empty.sqlite'}"}
@@ -217,7 +214,7 @@ async def test_a_database_that_is_not_migrated_or_not_there(
 @pytest.mark.fault("database-slow")
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 async def test_while_the_app_writes_a_command_waits(
-    environment: dict[str, str], services: Services, account: MerchantAccount
+    environment: dict[str, str], services: Services, account: MerchantAccount, run: Run
 ) -> None:
     async with services.database.transaction() as session:
         await (await session.connection()).execute(text("SELECT 1"))  # takes SQLite's write lock
@@ -229,7 +226,7 @@ async def test_while_the_app_writes_a_command_waits(
     assert len(await services.accounts.routes()) == 1
 
 
-async def test_migrate_makes_what_commands_ask_for(tmp_path: Path) -> None:
+async def test_migrate_makes_what_commands_ask_for(tmp_path: Path, run: Run) -> None:
     here = {"APP_DATA_DIR": str(tmp_path / "data")}
     assert (await run(here, "migrate"))[0] == 0
     Settings(data_dir=tmp_path / "data").open_vault()

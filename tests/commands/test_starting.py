@@ -14,7 +14,7 @@ import pytest
 from app.cli import COMMANDS
 from app.commands.deferred import Command, Group
 from app.commands.failure import CommandFailed
-from tests.commands.test_processes import clean
+from tests.commands.conftest import clean
 
 # The app's own modules that take long to import bring these in, or would: a browser is for tests only.
 HEAVY = {

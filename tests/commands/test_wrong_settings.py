@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import make_url
 
 from app.db.migrate import newest_revision
-from tests.commands.test_processes import run
+from tests.commands.conftest import Run
 
 PASSWORD = "pass-word-of-mine"
 LIKE = "it must be like postgresql://user:password@host/name or sqlite:///path"
@@ -27,7 +27,7 @@ def said(outcome: tuple[int | None, str, str]) -> str:
 
 
 @pytest.mark.parametrize("command", ["migrate", "run", "worker"])
-async def test_every_process_says_so(tmp_path: Path, command: str) -> None:
+async def test_every_process_says_so(tmp_path: Path, command: str, run: Run) -> None:
     environment = {"APP_DATA_DIR": str(tmp_path), "APP_DATABASE_URL": f"mysql://me:{PASSWORD}@127.0.0.1/shop"}
     assert said(await run(environment, command)) == "APP_DATABASE_URL: 'mysql' is neither sqlite nor postgresql"
 
@@ -49,13 +49,13 @@ async def test_every_process_says_so(tmp_path: Path, command: str) -> None:
         (f"postgresql://me:{PASSWORD}@127.0.0.1/x?colour=1", "it has a parameter that PostgreSQL does not know"),
     ],
 )
-async def test_an_address_that_leads_to_no_database(tmp_path: Path, address: str, words: str) -> None:
+async def test_an_address_that_leads_to_no_database(tmp_path: Path, address: str, words: str, run: Run) -> None:
     environment = {"APP_DATA_DIR": str(tmp_path), "APP_DATABASE_URL": address}
     assert said(await run(environment, "migrate")) == f"APP_DATABASE_URL: {words}"
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-async def test_a_database_and_a_user_that_the_server_does_not_have(database_url: str, tmp_path: Path) -> None:
+async def test_a_database_and_a_user_that_the_server_does_not_have(database_url: str, tmp_path: Path, run: Run) -> None:
     there = make_url(database_url)
     place = f"{there.host}:{there.port or 5432}"
     missing = there.set(database="no_such_database").render_as_string(hide_password=False)
@@ -97,7 +97,7 @@ async def refusing(code: str, message: str) -> AsyncIterator[int]:
         ("53300", "sorry, too many clients already", "has no connection left"),
     ],
 )
-async def test_a_server_that_lets_nobody_in(tmp_path: Path, code: str, message: str, words: str) -> None:
+async def test_a_server_that_lets_nobody_in(tmp_path: Path, code: str, message: str, words: str, run: Run) -> None:
     async with refusing(code, message) as port:
         address = f"postgresql://me:{PASSWORD}@127.0.0.1:{port}/shop"
         outcome = await run({"APP_DATA_DIR": str(tmp_path), "APP_DATABASE_URL": address}, "migrate")
@@ -105,7 +105,7 @@ async def test_a_server_that_lets_nobody_in(tmp_path: Path, code: str, message: 
 
 
 @pytest.mark.fault("database-away-at-start")
-async def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path: Path) -> None:
+async def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path: Path, run: Run) -> None:
     letter = tmp_path / "letter.txt"
     letter.write_text("Dear Saleor, " * 100)
     letter.chmod(0o644)
@@ -122,7 +122,7 @@ async def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path: Path) -> No
     assert (letter.stat().st_mode & 0o777, folder.stat().st_mode & 0o777) == (0o644, 0o755)
 
 
-async def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+async def test_a_folder_that_cannot_be_made(tmp_path: Path, run: Run) -> None:
     (tmp_path / "file").touch()
     for command in ("migrate", "run"):
         outcome = await run({"APP_DATA_DIR": str(tmp_path / "file" / "data")}, command)
@@ -130,7 +130,7 @@ async def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["run", "sandbox"])
-async def test_a_port_that_is_in_use(tmp_path: Path, command: str) -> None:
+async def test_a_port_that_is_in_use(tmp_path: Path, command: str, run: Run) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -146,13 +146,13 @@ async def test_a_port_that_is_in_use(tmp_path: Path, command: str) -> None:
     assert not (tmp_path / "data").exists()  # nothing is made beside what may be the app itself
 
 
-async def test_an_address_that_this_machine_does_not_have(tmp_path: Path) -> None:
+async def test_an_address_that_this_machine_does_not_have(tmp_path: Path, run: Run) -> None:
     # 192.0.2.0/24 is nobody's: it is for documentation.
     outcome = await run({"APP_DATA_DIR": str(tmp_path), "APP_HOST": "192.0.2.1"}, "run")
     assert said(outcome) == "APP_HOST: this machine cannot listen at 192.0.2.1"
 
 
-async def test_all_that_is_wrong_with_settings_is_said_at_once(tmp_path: Path) -> None:
+async def test_all_that_is_wrong_with_settings_is_said_at_once(tmp_path: Path, run: Run) -> None:
     wrong = {
         "APP_DATABSE_URL": f"postgresql://me:{PASSWORD}@127.0.0.1/shop",
         "APP_XYZZY": PASSWORD,
@@ -169,12 +169,12 @@ async def test_all_that_is_wrong_with_settings_is_said_at_once(tmp_path: Path) -
     assert not (tmp_path / "data").exists()
 
 
-async def test_settings_may_be_written_in_any_case(tmp_path: Path) -> None:
+async def test_settings_may_be_written_in_any_case(tmp_path: Path, run: Run) -> None:
     assert (await run({"app_data_dir": str(tmp_path / "data")}, "migrate"))[0] == 0
     assert (tmp_path / "data" / "payments.sqlite").exists()
 
 
-async def test_migrate_says_what_it_did(tmp_path: Path) -> None:
+async def test_migrate_says_what_it_did(tmp_path: Path, run: Run) -> None:
     newest = newest_revision()
     here = {"APP_DATA_DIR": str(tmp_path)}
     status, out, err = await run(here, "migrate")
@@ -194,5 +194,5 @@ async def test_migrate_says_what_it_did(tmp_path: Path) -> None:
         (("--verson",), "--version"),
     ],
 )
-async def test_what_was_mistyped_is_suggested(words: tuple[str, ...], suggested: str) -> None:
+async def test_what_was_mistyped_is_suggested(words: tuple[str, ...], suggested: str, run: Run) -> None:
     assert suggested in said(await run({}, *words))

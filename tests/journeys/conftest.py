@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.journeys.processes import AppLauncher, Mortal, an_app_launcher
+from tests.fork_server import ForkServer
+from tests.journeys.processes import Mortal
 from tests.journeys.stack import Stack, a_stack, the_neighbours
+from tests.journeys.terminal import Terminal
 
 
 @pytest.fixture(scope="session")
@@ -17,19 +19,12 @@ def neighbours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, 
         yield neighbours
 
 
-@pytest.fixture(scope="session")
-def launcher() -> Iterator[AppLauncher]:
-    """What starts the apps of this test process quickly. That a terminal starts one too, tests/commands show."""
-    with an_app_launcher() as launcher:
-        yield launcher
-
-
 @pytest.fixture
 async def stack(
-    database_url: str, tmp_path: Path, neighbours: tuple[str, str], launcher: AppLauncher
+    database_url: str, tmp_path: Path, neighbours: tuple[str, str], fork_server: ForkServer
 ) -> AsyncIterator[Stack]:
     """The three processes; nothing is installed yet."""
-    process = partial(Mortal, launcher=launcher)
+    process = partial(Mortal, fork_server=fork_server)
     async with a_stack(database_url, tmp_path, neighbours, process=process) as stack:
         yield stack
 
@@ -41,3 +36,9 @@ async def shop(stack: Stack) -> Stack:
     assert installed.status == "INSTALLED", installed.message
     await stack.open_account()
     return stack
+
+
+@pytest.fixture
+def terminal(shop: Stack, fork_server: ForkServer) -> Terminal:
+    """An operator's terminal."""
+    return Terminal(shop, fork_server)

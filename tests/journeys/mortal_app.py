@@ -1,22 +1,11 @@
-"""``python -m tests.journeys.mortal_app``: starts the real app as often as it is told to, each in a process of its own.
+"""The real app, with somebody watching at its borders who ends the process at the point that was armed.
 
-Everything is imported and read once; each app is a fork, so that a start costs a tenth of the usual. It is the app of
-``saleor-gateway run``, with somebody watching at its borders who ends the process at the point that was armed
-(``crash_points``): where a database session commits, where a request leaves and its answer arrives, where the app
-answers. The app itself knows nothing of it.
-
-Reads lines of JSON: ``{"environment": {...}, "log": "/path"}``. Answers each with the number of the new process. Ends,
-and with it all apps that still run, when its input ends.
+Those points (``crash_points``) are where a database session commits, where a request leaves and its answer arrives,
+where the app answers. The app itself knows nothing of it.
 """
 
-import asyncio
-import io
-import json
 import os
-import signal
-import sys
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -30,14 +19,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.bootstrap import new_connections
 from app.commands.serve import serve
 from app.db.aggregates import PaymentAggregate
-from app.db.migrate import migrate
 from app.db.repository import PaymentRepository
 from app.db.tables import EventState, Notification, Operation, SaleorEvent, State
 from app.main import create_app
-from app.settings import Settings, read_settings
+from app.settings import read_settings
 from app.worker import loop
 from tests.journeys.crash_points import Fate, Point
-from tests.memory import folder_in_memory
 
 FATE = "MORTAL_APP_FATE"  # the file in which a point is armed
 
@@ -190,7 +177,7 @@ def _of_news() -> Point | None:
     return None if _asked_by_somebody.get() else Point.NOTIFICATION_NOT_POSTED
 
 
-def run() -> None:
+def main() -> None:
     """Serve the app of this process's environment until its fate is met."""
     fate = Fate(Path(os.environ[FATE]))
     watch_commits(fate)
@@ -202,53 +189,3 @@ def run() -> None:
         settings,
         WatchedWebhooks(app, fate),
     )
-
-
-def _fork(environment: dict[str, str], log: str) -> int:
-    child = os.fork()
-    if child:
-        return child
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    for ours, standard in ((nothing, 0), (file, 1), (file, 2)):
-        os.dup2(ours, standard)
-    os.environ.update(environment)
-    status = 1
-    try:
-        run()
-        status = 0
-    except SystemExit as end:
-        status = end.code if isinstance(end.code, int) else 1
-    finally:
-        sys.stderr.flush()
-        os._exit(status)
-
-
-async def _live_once() -> None:
-    """Open and close an app that nobody sees: what it has imported, compiled and read, all descendants have too."""
-    with folder_in_memory() as folder:
-        settings = Settings(data_dir=folder, database_url=f"sqlite:///{folder / 'payments.sqlite'}", worker=False)
-        await migrate(settings.database)
-        app = create_app(settings)
-        async with app.router.lifespan_context(app):
-            pass
-
-
-def main() -> None:
-    """Start apps until told no more."""
-    with redirect_stdout(io.StringIO()):  # ours is for numbers
-        asyncio.run(_live_once())
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody here waits for them: the dead are cleared away at once
-    children: list[int] = []
-    for line in sys.stdin:
-        asked = json.loads(line)
-        children.append(_fork(asked["environment"], asked["log"]))
-        print(children[-1], flush=True)
-    for child in children:
-        with suppress(ProcessLookupError):
-            os.kill(child, signal.SIGKILL)
-
-
-if __name__ == "__main__":
-    main()

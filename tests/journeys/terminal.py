@@ -1,26 +1,38 @@
 """An operator's terminal beside the running app: each command a process of its own."""
 
-import asyncio
 import json
-import os
-import subprocess
-import sys
+from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
+from tests.fork_server import Forked, ForkServer
 from tests.journeys.stack import PATIENCE, Stack
 
 
-async def typed(shop: Stack, *words: str) -> Any:
-    """Type a command; return what it said as JSON."""
-    settings = {"APP_DATA_DIR": str(shop.settings.data_dir), "APP_DATABASE_URL": str(shop.settings.database_url)}
-    done = await asyncio.to_thread(
-        subprocess.run,
-        [sys.executable, "-m", "app.cli", *words, "--json"],
-        env={**os.environ, **PATIENCE, **settings, "APP_BASE_URL": shop.app.url},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-    )
-    assert done.stdout, done.stderr.decode()
-    return json.loads(done.stdout, parse_float=Decimal)
+@dataclass(frozen=True)
+class Terminal:
+    """Commands find the app's settings in their environment, and the patience of its processes."""
+
+    shop: Stack
+    fork_server: ForkServer
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        settings = self.shop.settings
+        return {
+            **PATIENCE,
+            "APP_DATA_DIR": str(settings.data_dir),
+            "APP_DATABASE_URL": str(settings.database_url),
+            "APP_BASE_URL": self.shop.app.url,
+        }
+
+    async def type(self, *words: str) -> Any:
+        """Type a command; return what it said as JSON."""
+        _, out, err = await self.fork_server.run(*words, "--json", environment=self._environment)
+        assert out, err
+        return json.loads(out, parse_float=Decimal)
+
+    def begin(self, *words: str) -> Forked:
+        """Type a command whose words nobody waits for."""
+        return self.fork_server.start(*words, environment=self._environment, out=Path("/dev/null"))

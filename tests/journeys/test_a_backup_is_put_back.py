@@ -10,7 +10,7 @@ from app.sandbox.scripting import FaultRule
 from tests.journeys.backups import back_up
 from tests.journeys.stack import Stack
 from tests.journeys.stories import TOTAL, begin, both_books_agree, order_id_of, quiet, told
-from tests.journeys.terminal import typed
+from tests.journeys.terminal import Terminal
 from tests.journeys.test_staff_act import paid, reserved
 
 PART = Decimal("30.00")
@@ -26,7 +26,9 @@ async def moved(shop: Stack) -> dict[str, list[tuple[str, str, str]]]:
 
 @pytest.mark.fault("backup-restored")
 @pytest.mark.law(9, 10, 13)
-async def test_what_happened_since_is_found_and_nothing_is_booked_or_paid_twice(shop: Stack, tmp_path: Path) -> None:
+async def test_what_happened_since_is_found_and_nothing_is_booked_or_paid_twice(
+    shop: Stack, terminal: Terminal, tmp_path: Path
+) -> None:
     untouched, to_refund, to_refund_unheard = await paid(shop), await paid(shop), await paid(shop)
     to_capture, to_void = await reserved(shop), await reserved(shop)
     _, to_pay = await begin(shop)
@@ -56,9 +58,9 @@ async def test_what_happened_since_is_found_and_nothing_is_booked_or_paid_twice(
 
     await shop.app.stop()
     put_back()
-    assert await typed(shop, "data", "restored") == {"looked_up_instead": 0}
+    assert await terminal.type("data", "restored") == {"looked_up_instead": 0}
     today = f"{datetime.now(UTC):%Y-%m-%d}"
-    (compared,) = await typed(shop, "reconcile", "run", "--from", today, "--to", today)
+    (compared,) = await terminal.type("reconcile", "run", "--from", today, "--to", today)
     assert (compared["state"], compared["repaired"], compared["put_to_people"]) == ("done", 6, 1)
     await shop.app.start()
     for each in known:
@@ -67,7 +69,7 @@ async def test_what_happened_since_is_found_and_nothing_is_booked_or_paid_twice(
     assert await moved(shop) == gateway
 
     # What was begun since is not known: of what was paid a person is told, and Saleor's refund of it moves nothing.
-    (unknown,) = await typed(shop, "attention")
+    (unknown,) = await terminal.type("attention")
     assert (unknown["what"], unknown["count"]) == ("unknown-orders", 1)
     await shop.saleor.refund(paid_since.id, PART)
     await shop.saleor.background_done()

@@ -7,26 +7,26 @@ import pytest
 
 from tests.journeys.stack import Stack
 from tests.journeys.stories import both_books_agree, quiet, told
-from tests.journeys.terminal import typed
+from tests.journeys.terminal import Terminal
 from tests.journeys.test_staff_act import paid
 
 
 @pytest.mark.threat("leaked-key")
-async def test_beside_the_running_app(shop: Stack) -> None:
+async def test_beside_the_running_app(shop: Stack, terminal: Terminal) -> None:
     before, file = await paid(shop), shop.settings.key_file
-    new = (await typed(shop, "secrets", "add-key"))["key"]
+    new = (await terminal.type("secrets", "add-key"))["key"]
     # The app, which has only the old key, takes payments while everything is sealed with the new one.
-    during, resealed = await asyncio.gather(paid(shop), typed(shop, "secrets", "reseal"))
+    during, resealed = await asyncio.gather(paid(shop), terminal.type("secrets", "reseal"))
     assert (resealed["sealed"] >= 5, resealed["unopened"], resealed["missing_keys"]) == (True, {}, {})
     await shop.saleor.refund(before.id, Decimal("30.00"))  # with keys that it reads anew, and a key that it meets
     await told(shop, before.id, "REFUND_SUCCESS")
     await shop.app.stop()
-    await typed(shop, "secrets", "reseal")  # what was written with the old key meanwhile
-    checked = await typed(shop, "secrets", "check")
+    await terminal.type("secrets", "reseal")  # what was written with the old key meanwhile
+    checked = await terminal.type("secrets", "check")
     assert [each["removable"] for each in checked["keys"]] == [False, True]
     file.write_text(file.read_text().splitlines()[0])
     await shop.app.start()
-    checked = await typed(shop, "secrets", "check")
+    checked = await terminal.type("secrets", "check")
     assert ([each["key"] for each in checked["keys"]], checked["missing_keys"]) == ([new], {})
     for each in (before, during, await paid(shop)):
         await quiet(shop, each.id)

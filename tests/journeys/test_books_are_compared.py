@@ -1,9 +1,6 @@
 """The gateway's books and ours are compared, by processes: whoever dies over it, another one goes on."""
 
 import asyncio
-import os
-import subprocess
-import sys
 from datetime import UTC, datetime
 from decimal import Decimal
 from fnmatch import fnmatch
@@ -11,37 +8,25 @@ from fnmatch import fnmatch
 import pytest
 
 from app.sandbox.scripting import FaultRule
-from tests.journeys.stack import PATIENCE, Stack, eventually
+from tests.journeys.stack import Stack, eventually
 from tests.journeys.stories import both_books_agree, order_of, told
+from tests.journeys.terminal import Terminal
 from tests.journeys.test_staff_act import paid
 
 REFUND = Decimal("30.00")
 
 
-def compare(shop: Stack) -> subprocess.Popen[bytes]:
-    """An operator compares the books of today, in a terminal."""
-    today = f"{datetime.now(UTC):%Y-%m-%d}"
-    settings = {"APP_DATA_DIR": str(shop.settings.data_dir), "APP_DATABASE_URL": str(shop.settings.database_url)}
-    return subprocess.Popen(
-        [sys.executable, "-m", "app.cli", "reconcile", "run", "--from", today, "--to", today],
-        env={**os.environ, **PATIENCE, **settings, "APP_BASE_URL": shop.app.url},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-
-
 @pytest.mark.fault("process-killed")
 @pytest.mark.law(13)
 @pytest.mark.parametrize("where", ["/streaming-report/fetch/*", "/api/v1/pos/*/orders/*"])
-async def test_a_comparison_that_is_killed_is_ended_by_the_worker(shop: Stack, where: str) -> None:
+async def test_a_comparison_that_is_killed_is_ended_by_the_worker(shop: Stack, terminal: Terminal, where: str) -> None:
     transactions = [await paid(shop) for _ in range(2)]
     for each in transactions:  # behind the shop's back, and no notification tells of it
         await shop.gateway.portal(order_of(each), "refund", REFUND, silent=True)
     before = len(await shop.gateway.calls())
     await shop.gateway.fault(FaultRule(path=where, moment="before", effect="latency", seconds=20.0))
-    command = compare(shop)
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    command = terminal.begin("reconcile", "run", "--from", today, "--to", today)
 
     async def is_asking() -> bool:
         calls = (await shop.gateway.calls())[before:]

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.fork_server import ForkServer
 from tests.journeys.audit import three_books_agree
 from tests.journeys.crash_points import Point
-from tests.journeys.processes import AppLauncher, Mortal
+from tests.journeys.processes import Mortal
 from tests.journeys.stack import Stack, a_stack, eventually
 from tests.journeys.wishes import WISHES
 
@@ -66,10 +67,10 @@ def test_every_wish_and_every_point_is_met(cases: list[tuple[str, Point]]) -> No
 
 @pytest.fixture
 async def mortal_shop(
-    database_url: str, tmp_path: Path, neighbours: tuple[str, str], launcher: AppLauncher
+    database_url: str, tmp_path: Path, neighbours: tuple[str, str], fork_server: ForkServer
 ) -> AsyncIterator[Stack]:
     """A shop that is ready to sell; its app can be made to die at a point."""
-    process = partial(Mortal, launcher=launcher)
+    process = partial(Mortal, fork_server=fork_server)
     async with a_stack(database_url, tmp_path, neighbours, patience=HASTE, process=process) as stack:
         installed = await stack.saleor.install(f"{stack.app.url}/api/manifest")
         assert installed.status == "INSTALLED", installed.message

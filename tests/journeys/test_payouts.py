@@ -2,9 +2,6 @@
 
 import asyncio
 import json
-import os
-import subprocess
-import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -21,7 +18,8 @@ from app.saleor.testing.views import NewCheckout
 from app.sandbox.control.views import PaymentView
 from app.sandbox.scripting import FaultRule
 from tests.journeys.card_shop import GOOD, nothing_of_the_card_is_left
-from tests.journeys.stack import PATIENCE, Stack, eventually
+from tests.journeys.stack import Stack, eventually
+from tests.journeys.terminal import Terminal
 from tests.journeys.test_saved_cards import OLENA, keep
 from tests.payments.cards.seals import seal
 
@@ -149,13 +147,15 @@ async def test_the_app_is_down_when_the_outcome_comes_and_finds_out_when_it_is_b
 
 @pytest.mark.fault("process-killed")
 @pytest.mark.law(2)
-async def test_the_process_that_asks_is_killed_and_the_app_finds_out(shop: Stack, tmp_path: Path) -> None:
+async def test_the_process_that_asks_is_killed_and_the_app_finds_out(
+    shop: Stack, terminal: Terminal, tmp_path: Path
+) -> None:
     _, token = await keep(shop)
     async with open_services(shop.settings) as services:
         [account] = await services.accounts.all()
     slow = FaultRule(http_method="POST", path="/api/v1/payment", moment="after", effect="latency", seconds=20.0)
     await shop.gateway.fault(slow)
-    command = in_a_terminal(shop, account.id, tmp_path)
+    command = terminal.begin(*paying_out(account.id, tmp_path))
 
     async def is_asked() -> bool:
         return bool(await made(shop))
@@ -166,25 +166,17 @@ async def test_the_process_that_asks_is_killed_and_the_app_finds_out(shop: Stack
         command.kill()
         await asyncio.to_thread(command.wait)
     await paid_out(shop)
-    again = in_a_terminal(shop, account.id, tmp_path)
+    again = terminal.begin(*paying_out(account.id, tmp_path))
     await asyncio.to_thread(again.wait)
     assert again.returncode == 0
     assert len(await made(shop)) == 1
     await nothing_of_the_card_is_left(shop, "4242424242424242", token=token)
 
 
-def in_a_terminal(shop: Stack, account: str, folder: Path) -> subprocess.Popen[bytes]:
-    """An operator pays out to a saved card, by a request that has a name."""
+def paying_out(account: str, folder: Path) -> list[str]:
+    """What an operator types to pay out to a saved card, by a request that has a name."""
     recipient = folder / "recipient.json"
     recipient.write_text(json.dumps({name: text for name, text in SAID.items() if name.startswith("recipient_")}))
-    settings = {"APP_DATA_DIR": str(shop.settings.data_dir), "APP_DATABASE_URL": str(shop.settings.database_url)}
     how_much = ["--yes", "--request", "ticket-1", "--amount", "120.50", "--description", "A prize"]
     to_whom = ["--customer", OLENA, "--recipient", str(recipient)]
-    return subprocess.Popen(
-        [sys.executable, "-m", "app.cli", "payouts", "send", *how_much, *to_whom, account],
-        env={**os.environ, **PATIENCE, **settings, "APP_BASE_URL": shop.app.url},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    return ["payouts", "send", *how_much, *to_whom, account]

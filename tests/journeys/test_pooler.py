@@ -10,8 +10,9 @@ from sqlalchemy import text
 
 from app.db.database import Database, create_engine
 from tests.conftest import MigratedDatabases
+from tests.fork_server import ForkServer
 from tests.journeys.audit import three_books_agree
-from tests.journeys.processes import AppLauncher, Mortal
+from tests.journeys.processes import Mortal
 from tests.journeys.stack import Stack, a_stack
 from tests.journeys.stories import begin, order_id_of, paid_order, told
 from tests.postgresql import a_pooler
@@ -29,9 +30,9 @@ async def pooled_url(migrated: MigratedDatabases, new_postgresql: Callable[[], s
 
 @pytest.fixture
 async def shop(
-    pooled_url: str, tmp_path: Path, neighbours: tuple[str, str], launcher: AppLauncher
+    pooled_url: str, tmp_path: Path, neighbours: tuple[str, str], fork_server: ForkServer
 ) -> AsyncIterator[Stack]:
-    process = partial(Mortal, launcher=launcher)
+    process = partial(Mortal, fork_server=fork_server)
     async with a_stack(pooled_url, tmp_path, neighbours, process=process) as stack:
         installed = await stack.saleor.install(f"{stack.app.url}/api/manifest")
         assert installed.status == "INSTALLED", installed.message

@@ -9,8 +9,9 @@ import pytest
 
 from app.db.migrate import migrate
 from app.saleor.testing.views import NewCheckout, SessionView
+from tests.fork_server import ForkServer
 from tests.journeys.audit import three_books_agree
-from tests.journeys.processes import AppLauncher, Mortal
+from tests.journeys.processes import Mortal
 from tests.journeys.stack import Stack, a_stack, eventually
 from tests.journeys.stories import BACK, order_id_of, paid_order, told
 from tests.postgresql import Program, a_postgresql_server
@@ -27,10 +28,10 @@ def server() -> Iterator[Program]:
 
 @pytest.fixture
 async def shop(
-    server: Program, tmp_path: Path, neighbours: tuple[str, str], launcher: AppLauncher
+    server: Program, tmp_path: Path, neighbours: tuple[str, str], fork_server: ForkServer
 ) -> AsyncIterator[Stack]:
     await migrate(server.url)
-    process = partial(Mortal, launcher=launcher)
+    process = partial(Mortal, fork_server=fork_server)
     async with a_stack(server.url, tmp_path, neighbours, process=process) as stack:
         installed = await stack.saleor.install(f"{stack.app.url}/api/manifest")
         assert installed.status == "INSTALLED", installed.message

@@ -20,9 +20,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from app.bootstrap import open_services
-from app.db.migrate import current_revision
+from app.db.migrate import current_revision, migrate
 from app.sandbox.processes import ServerProcess, app_process, free_port
-from tests.conftest import MigratedDatabases
 from tests.journeys.audit import three_books_agree
 from tests.journeys.next_version import BEGUN_BY, REVISION
 from tests.journeys.stack import Stack, a_stack, eventually
@@ -89,10 +88,11 @@ async def a_proxy() -> AsyncIterator[tuple[Proxy, str]]:
 
 @pytest.fixture
 async def behind_a_proxy(
-    migrated: MigratedDatabases, new_postgresql: Callable[[], str], tmp_path: Path, neighbours: tuple[str, str]
+    new_postgresql: Callable[[], str], tmp_path: Path, neighbours: tuple[str, str]
 ) -> AsyncIterator[tuple[Stack, Proxy, list[ServerProcess]]]:
     """A shop with two web processes behind a proxy, and two workers; all of them, the web first."""
-    database = await migrated.postgresql(new_postgresql)
+    database = new_postgresql()  # its own: the next version leaves it with a migration more
+    await migrate(database)
     async with AsyncExitStack() as ending:
         proxy, url = await ending.enter_async_context(a_proxy())
 

@@ -11,8 +11,9 @@ import pytest
 from app.bootstrap import open_services
 from app.saleor.testing.views import NewCheckout, SessionView, StoredMethodView
 from app.sandbox.scripting import FaultRule
+from tests.fork_server import ForkServer
 from tests.journeys.card_shop import ASKS_THE_SHOPPER, nothing_of_the_card_is_left
-from tests.journeys.processes import AppLauncher, Mortal
+from tests.journeys.processes import Mortal
 from tests.journeys.stack import PATIENCE, Stack, a_stack, eventually
 from tests.journeys.stories import BACK, TOTAL, both_books_agree, order_id_of, paid_order, quiet, told
 from tests.payments.cards.seals import BROWSER
@@ -38,11 +39,11 @@ async def shop(shop: Stack) -> Stack:
 
 @pytest.fixture
 async def told_of_customers(
-    database_url: str, tmp_path: Path, neighbours: tuple[str, str], launcher: AppLauncher
+    database_url: str, tmp_path: Path, neighbours: tuple[str, str], fork_server: ForkServer
 ) -> AsyncIterator[Stack]:
     """A shop whose operator lets Saleor tell the app of customers who are deleted."""
     patience = {**PATIENCE, "APP_CUSTOMER_DELETIONS": "true"}
-    process = partial(Mortal, launcher=launcher)
+    process = partial(Mortal, fork_server=fork_server)
     async with a_stack(database_url, tmp_path, neighbours, patience=patience, process=process) as stack:
         permissions = ("HANDLE_PAYMENTS", "MANAGE_USERS")
         installed = await stack.saleor.install(f"{stack.app.url}/api/manifest", permissions)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.test_processes import clean
+from tests.commands.conftest import clean
 from tests.conftest import REPOSITORY
 
 PLAYED = ("app/sandbox/", "app/saleor/testing/")

@@ -7,17 +7,19 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
 import httpx2
-from sqlalchemy import func
+from sqlalchemy import bindparam, func
 from sqlmodel import col, select
 
 from app.db.accounts import AccountKeys, AccountRepository, NewAccount
 from app.db.aggregates import PaymentAggregate, load_by_transaction
 from app.db.blind_index import BlindIndex
 from app.db.card_keys import CardKeyRepository
+from app.db.columns import Moment
 from app.db.database import Database
 from app.db.inbox import Inbox
 from app.db.installations import InstallationRepository, OpenInstallation
@@ -140,6 +142,22 @@ def signed(record: dict[str, Any], secret: str = SECRET) -> bytes:
     return urlencode({"data": data, "signature": sign(data, secret)}).encode()
 
 
+@cache
+def _next_moments() -> Any:
+    """Return the query for the moment at which the next of each kind of work becomes due."""
+    columns = (
+        Operation.next_poll_at,
+        SaleorEvent.next_attempt_at,
+        Notification.next_attempt_at,
+        Installation.problems_due_at,
+        Installation.next_check_at,
+        Payment.next_order_poll_at,
+        Payment.attempts_due_at,
+    )
+    now: Any = bindparam("now", type_=Moment)
+    return select(*[select(func.min(each)).where(col(each) > now).scalar_subquery() for each in columns])
+
+
 @dataclass
 class Shop:
     """A shop with one transaction. Answers are booked by its Saleor, as the real one would book them."""
@@ -233,18 +251,8 @@ class Shop:
 
     async def _next_due(self) -> datetime | None:
         """Return when the next thing in the database becomes due."""
-        columns = (
-            Operation.next_poll_at,
-            SaleorEvent.next_attempt_at,
-            Notification.next_attempt_at,
-            Installation.problems_due_at,
-            Installation.next_check_at,
-            Payment.next_order_poll_at,
-            Payment.attempts_due_at,
-        )
-        firsts: Any = [select(func.min(each)).where(col(each) > self.clock.now).scalar_subquery() for each in columns]
         async with self.services.database.transaction() as session:
-            later = (await session.exec(select(*firsts))).one()
+            later = (await session.exec(_next_moments(), params={"now": self.clock.now})).one()
         return min((moment for moment in later if moment is not None), default=None)
 
     async def compares_problems(self) -> None:

@@ -1,0 +1,247 @@
+"""``python -m tests.fork_server SOCKET``: runs commands of the app, each in a process of its own, which starts at once.
+
+Everything is imported once, and each process is a fork: a start costs a hundredth of the usual. That a terminal starts
+them too, tests/commands show.
+
+Reads one line of JSON from each connection (``Asked``), answers with the number of the new process, and with the status
+in which it has ended once it has.
+"""
+
+import asyncio
+import gc
+import io
+import json
+import os
+import signal
+import socket
+import socketserver
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout, suppress
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+import httpcore2
+
+from tests.memory import folder_in_memory
+
+COMMAND_LINE = "app.cli:main"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which function (``module:name``) shall be the process, and what it finds around it.
+
+    What it writes is added to the files ``out`` and ``err``. It reads nothing.
+    """
+
+    target: str
+    words: tuple[str, ...]
+    environment: Mapping[str, str]
+    folder: str
+    out: str
+    err: str
+
+    def become(self) -> None:
+        """Be that process, until it ends."""
+        status = 1
+        try:
+            os.setsid()
+            os.chdir(self.folder)
+            for path, flags, standard in (
+                (os.devnull, os.O_RDONLY, 0),
+                (self.out, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 1),
+                (self.err, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 2),
+            ):
+                os.dup2(os.open(path, flags, 0o600), standard)
+            os.environ.clear()
+            os.environ.update(self.environment)
+            sys.argv = ["saleor-gateway", *self.words]
+            _function(self.target)()
+            status = 0
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        except BaseException:  # noqa: BLE001 - as an interpreter does, which ends then
+            sys.excepthook(*sys.exc_info())
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)
+
+
+def _function(place: str) -> Callable[[], None]:
+    module, _, name = place.partition(":")
+    function: Callable[[], None] = getattr(import_module(module), name)
+    return function
+
+
+class _Answering(socketserver.StreamRequestHandler):
+    """Starts a process and waits for its end; in a process of its own, so that the next one can be asked for."""
+
+    def handle(self) -> None:
+        asked = json.loads(self.rfile.readline())
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        child = os.fork()
+        if not child:
+            self.server.server_close()
+            self.request.close()
+            Asked(**asked).become()
+        self.wfile.write(f"{child}\n".encode())
+        _, status = os.waitpid(child, 0)
+        with suppress(BrokenPipeError):  # nobody wants to know
+            self.wfile.write(f"{os.waitstatus_to_exitcode(status)}\n".encode())
+
+
+class _Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
+    pass
+
+
+async def _live_once() -> None:
+    """Open and close an app that nobody sees: what it has imported, compiled and read, all forks have too."""
+    from app.db.migrate import migrate
+    from app.main import create_app
+    from app.settings import Settings
+
+    with folder_in_memory() as folder:
+        settings = Settings(data_dir=folder, database_url=f"sqlite:///{folder / 'payments.sqlite'}", worker=False)
+        await migrate(settings.database)
+        app = create_app(settings)
+        async with app.router.lifespan_context(app):
+            pass
+
+
+def _import_everything() -> None:
+    from app.cli import COMMANDS
+    from app.commands.deferred import Group
+
+    for each in COMMANDS.values():
+        for command in each.commands.values() if isinstance(each, Group) else [each]:
+            import_module(command.module)
+    import_module("tests.journeys.mortal_app")
+    httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)  # 20 ms for each client, and all speak plainly
+    with redirect_stdout(io.StringIO()):
+        asyncio.run(_live_once())
+    gc.collect()
+    gc.freeze()
+
+
+@dataclass
+class Forked:
+    """A process that the server has forked. It is what ``ServerProcess`` needs of one."""
+
+    pid: int
+    _connection: socket.socket = field(repr=False)
+    returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Return its status once it has ended; of one that was killed, the signal's number below zero."""
+        return self._ended(within=0)
+
+    def _ended(self, within: float | None) -> int | None:
+        if self.returncode is None:
+            self._connection.settimeout(within)
+            try:
+                self.returncode = int(_line(self._connection))
+            except (TimeoutError, BlockingIOError):
+                return None
+            self._connection.close()
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.send_signal(signal.SIGKILL)
+
+    def wait(self, timeout: float = 60) -> int:
+        """Wait for its end, and return its status. Raises TimeoutExpired."""
+        if (status := self._ended(timeout)) is None:
+            raise subprocess.TimeoutExpired(f"process {self.pid}", timeout)
+        return status
+
+
+class ForkServer:
+    """The process from which those of one test process are forked."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._started: list[Forked] = []
+
+    def start(
+        self,
+        *words: str,
+        environment: Mapping[str, str],
+        out: Path,
+        err: Path | None = None,
+        folder: Path | None = None,
+        target: str = COMMAND_LINE,
+    ) -> Forked:
+        """Start ``saleor-gateway words``, or another function without arguments, in that environment and no other."""
+        place, errors = str(folder or Path.cwd()), str(err or out)
+        asked = Asked(target, words, dict(environment), place, str(out), errors)
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(str(self._path))
+        connection.sendall(json.dumps(asdict(asked)).encode() + b"\n")
+        self._started.append(forked := Forked(int(_line(connection)), connection))
+        return forked
+
+    async def run(
+        self, *words: str, environment: Mapping[str, str], folder: Path | None = None
+    ) -> tuple[int, str, str]:
+        """Run ``saleor-gateway words`` to its end; return its status, its output and its complaints."""
+        with folder_in_memory() as said:
+            out, err = said / "out", said / "err"
+            process = self.start(*words, environment=environment, out=out, err=err, folder=folder)
+            status = await asyncio.to_thread(process.wait)
+            return status, out.read_text(), err.read_text()
+
+    def end(self) -> None:
+        """Kill what has not ended."""
+        for each in self._started:
+            each.kill()
+
+
+def _line(connection: socket.socket) -> bytes:
+    """Read a line, and nothing of what follows it."""
+    line = b""
+    while not line.endswith(b"\n") and (piece := connection.recv(1)):
+        line += piece
+    return line
+
+
+@contextmanager
+def a_fork_server() -> Iterator[ForkServer]:
+    """Start one; whatever it started ends with it."""
+    with folder_in_memory() as folder:
+        path = folder / "socket"
+        process = subprocess.Popen([sys.executable, "-m", "tests.fork_server", str(path)])
+        try:
+            while not path.exists():
+                assert process.poll() is None, "the fork server has ended"
+                time.sleep(0.01)
+            server = ForkServer(path)
+            yield server
+            server.end()
+        finally:
+            process.kill()
+            process.wait()
+
+
+def main() -> None:
+    """Start processes until killed."""
+    _import_everything()
+    path = Path(sys.argv[1])
+    with _Server(str(path.with_suffix(".begun")), _Answering) as server:
+        path.with_suffix(".begun").rename(path)  # it is there once it listens
+        server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()
