@@ -1,5 +1,5 @@
-"""Every page as people see it, in light and dark, in English and Ukrainian, on a desk and on a phone: nothing keeps
-anybody from reading and using it, nothing jumps about, and the browser has nothing to complain of.
+"""Every page as people see it, in light and dark, in English and Ukrainian, on a desk, a small screen and a phone:
+nothing keeps anybody from reading and using it, nothing jumps about, and the browser has nothing to complain of.
 """
 
 from collections.abc import AsyncIterator
@@ -22,19 +22,21 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
 DESK: ViewportSize = {"width": 1280, "height": 900}
 PHONE: ViewportSize = {"width": 360, "height": 740}
+# The frame is as wide then as Saleor's own Dashboard leaves it on a screen of 1024 pixels, beside its menu.
+SMALL: ViewportSize = {"width": 971, "height": 768}
 IN_FRAME = 'id="content"'
 
 
 @dataclass(frozen=True)
 class Look:
-    """How somebody looks at a page. Each value of each kind is in one of the two."""
+    """How somebody looks at a page. Each value of each kind is in one of ``LOOKS``."""
 
     theme: str
     language: str
     viewport: ViewportSize
 
 
-LOOKS = (Look("light", "en", DESK), Look("dark", "uk", PHONE))
+LOOKS = (Look("light", "en", DESK), Look("dark", "uk", PHONE), Look("light", "uk", SMALL))
 
 
 @asynccontextmanager

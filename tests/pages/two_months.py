@@ -6,7 +6,8 @@ from decimal import Decimal
 from typing import Any
 
 from app.db.aggregates import row_id_of
-from app.db.summed_days import keep_day
+from app.db.day_sums import Days
+from app.db.summed_days import keep_sums
 from app.db.tables import Flow, Kind, MerchantAccount, Operation, Payment, State
 from app.payments.core.balance import book, status_of
 from app.payments.services import Services
@@ -38,9 +39,9 @@ async def sell_for_two_months(
                     book(payment, each)
                 payment.status = status_of(payment.flow, operations)
                 session.add_all(operations)
-    for back in range(1, 63):
-        async with services.database.transaction() as session:
-            await keep_day(session, [account.id], until.date() - timedelta(days=back), until)
+    over = Days(until.date() - timedelta(days=62), until.date() - timedelta(days=1))
+    async with services.database.transaction() as session:
+        await keep_sums(session, [account.id], over, until)
 
 
 def _payment(account: MerchantAccount, number: int, at: datetime, chance: random.Random, currency: str) -> Payment:

@@ -66,6 +66,7 @@ async def test_json_lines_of_a_year_window_by_window(
 ) -> None:
     for month in (1, 6, 12):
         at_hand.paid(f"order-{month}", DAY.replace(month=month))
+    await at_hand.control.options(register_polls=0)
     year = {"from": "2026-01-01", "to": "2026-12-31", "form": "ndjson"}
     answer = await download(staff_client, account, **year, status="success", method="purchase")
     records = [json.loads(line) for line in file_in(answer).splitlines()]

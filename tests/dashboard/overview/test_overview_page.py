@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import delete
 
-from app.db.summed_days import keep_day
+from app.db.day_sums import Days
+from app.db.summed_days import keep_sums
 from app.db.tables import Kind, State, SummedDay
 from tests.commands.books import a_payment, operation
 from tests.commands.conftest import one_database
@@ -51,9 +52,9 @@ async def sold(
 async def summed(staff_client: StaffClient, days: int = 62) -> None:
     """The nights have passed: what is over is summed."""
     accounts = sorted(each.id for each in await staff_client.services.accounts.all(staff_client.shop.installation.id))
-    for back in range(1, days + 1):
-        async with staff_client.services.database.transaction() as session:
-            await keep_day(session, accounts, (NOON - back * DAY).date(), NOON)
+    over = Days((NOON - days * DAY).date(), (NOON - DAY).date())
+    async with staff_client.services.database.transaction() as session:
+        await keep_sums(session, accounts, over, NOON)
 
 
 def words(page: str) -> str:

@@ -98,3 +98,14 @@ async def test_beside_the_dashboards_menu_on_a_small_screen_all_columns_are_in_s
         html = frame.locator("html")
         assert await html.evaluate("html => html.clientWidth") == 763
         assert await html.evaluate("html => html.scrollWidth") == 763
+
+
+@one_database
+async def test_what_fits_into_the_frame_does_not_scroll(staff_client: StaffClient) -> None:
+    async with dashboard_of(staff_client.app, "/payments") as (page, frame):
+        await sign_in(page, staff_client.token())
+        await expect(frame.get_by_role("heading", name="Payments")).to_be_visible()
+        await page.locator("iframe").evaluate("frame => { frame.style.height = '822px'; }")
+        html = frame.locator("html")
+        assert await html.evaluate("html => [html.scrollHeight, html.clientHeight]") == [822, 822]
+        await expect(frame.locator("footer")).to_be_visible()
