@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import event, insert
+from sqlalchemy import insert
 
 from app.amounts import LARGEST
 from app.db.columns import table_of
@@ -12,6 +12,7 @@ from app.db.database import Database, is_sqlite
 from app.db.day_sums import Days, Total, our_totals
 from app.db.tables import Booked, Kind, MerchantAccount, Operation, State
 from tests.db.rows import a_payment
+from tests.statements import statements
 
 DAY = date(2026, 10, 25)
 MIDNIGHT = datetime(2026, 10, 25, tzinfo=UTC)
@@ -97,17 +98,8 @@ async def test_operations_are_found_by_the_index(
     database: Database, account: MerchantAccount, database_url: str
 ) -> None:
     await booked(database, account, *[{"booked_at": MIDNIGHT + timedelta(days=n % 400)} for n in range(2000)])
-    asked: list[tuple[str, Any]] = []
-
-    def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_: object) -> None:
-        asked.append((statement, parameters))
-
-    engine = database.engine.sync_engine
-    event.listen(engine, "before_cursor_execute", note)
-    try:
+    with statements(database) as asked:
         assert sum(each.count for each in await totals(database, account)) == 5
-    finally:
-        event.remove(engine, "before_cursor_execute", note)
     [(statement, parameters)] = [each for each in asked if "sum(" in each[0]]
     how = "EXPLAIN QUERY PLAN" if is_sqlite(database_url) else "EXPLAIN"
     async with database.engine.connect() as connection:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import event, insert, text
+from sqlalchemy import insert, text
 
 from app.db.aggregates import ATTEMPTS, row_id_of
 from app.db.columns import table_of
@@ -18,6 +18,7 @@ from app.db.reconciliations import paid_between
 from app.db.repository import ByEvent, ById, ByOrder, ByTransaction, SameDebt, Which, lock_payments
 from app.db.tables import Kind, MerchantAccount, Operation, Payment, State
 from tests.db.rows import NOON, a_new_payment, an_event, an_operation, raw
+from tests.statements import statements
 
 MANY = 3000
 
@@ -59,18 +60,9 @@ async def payments(database: Database, database_url: str, account: MerchantAccou
 async def test_payments_are_not_searched_for_one_by_one(
     database: Database, which: list[Which], debts: list[SameDebt]
 ) -> None:
-    asked: list[tuple[str, Any]] = []
-
-    def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_: object) -> None:
-        asked.append((statement, parameters))
-
-    engine = database.engine.sync_engine
-    event.listen(engine, "before_cursor_execute", note)
-    try:
+    with statements(database) as asked:
         async with database.transaction() as session:
             assert await lock_payments(session, which, debts)
-    finally:
-        event.remove(engine, "before_cursor_execute", note)
     async with database.engine.connect() as connection:
         for statement, parameters in asked:
             plan = await connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
@@ -85,23 +77,15 @@ async def test_the_last_page_of_a_period_takes_no_more_than_the_first(
     """A page that passed over all that came before it would make a comparison take the square of what there is."""
     paid = [{"payment_id": each} for each in range(1, MANY + 1)]
     same = an_operation(1, Kind.CREATE, "create", state=State.SUCCESS).model_dump(exclude={"id", "payment_id"})
-    asked: list[tuple[str, Any]] = []
-
-    def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_: object) -> None:
-        asked.append((statement, parameters))
-
     engine = database.engine.sync_engine
     async with database.transaction() as session:
         await session.exec(insert(table_of(Operation)), params=[same | each for each in paid])
-    event.listen(engine, "before_cursor_execute", note)
-    try:
+    with statements(database) as asked:
         async with database.transaction() as session:
             for before in (0, MANY - 100):
                 after = NOON + timedelta(seconds=before - 1), before
                 page = await paid_between(session, account.id, after, NOON + timedelta(days=1), most=100)
                 assert [row for _, row, _ in page] == list(range(before + 1, before + 101))
-    finally:
-        event.remove(engine, "before_cursor_execute", note)
     first, last = (steps_of(str(engine.url.database), *each) for each in asked)
     assert last < 1.2 * first
 
@@ -162,19 +146,10 @@ async def test_what_has_become_due_is_found_by_an_index_also_by_a_plan_for_any_m
     ]
     async with database.transaction() as session:
         await session.exec(insert(table_of(Payment)), params=rows)
-    asked: list[str] = []
-
-    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
-        asked.append(statement)
-
-    engine = database.engine.sync_engine
-    event.listen(engine, "before_cursor_execute", note)
-    try:
+    with statements(database) as asked:
         async with database.transaction() as session:
             assert await DueQueues([ATTEMPTS, ORDERS]).read(session, NOON) == []
-    finally:
-        event.remove(engine, "before_cursor_execute", note)
-    statement = re.sub(r"%\(now\)s", "$1", re.sub(r"%\(param_\d\)s", "0", asked[-1]))
+    statement = re.sub(r"%\(now\)s", "$1", re.sub(r"%\(param_\d\)s", "0", asked[-1][0]))
     async with database.engine.connect() as connection:
         await connection.execute(text("ANALYZE payment"))
         await connection.execute(text("SET LOCAL plan_cache_mode = force_generic_plan"))

@@ -1,7 +1,5 @@
 """Problems are read with their payments, counted and listed by what they are, from an index of open ones only."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -17,6 +15,7 @@ from app.db.problems import CountedProblems, payments_of_account_with, payments_
 from app.db.search import Wanted, payments_page
 from app.db.tables import MerchantAccount, Problem, ProblemKind
 from tests.db.rows import NOON, a_payment
+from tests.statements import statements
 
 MISMATCH, DISPUTE = ProblemKind.MISMATCH, ProblemKind.DISPUTE
 
@@ -37,20 +36,6 @@ def minutes(number: int) -> timedelta:
     return timedelta(minutes=number)
 
 
-@contextmanager
-def statements(database: Database) -> Iterator[list[str]]:
-    """Note what the database is asked."""
-    asked: list[str] = []
-
-    def note(_connection: Any, _cursor: Any, statement: str, *_more: Any) -> None:
-        asked.append(statement)
-
-    engine = database.engine.sync_engine
-    sa.event.listen(engine, "before_cursor_execute", note)
-    yield asked
-    sa.event.remove(engine, "before_cursor_execute", note)
-
-
 async def test_a_payment_without_problems_is_loaded_without_asking_for_them(
     database: Database, account: MerchantAccount
 ) -> None:
@@ -64,7 +49,7 @@ async def test_a_payment_without_problems_is_loaded_without_asking_for_them(
                 aggregate = await load_by_order(session, order_id)
         assert aggregate is not None
         counts[order_id] = (
-            len([each for each in asked if each.startswith("SELECT")]),
+            len([each for each, _ in asked if each.startswith("SELECT")]),
             [each.kind for each in aggregate.payment.problems],
         )
     assert counts == {"order1": (3, []), "order2": (4, [MISMATCH])}
@@ -149,19 +134,12 @@ async def test_what_is_asked_reads_an_index_of_what_is_open(database: Database, 
         sqlite = connection.dialect.name == "sqlite"
         if not sqlite:
             await connection.execute(sa.text("SET LOCAL enable_seqscan = off"))
-        asked: list[tuple[str, Any]] = []
-
-        def note(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_more: Any) -> None:
-            asked.append((statement, parameters))
-
-        engine = database.engine.sync_engine
         async with AsyncSession(connection) as session:
-            sa.event.listen(engine, "before_cursor_execute", note)
-            await problems_counted(session, store)
-            await payments_with_problem(session, store, MISMATCH, most=5)
-            await payments_of_account_with(session, store, account.id, {ProblemKind.KEYS})
-            await payment_of(session, 1)
-            sa.event.remove(engine, "before_cursor_execute", note)
+            with statements(database) as asked:
+                await problems_counted(session, store)
+                await payments_with_problem(session, store, MISMATCH, most=5)
+                await payments_of_account_with(session, store, account.id, {ProblemKind.KEYS})
+                await payment_of(session, 1)
         how = "EXPLAIN QUERY PLAN " if sqlite else "EXPLAIN "
         asked = [each for each in asked if "FROM problem" in each[0]]
         assert len(asked) == 5  # a page of payments comes with their problems

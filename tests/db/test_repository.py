@@ -25,6 +25,7 @@ from app.db.repository import (
 )
 from app.db.tables import Kind, MerchantAccount, Operation, Payment, State
 from tests.db.rows import NOON, a_new_payment, an_event, raw
+from tests.statements import statements
 
 
 @pytest.fixture
@@ -212,12 +213,9 @@ async def test_other_attempts_are_found_without_going_through_all_payments(
     database: Database, account: MerchantAccount
 ) -> None:
     """What a store has sold until now does not slow down whoever pays next."""
-    aggregate, asked = await written(database, account), list[tuple[str, Any]]()
+    aggregate = await written(database, account)
     payments = PaymentRepository(database)
     await asyncio.gather(*(payments.begin(intent(account, n, source=f"another {n}")) for n in range(2, 200)))
-
-    def note(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_more: Any) -> None:
-        asked.append((statement, parameters))
 
     async with database.engine.begin() as connection:
         sqlite = connection.dialect.name == "sqlite"
@@ -225,11 +223,10 @@ async def test_other_attempts_are_found_without_going_through_all_payments(
             await connection.execute(sa.text("ANALYZE payment"))
             for way in ("enable_seqscan", "enable_indexscan"):  # so few rows are read from the first to the last else
                 await connection.execute(sa.text(f"SET LOCAL {way} = off"))
-        sa.event.listen(database.engine.sync_engine, "before_cursor_execute", note)
         which, debt = ById(row_id_of(aggregate.payment)), debt_of(aggregate, "transaction-2")
         async with database.transaction() if not sqlite else AsyncSession(connection) as session:
-            await lock_payments(session, [which], [debt])
-        sa.event.remove(database.engine.sync_engine, "before_cursor_execute", note)
+            with statements(database) as asked:
+                await lock_payments(session, [which], [debt])
         lock, parameters = next(each for each in asked if "source_id" in each[0])
         how = "EXPLAIN QUERY PLAN " if sqlite else "EXPLAIN "
         plan = [str(row) for row in (await connection.exec_driver_sql(how + lock, parameters)).all()]

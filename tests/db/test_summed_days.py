@@ -7,7 +7,6 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from sqlalchemy import event
 from sqlmodel import col, select
 
 from app.db.aggregates import PaymentAggregate, row_id_of
@@ -19,7 +18,7 @@ from app.db.summed_days import (
     Outcome,
     days_not_kept,
     days_to_sum,
-    keep_day,
+    keep_sums,
     kept_outcomes,
     kept_totals,
     last_over,
@@ -29,6 +28,7 @@ from app.db.summed_days import (
 from app.db.tables import ChangedDay, Flow, Kind, MerchantAccount, Operation, State
 from app.payments.core.balance import book
 from tests.db.rows import a_new_payment, an_operation
+from tests.statements import statements
 
 BEGUN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -153,7 +153,7 @@ class History:
             due = await days_to_sum(session, self.account.installation_id, self.now)
         for day, account_ids in due:
             async with self.database.transaction() as session:
-                await keep_day(session, account_ids, day, self.now)
+                await keep_sums(session, account_ids, Days(day, day), self.now)
 
     async def kept_and_rest(self, days: Days) -> tuple[Sums, Sums]:
         async with self.database.transaction() as session:
@@ -261,7 +261,7 @@ async def test_a_note_that_comes_while_its_day_is_summed_stays(
 
     monkeypatch.setattr("app.db.summed_days.our_totals", meanwhile)
     async with history.database.transaction() as session:
-        await keep_day(session, [history.account.id], BEGUN.date(), history.now)
+        await keep_sums(session, [history.account.id], Days(BEGUN.date(), BEGUN.date()), history.now)
     assert await notes(history.database) == [BEGUN.date()]
     monkeypatch.undo()
     days = Days(BEGUN.date(), BEGUN.date())
@@ -291,18 +291,9 @@ def test_a_day_is_over_an_hour_after_its_end(now: datetime, over: date, next_: d
 
 
 async def test_what_has_ended_is_found_by_the_index(history: History, database_url: str) -> None:
-    asked: list[tuple[str, Any]] = []
-
-    def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_: object) -> None:
-        asked.append((statement, parameters))
-
-    engine = history.database.engine.sync_engine
-    event.listen(engine, "before_cursor_execute", note)
-    try:
+    with statements(history.database) as asked:
         async with history.database.transaction() as session:
             await outcomes(session, [history.account.id], Days(BEGUN.date(), BEGUN.date()))
-    finally:
-        event.remove(engine, "before_cursor_execute", note)
     [(statement, parameters)] = [each for each in asked if "ended_at" in each[0]]
     how = "EXPLAIN QUERY PLAN" if is_sqlite(database_url) else "EXPLAIN"
     async with history.database.engine.connect() as connection:

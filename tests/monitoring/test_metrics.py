@@ -2,10 +2,9 @@
 
 import re
 from datetime import timedelta
-from typing import Any
 
 import pytest
-from sqlalchemy import event, text
+from sqlalchemy import text
 from sqlmodel import select
 
 from app.db.tables import Operation, State
@@ -17,6 +16,7 @@ from tests.conftest import Clock
 from tests.loopback import said
 from tests.monitoring.conftest import Watched
 from tests.payments.shop import Shop
+from tests.statements import statements
 
 ENDED = "saleor_gateway_operations_ended_total"
 # All stores are looked at: they are few.
@@ -87,18 +87,10 @@ def test_a_code_that_nobody_publishes_is_no_label(code: str, label: str) -> None
 
 
 async def test_looking_reads_indexes_of_what_is_open_and_goes_through_no_table(paid: Shop, clock: Clock) -> None:
-    asked: list[tuple[str, Any]] = []
-
-    def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_: object) -> None:
-        asked.append((statement, parameters))
-
     engine = paid.services.database.engine
-    event.listen(engine.sync_engine, "before_cursor_execute", note)
-    try:
+    with statements(paid.services.database) as asked:
         async with paid.services.database.transaction() as session:
             await read_standing(session, clock())
-    finally:
-        event.remove(engine.sync_engine, "before_cursor_execute", note)
     reads = [each for each in asked if re.search(r"\bFROM\b", each[0])]
     assert len(reads) == 5
     async with engine.connect() as connection:

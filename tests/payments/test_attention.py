@@ -4,7 +4,6 @@ from datetime import datetime
 from typing import Never
 
 import pytest
-from sqlalchemy import event
 
 from app.db.aggregates import payment_of, row_id_of
 from app.db.inbox import Trouble
@@ -39,6 +38,7 @@ from tests.payments.alert_cases import (
 )
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.shop import SALEOR, Shop
+from tests.statements import statements
 
 
 async def test_where_nothing_is_wrong_nobody_is_needed(paid: Shop) -> None:
@@ -247,11 +247,9 @@ async def test_however_much_is_wrong_it_is_a_few_queries(shop: Shop) -> None:
         async with shop.services.database.transaction() as session:
             row = await payment_of(session, row_id_of(kept))
             raise_on(row, of_words("differs", None, "x"), LazyMessage("differs"), shop.clock.now)
-    asked: list[str] = []
-    engine = shop.services.database.engine.sync_engine
-    event.listen(engine, "before_cursor_execute", lambda *said: asked.append(said[2]))
-    assert await whats(shop) == [(AlertKind.MISMATCH, 30)]
-    assert len([each for each in asked if each.startswith("SELECT")]) <= 6
+    with statements(shop.services.database) as asked:
+        assert await whats(shop) == [(AlertKind.MISMATCH, 30)]
+    assert len([each for each, _ in asked if each.startswith("SELECT")]) <= 6
 
 
 def test_there_are_words_for_everything() -> None:
