@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import ColumnElement, inspect
+from sqlalchemy import ColumnElement, bindparam, inspect
 from sqlalchemy.orm import defer, joinedload
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -266,25 +266,31 @@ async def find_by_order(
     return await _load(session, *conditions, lock=False)
 
 
+_OF_THESE: Any = bindparam("payment_ids", expanding=True)
+# Built once: every payment is read by them, several times.
+_OPERATIONS = (
+    select(Operation, SplitShare)
+    .outerjoin(SplitShare, col(SplitShare.operation_id) == col(Operation.id))
+    .where(col(Operation.payment_id).in_(_OF_THESE))
+    .order_by(col(Operation.id), col(SplitShare.sub_merchant_id))
+)
+_EVENTS = select(SaleorEvent).where(col(SaleorEvent.payment_id).in_(_OF_THESE)).order_by(col(SaleorEvent.id))
+
+
 async def aggregates_of(session: AsyncSession, payments: Sequence[Payment]) -> list[PaymentAggregate]:
     """Return payments that were read, in the same order; two queries, however many they are, and one for problems."""
+    if not payments:
+        return []
     aggregates = {payment.id: PaymentAggregate(payment, [], [], []) for payment in payments}
-    of_these = list(aggregates)
-    operations = (
-        select(Operation, SplitShare)
-        .outerjoin(SplitShare, col(SplitShare.operation_id) == col(Operation.id))
-        .where(col(Operation.payment_id).in_(of_these))
-        .order_by(col(Operation.id), col(SplitShare.sub_merchant_id))
-    )
-    rows: Sequence[tuple[Operation, SplitShare | None]] = (await session.exec(operations)).all()
+    of_these = {"payment_ids": list(aggregates)}
+    rows: Sequence[tuple[Operation, SplitShare | None]] = (await session.exec(_OPERATIONS, params=of_these)).all()
     for operation, share in rows:
         aggregate = aggregates[operation.payment_id]
         if not aggregate.operations or aggregate.operations[-1] is not operation:
             aggregate.operations.append(operation)
         if share is not None:
             aggregate.shares.append(share)
-    events = select(SaleorEvent).where(col(SaleorEvent.payment_id).in_(of_these)).order_by(col(SaleorEvent.id))
-    for event in (await session.exec(events)).all():
+    for event in (await session.exec(_EVENTS, params=of_these)).all():
         aggregates[event.payment_id].events.append(event)
     await load_problems(session, payments)
     return list(aggregates.values())
@@ -295,6 +301,8 @@ async def outlines_of(session: AsyncSession, payments: Sequence[Payment]) -> lis
 
     One query, and one for problems.
     """
+    if not payments:
+        return []
     aggregates = {payment.id: PaymentAggregate(payment, [], []) for payment in payments}
     query = select(Operation).where(col(Operation.payment_id).in_(list(aggregates))).order_by(col(Operation.id))
     unread: Sequence[Any] = (Operation.request, Operation.personal_sealed)

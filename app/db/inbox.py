@@ -11,6 +11,7 @@ from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import cache
 from typing import Any, TypeAlias
 
 from sqlalchemy import func, update
@@ -129,6 +130,9 @@ class Inbox:
             "next_attempt_at": now,
             "received_at": now,
             "trace_id": trace_id(),
+            "outcome": None,
+            "trouble": None,
+            "processed_at": None,
         }
         if came_to_nothing is not None:
             outcome, trouble = came_to_nothing
@@ -245,11 +249,8 @@ async def _keep_all(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> li
         first.setdefault((row["account_id"], row["digest"]), row)
     # In one order everywhere, so that no two processes wait for each other's row.
     in_order = [first[name] for name in sorted(first)]
-    dialect = session.get_bind().dialect.name
-    insert: Any = (postgresql if dialect == "postgresql" else sqlite).insert(Notification)
-    stored = col(Notification.account_id), col(Notification.digest)
-    statement = insert.values(in_order).on_conflict_do_nothing(index_elements=stored).returning(*stored)
-    fresh = {(account_id, digest) for account_id, digest in (await session.exec(statement)).all()}
+    stored: Any = await session.exec(_storing(session.get_bind().dialect.name), params=in_order)
+    fresh = {(account_id, digest) for account_id, digest in stored}
     kept = []
     for row in rows:
         name = (row["account_id"], row["digest"])
@@ -261,6 +262,14 @@ async def _keep_all(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> li
         again = update(Notification).where(*same).values(deliveries=col(Notification.deliveries) + 1)
         await session.exec(again)
     return kept
+
+
+@cache
+def _storing(dialect: str) -> Any:
+    """Return the statement that stores what is not there yet, and says what it has stored; built once."""
+    insert: Any = (postgresql if dialect == "postgresql" else sqlite).insert(Notification)
+    names = col(Notification.account_id), col(Notification.digest)
+    return insert.on_conflict_do_nothing(index_elements=names).returning(*names)
 
 
 def _place(account_id: str, digest: str) -> str:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any, TypeAlias
 
 from sqlalchemy import ColumnElement, bindparam, exists, func, literal, union_all, update
@@ -103,18 +104,16 @@ async def claim(
 
     What another worker is claiming at this moment is left to it, and not waited for.
     """
-    due, until = (work.due <= now, *work.ready), now + lease
+    until = now + lease
     for _ in range(_TRIES):
-        rows = (await session.exec(_front(work, due))).all()
+        rows = (await session.exec(_front(work), params={"now": now})).all()
         if len(rows) >= _LOOK_AHEAD:
-            rows = await _of_each_tenant(session, work, due, capacity)
+            rows = await _of_each_tenant(session, work, (work.due <= now, *work.ready), capacity)
         wanted = _in_turns(rows, capacity)
         if not wanted:
             break
-        still_due = select(work.row_id).where(work.row_id.in_(list(wanted)), *due).with_for_update(skip_locked=True)
-        claiming: Any = update(work.table).where(work.row_id.in_(still_due)).values(_moved(work, until, tries=1))
-        trace = literal(None) if work.trace is None else work.trace
-        claimed = dict((await session.exec(claiming.returning(work.row_id, trace))).tuples().all())
+        these = {"now": now, "until": until, "wanted": list(wanted)}
+        claimed = dict((await session.exec(_claiming(work), params=these)).tuples().all())
         if claimed:
             return [Claim(row, tenant, until, claimed[row]) for row, tenant in wanted.items() if row in claimed]
     return []
@@ -141,14 +140,33 @@ async def bring_back(session: AsyncSession, work: JobQueue, now: datetime, lease
     return len((await session.exec(moving)).all())
 
 
-def _moved(work: JobQueue, due: datetime, *, tries: int) -> dict[Any, Any]:
+def _moved(work: JobQueue, due: Any, *, tries: int) -> dict[Any, Any]:
     return {work.due: due} | ({} if work.tries is None else {work.tries: work.tries + tries})
 
 
-def _front(
-    work: JobQueue, due: Sequence[ColumnElement[bool]], *more: ColumnElement[bool], rows: int = _LOOK_AHEAD
-) -> Any:
-    """Return the query of that many rows, those first that have been due longest."""
+def _due_now(work: JobQueue) -> Sequence[ColumnElement[bool]]:
+    return (work.due <= bindparam("now", type_=work.due.type), *work.ready)
+
+
+@cache
+def _front(work: JobQueue) -> Any:
+    """Return the query of the rows that have been due longest; built once, as it is asked all the time."""
+    return _longest_due(work, _due_now(work), rows=_LOOK_AHEAD)
+
+
+@cache
+def _claiming(work: JobQueue) -> Any:
+    """Return the statement that claims those of the ``wanted`` rows which are still due; built once, as above."""
+    wanted = work.row_id.in_(bindparam("wanted", expanding=True))
+    still_due = select(work.row_id).where(wanted, *_due_now(work)).with_for_update(skip_locked=True)
+    moved = _moved(work, bindparam("until", type_=work.due.type), tries=1)
+    trace = literal(None) if work.trace is None else work.trace
+    claiming: Any = update(work.table).where(work.row_id.in_(still_due)).values(moved).returning(work.row_id, trace)
+    return claiming.execution_options(synchronize_session=False)  # nothing was read yet that would have to follow
+
+
+def _longest_due(work: JobQueue, due: Sequence[ColumnElement[bool]], *more: ColumnElement[bool], rows: int) -> Any:
+    """Return the query of that many rows that have been due longest, these first."""
     query: Any = select(work.row_id, work.tenant, work.due).where(*due, *more)
     if work.payment is not None:
         query = query.join(Payment, col(Payment.id) == work.payment)
@@ -171,7 +189,7 @@ async def _of_each_tenant(
     if not tenants:
         return []
     each = min(capacity.most, max(1, _LOOK_AHEAD // len(tenants)))
-    fronts = [_front(work, due, work.tenant == tenant, rows=each).subquery() for tenant in tenants]
+    fronts = [_longest_due(work, due, work.tenant == tenant, rows=each).subquery() for tenant in tenants]
     together: Any = union_all(*[select(front) for front in fronts])
     rows: Sequence[_Row] = (await session.exec(together)).all()
     return rows

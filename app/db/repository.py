@@ -305,13 +305,9 @@ async def lock_payments(
     Whoever wants several payments locked takes them all at once and in this order, so that no two wait for each other.
     The lock's statement reads each row as it is once others have let go of it; what belongs to it is read after that.
     """
-    event_ids = [each.event_id for each in which if isinstance(each, ByEvent)]
-    of_events = select(SaleorEvent.payment_id).where(col(SaleorEvent.id).in_(event_ids))
     names: dict[str, Sequence[Any]] = {
-        "payment_ids": [
-            *(each.payment_id for each in which if isinstance(each, ById)),
-            *((await session.exec(of_events)).all() if event_ids else ()),
-        ],
+        "payment_ids": [each.payment_id for each in which if isinstance(each, ById)],
+        "event_ids": [each.event_id for each in which if isinstance(each, ByEvent)],
         "order_ids": [each.order_id for each in which if isinstance(each, ByOrder)],
         "installation_ids": sorted(
             {each.installation_id for each in [*which, *debts] if isinstance(each, ByTransaction | SameDebt)}
@@ -378,6 +374,7 @@ def _one_of(column: Any, name: str) -> sa.ColumnElement[bool]:
 _IN_STORES = _one_of(Payment.installation_id, "installation_ids")
 _FOUND_BY = {
     "payment_ids": _one_of(Payment.id, "payment_ids"),
+    "event_ids": col(Payment.id).in_(select(SaleorEvent.payment_id).where(_one_of(SaleorEvent.id, "event_ids"))),
     "order_ids": _one_of(Payment.order_id, "order_ids"),
     "source_ids": _IN_STORES & _one_of(Payment.source_id, "source_ids"),
     "transaction_ids": _IN_STORES & _one_of(Payment.transaction_id, "transaction_ids"),

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from app.db.aggregates import PaymentAggregate, row_id_of
 from app.db.outbox import EVENTS
-from app.db.repository import ByEvent
+from app.db.repository import ByEvent, ById
 from app.db.tables import EventState, Payment, SaleorEvent
 from app.i18n.messages import LazyMessage, Money
 from app.payments.core.details import from_kept
@@ -43,8 +43,8 @@ async def deliver(services: Services, saleor: SaleorClient, event_id: int) -> bo
 
     What is told in the same moment is read, asked and written together: by the repository, and by Saleor's client.
     """
-    which = ByEvent(event_id)
-    due = await services.payments.update(which, lambda payment: _due(payment, event_id, services.now()))
+    due = await services.payments.update(ByEvent(event_id), lambda payment: _due(payment, event_id, services.now()))
+    which = ById(row_id_of(due.aggregate.payment))
     if due.event is not None and due.answer_awaited:
         if not await may_be_told(services, saleor, event_id):
             return True
