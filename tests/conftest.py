@@ -28,8 +28,8 @@ from app.db.database import Database
 from app.db.migrate import migrate
 from app.db.vault import KEY_BYTES, Vault
 from tests.by_turns import take_turns
-from tests.engines import Engines, lasting_engines
 from tests.fork_server import ForkServer, a_fork_server
+from tests.lasting import Connections, Engines, lasting_connections, lasting_engines
 from tests.memory import folder_in_memory
 
 # How long one example takes says more about the machine than about the code. Where the checks must be complete, the
@@ -144,10 +144,12 @@ def new_postgresql(worker_name: str) -> Iterator[Callable[[], str]]:
 class MigratedDatabases:
     """Databases at the newest migration: made once, handed out clean."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, connections: Connections) -> None:
         self._folder = folder
+        self._connections = connections
         self._sqlite: Path | None = None
         self._postgresql: str | None = None
+        self._cleaning: psycopg.Connection[tuple[object, ...]] | None = None
 
     async def sqlite(self, place: Path | None = None) -> str:
         """Give a new file in ``place``, or else the one that each test finds at the same address."""
@@ -161,25 +163,31 @@ class MigratedDatabases:
         return f"sqlite:///{place / 'payments.sqlite'}"
 
     async def postgresql(self, create: Callable[[], str]) -> str:
-        if self._postgresql is None:
+        if self._postgresql is None or self._cleaning is None:
             self._postgresql = create()
             await migrate(self._postgresql)
+            self._connections.keep_those_to(self._postgresql)
+            plain = make_url(self._postgresql).set(drivername="postgresql").render_as_string(hide_password=False)
+            self._cleaning = psycopg.connect(plain, autocommit=True)
             return self._postgresql
-        plain = make_url(self._postgresql).set(drivername="postgresql").render_as_string(hide_password=False)
-        with psycopg.connect(plain, autocommit=True) as connection:
-            # TRUNCATE makes new files for every table: a hundred times slower than this.
-            tables = [sql.Identifier(table.name) for table in reversed(SQLModel.metadata.sorted_tables)]
-            empty = sql.SQL(" ").join(sql.SQL("DELETE FROM {};").format(table) for table in tables)
-            connection.execute(
-                empty + sql.SQL("SELECT setval(oid::regclass, 1, false) FROM pg_class WHERE relkind = 'S'")
-            )
+        # TRUNCATE makes new files for every table: a hundred times slower than this.
+        tables = [sql.Identifier(table.name) for table in reversed(SQLModel.metadata.sorted_tables)]
+        empty = sql.SQL(" ").join(sql.SQL("DELETE FROM {};").format(table) for table in tables)
+        numbers = sql.SQL("SELECT setval(oid::regclass, 1, false) FROM pg_class WHERE relkind = 'S'")
+        self._cleaning.execute(empty + numbers)
         return self._postgresql
+
+    def close(self) -> None:
+        if self._cleaning is not None:
+            self._cleaning.close()
 
 
 @pytest.fixture(scope="session")
 def migrated() -> Iterator[MigratedDatabases]:
-    with folder_in_memory() as folder:
-        yield MigratedDatabases(folder)
+    with folder_in_memory() as folder, lasting_connections() as connections:
+        databases = MigratedDatabases(folder, connections)
+        yield databases
+        databases.close()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

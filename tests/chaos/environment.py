@@ -15,7 +15,7 @@ from tests.chaos.at_once import sqlite_at_once
 from tests.chaos.harness import Harness, open_harness
 from tests.chaos.play import play
 from tests.chaos.story import Story
-from tests.engines import lasting_engines
+from tests.lasting import lasting_engines
 from tests.memory import folder_in_memory
 
 
