@@ -4,7 +4,7 @@ import asyncio
 import gc
 import os
 import shutil
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import count
@@ -16,6 +16,7 @@ import httpcore2
 import psycopg
 import pytest
 import uvicorn.server
+import uvloop
 from cryptography.hazmat.primitives.asymmetric import rsa
 from hypothesis import settings
 from joserfc._rfc7518 import rsa_key
@@ -39,6 +40,11 @@ settings.load_profile("steady")
 
 POSTGRESQL = os.environ.get("TEST_DATABASE_URL", "postgresql://postgres@127.0.0.1:5432/postgres")
 REPOSITORY = Path(__file__).parent.parent
+
+
+def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Give tests the loop on which the app is served."""
+    return {"uvloop": uvloop.new_event_loop}
 
 
 def pytest_collection() -> None:

@@ -109,8 +109,9 @@ def run_worker() -> None:
     configure_logs(settings.log_format, settings.log_level)
     _require_free_monitoring_port(settings)
     settings.open_vault()
-    with _watched():
-        asyncio.run(_work(settings))
+    the_servers = uvicorn.Config("", log_config=None).get_loop_factory()
+    with _watched(), asyncio.Runner(loop_factory=the_servers) as runner:
+        runner.run(_work(settings))
 
 
 async def _prepare_database(settings: Settings) -> None:
