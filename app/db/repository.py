@@ -5,6 +5,7 @@ given the payment as it is, locked, and is run again, with the payment read anew
 """
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
@@ -87,6 +88,7 @@ class NewPayment:
 
     ``objection`` is asked before, with the other attempts to pay the same (``debt``), which are locked: it may change
     all of them, and returns why the payment must not be made. ``beside`` makes a row that is written with it.
+    ``only_here``: it is not made when another store has a payment of this transaction.
     """
 
     payment: Callable[[], Payment]
@@ -95,6 +97,7 @@ class NewPayment:
     debt: SameDebt | None = None
     objection: Callable[[Payment, Sequence[PaymentAggregate]], Exception | None] | None = None
     beside: Callable[[Payment], SQLModel] | None = None
+    only_here: bool = False
 
 
 @dataclass(slots=True)
@@ -142,6 +145,10 @@ class PaymentNotFoundError(LookupError):
     """There is no such payment."""
 
 
+class BegunElsewhereError(Exception):
+    """Another store has a payment of this transaction: it was begun when this Saleor had another address."""
+
+
 class PaymentRepository:
     """The payments of all stores. Nobody but this locks several of them, and it always does so in the same order."""
 
@@ -151,8 +158,8 @@ class PaymentRepository:
     async def begin(self, new: NewPayment) -> PaymentAggregate | None:
         """Commit a payment with what is about to be asked of it; None when its transaction was recorded before.
 
-        Raises what ``new.objection`` returns. Where the connection broke in the commit, what is in the database is the
-        answer.
+        Raises what ``new.objection`` returns, BegunElsewhereError. Where the connection broke in the commit, what is in
+        the database is the answer.
         """
         insertion = _Insertion(new)
         try:
@@ -201,6 +208,11 @@ class PaymentRepository:
             payment = (await session.exec(query)).first()
             return None if payment is None else (await aggregates_of(session, [payment]))[0]
 
+    async def begun_elsewhere(self, installation_id: int, transaction_id: str) -> bool:
+        """Return True when another store has a payment of that transaction, and this one has none."""
+        async with self._database.transaction() as session:
+            return bool(await _begun_elsewhere(session, {(installation_id, transaction_id)}))
+
     async def _commit(self, write: Write[_EntryT, Any], entry: _EntryT) -> Any:
         """Have an entry written among others'. What nobody waits for any more is not written, if there is time yet."""
         try:
@@ -239,16 +251,37 @@ async def _objections(
     # All locks before any row is inserted: whoever waits for somebody's row holds none that the other wants.
     debts = [each.new.debt for each in many if each.new.debt is not None]
     locked = await lock_payments(session, [], debts) if debts else []
+    asked = {_of_store(payment) for each, payment in zip(many, payments, strict=True) if each.new.only_here}
+    elsewhere = await _begun_elsewhere(session, asked)
     objections: list[Exception | None] = []
     for insertion, payment in zip(many, payments, strict=True):
         new = insertion.new
         if insertion.abandoned:
             objections.append(_AbandonedError())
             continue
+        if new.only_here and _of_store(payment) in elsewhere:
+            objections.append(BegunElsewhereError())
+            continue
         attempts = [each for each in locked if new.debt is not None and _pays(each.payment, new.debt)]
         recorded = any(each.payment.transaction_id == payment.transaction_id for each in attempts)
         objections.append(None if recorded else insertion.objection(payment, attempts))
     return objections
+
+
+async def _begun_elsewhere(session: AsyncSession, transactions: set[tuple[int, str]]) -> set[tuple[int, str]]:
+    """Return those transactions, each with its store, of which only other stores have a payment: one query."""
+    if not transactions:
+        return set()
+    stores: defaultdict[str, set[int]] = defaultdict(set)
+    for name, store in (
+        await session.exec(_STORES, params={"transaction_ids": [name for _, name in transactions]})
+    ).all():
+        stores[name].add(store)
+    return {(store, name) for store, name in transactions if stores[name] and store not in stores[name]}
+
+
+def _of_store(payment: Payment) -> tuple[int, str]:
+    return payment.installation_id, payment.transaction_id
 
 
 async def _insert(
@@ -371,6 +404,9 @@ def _one_of(column: Any, name: str) -> sa.ColumnElement[bool]:
     return col(column).in_(sa.bindparam(name, expanding=True))
 
 
+_STORES = select(Payment.transaction_id, Payment.installation_id).where(
+    _one_of(Payment.transaction_id, "transaction_ids")
+)
 _IN_STORES = _one_of(Payment.installation_id, "installation_ids")
 _FOUND_BY = {
     "payment_ids": _one_of(Payment.id, "payment_ids"),

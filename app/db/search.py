@@ -195,11 +195,12 @@ def _called(names: Names, installation_id: int | None) -> CompoundSelect[Any]:
     """Return the rows of the payments that somebody calls so: one look into an index for each kind of name."""
     ways: list[Any] = []
     if names.exact:
+        theirs = [] if installation_id is None else [Payment.installation_id == installation_id]
         ways += [
             select(Payment.id).where(col(Payment.order_id).in_(names.exact)),
             select(Operation.payment_id).where(col(Operation.operation_id).in_(names.exact)),
             select(Operation.payment_id).where(col(Operation.psp_reference).in_(names.exact), _NO_CREATION),
-            select(Payment.id).where(_of_store(installation_id), col(Payment.transaction_id).in_(names.exact)),
+            select(Payment.id).where(*theirs, col(Payment.transaction_id).in_(names.exact)),
         ]
     if names.beginning:
         # The last of all strings that begin so, for the order of bytes: nothing in ASCII is greater than DEL.

@@ -11,7 +11,7 @@ from app.payments.core.references import keep_reference
 from app.payments.operations.actions import requested
 from app.payments.operations.answer_window import answered
 from app.payments.operations.gateway_initialize import offer
-from app.payments.operations.initialize import begun_elsewhere, initialize, not_ours, recorded_answer
+from app.payments.operations.initialize import initialize, recorded_answer
 from app.payments.services import Services
 from app.payments.sync.process_session import process
 from app.saleor.answers import Acknowledgement, ActionAnswer, GatewayConfigAnswer, SessionAnswer
@@ -80,8 +80,6 @@ def define_webhooks(saleor: SaleorApp, services: Services, *, customers: bool = 
         otherwise=session_as_recorded,
     )
     async def initialized(event: TransactionInitializeSession, context: WebhookContext) -> SessionAnswer:
-        if await begun_elsewhere(services, _installation(context), event.transaction.id):
-            return not_ours(event)
         return await initialize(services, event, _installation(context), context.deadline)
 
     @saleor.webhook(

@@ -15,8 +15,17 @@ from app.db.database import Database, is_sqlite
 from app.db.job_queue import DueQueues
 from app.db.placed_orders import ORDERS
 from app.db.reconciliations import paid_between
-from app.db.repository import ByEvent, ById, ByOrder, ByTransaction, SameDebt, Which, lock_payments
-from app.db.tables import Kind, MerchantAccount, Operation, Payment, State
+from app.db.repository import (
+    ByEvent,
+    ById,
+    ByOrder,
+    ByTransaction,
+    PaymentRepository,
+    SameDebt,
+    Which,
+    lock_payments,
+)
+from app.db.tables import Installation, Kind, MerchantAccount, Operation, Payment, State
 from tests.db.rows import NOON, a_new_payment, an_event, an_operation, raw
 from tests.statements import statements
 
@@ -129,6 +138,36 @@ async def test_nothing_that_is_named_is_nothing(database: Database) -> None:
     async with database.transaction() as session:
         assert await lock_payments(session, []) == []
     assert await raw(database, "SELECT count(*) FROM payment") == [(0,)]
+
+
+async def test_a_payment_of_another_store_is_found_by_an_index_however_many_stores_there_are(
+    database: Database, database_url: str, account: MerchantAccount
+) -> None:
+    """Each new payment asks for it: an app that serves ten thousand stores would look through all their payments."""
+    async with database.transaction() as session:
+        installation = (await session.get_one(Installation, account.installation_id)).model_dump()
+    stores = [installation | {"id": 100 + each, "saleor_api_url": f"https://{each}.example"} for each in range(MANY)]
+    same = a_new_payment(account, 0).model_dump(exclude={"id"})
+    rows = [
+        same | {"transaction_id": f"t{each}", "order_id": f"o{each}", "installation_id": 100 + each}
+        for each in range(MANY)
+    ]
+    async with database.transaction() as session:
+        await session.exec(insert(table_of(Installation)), params=stores)
+        await session.exec(insert(table_of(Payment)), params=rows)
+    async with database.engine.connect() as connection:
+        await connection.execute(text("ANALYZE"))
+        await connection.commit()
+    repository = PaymentRepository(database)
+    with statements(database) as asked:
+        assert await repository.begun_elsewhere(100, "t5")
+        assert not await repository.begun_elsewhere(105, "t5")
+        assert not await repository.begun_elsewhere(100, "t")
+    explain = "EXPLAIN QUERY PLAN" if is_sqlite(database_url) else "EXPLAIN"
+    async with database.engine.connect() as connection:
+        for statement, parameters in asked:
+            plan = str((await connection.exec_driver_sql(f"{explain} {statement}", parameters)).all())
+            assert "ix_payment_of_transaction" in plan
 
 
 async def test_what_has_become_due_is_found_by_an_index_also_by_a_plan_for_any_moment(

@@ -87,6 +87,7 @@ class Payment(SQLModel, table=True):
     __tablename__: ClassVar[Any] = "payment"
     __table_args__ = (
         UniqueConstraint("installation_id", "transaction_id"),
+        Index("ix_payment_of_transaction", "transaction_id"),
         Index("ix_payment_of_source", "installation_id", "source_id"),
         Index("ix_payment_begun", "created_at", "id"),
         Index("ix_payment_of_store", "installation_id", "created_at", "id"),

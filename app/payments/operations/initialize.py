@@ -17,12 +17,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
-from sqlmodel import col, select
-
 from app.db.aggregates import PaymentAggregate, row_id_of
 from app.db.installations import OpenInstallation
-from app.db.repository import ByTransaction, NewPayment, PaymentNotFoundError, SameDebt
-from app.db.tables import Installation, Kind, MerchantAccount, Mode, Operation, Payment, SavedCard, State
+from app.db.repository import BegunElsewhereError, ByTransaction, NewPayment, PaymentNotFoundError, SameDebt
+from app.db.tables import Kind, MerchantAccount, Mode, Operation, Payment, SavedCard, State
 from app.gateway.client import GatewayClient
 from app.gateway.models.payments import Creation, DirectPayment, HostedPayment
 from app.gateway.wallets import Wallet
@@ -91,8 +89,12 @@ async def initialize(
             asked,
             deadline=deadline,
         )
+    except BegunElsewhereError:
+        return _not_ours(event)
     except RefusalError as refusal:
-        # What was taken once stays taken, whatever the store has changed since.
+        # What was taken once stays taken, whatever the store has changed since, and wherever it was then.
+        if await services.payments.begun_elsewhere(installation.id, event.transaction.id):
+            return _not_ours(event)
         known = await recorded_answer(services, installation, event.transaction.id)
         return known or refused_session(event.action.action_type, refusal)
     if journaled is None:
@@ -158,8 +160,8 @@ async def _record_intent(
     """Commit what is about to be asked (laws of money, 1); return the payment.
 
     None when another delivery of the same webhook was faster (4). Raises RefusalError when another attempt to pay the
-    same covers it (12), which is decided under the locks of all attempts. Raises TimeoutError: what is not recorded in
-    time is not asked for, as it was answered otherwise meanwhile (11).
+    same covers it (12), which is decided under the locks of all attempts, and BegunElsewhereError. Raises TimeoutError:
+    what is not recorded in time is not asked for, as it was answered otherwise meanwhile (11).
     """
     now, terms, request, saved_card = services.now(), asked.terms, asked.request, asked.saved_card
     payment = partial(
@@ -193,7 +195,9 @@ async def _record_intent(
     creation = partial(creation_of, services, request)
     debt = debt_of(installation, event)
     async with asyncio.timeout(deadline.left):
-        return await services.payments.begin(NewPayment(payment, creation, shares_said, debt, objection))
+        return await services.payments.begin(
+            NewPayment(payment, creation, shares_said, debt, objection, only_here=True)
+        )
 
 
 def debt_of(installation: OpenInstallation, event: SessionEvent) -> SameDebt:
@@ -296,18 +300,7 @@ async def recorded_answer(
         return None
 
 
-async def begun_elsewhere(services: Services, installation: OpenInstallation, transaction_id: str) -> bool:
-    """Return True when another store has a payment of that transaction, and this one has none."""
-    stores = select(Installation.id)  # each of them is looked into by its index
-    known = select(Payment.installation_id).where(
-        col(Payment.installation_id).in_(stores), Payment.transaction_id == transaction_id
-    )
-    async with services.database.transaction() as session:
-        found = set((await session.exec(known)).all())
-    return bool(found) and installation.id not in found
-
-
-def not_ours(event: TransactionInitializeSession | TransactionProcessSession) -> SessionAnswer:
+def _not_ours(event: TransactionInitializeSession | TransactionProcessSession) -> SessionAnswer:
     """Return the answer to a session of such a transaction: it counts neither as paid nor as failed."""
     words = translation_for(event.source.language_code or "").gettext(_STORE_MOVED_WORDS)
     return SessionAnswer.action_required(

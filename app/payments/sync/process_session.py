@@ -5,7 +5,7 @@ from app.db.installations import OpenInstallation
 from app.db.repository import ByTransaction
 from app.db.tables import State
 from app.outbound import Deadline
-from app.payments.operations.initialize import as_recorded, begun_elsewhere, initialize, not_ours
+from app.payments.operations.initialize import as_recorded, initialize
 from app.payments.services import Services
 from app.payments.sync.resolve import look
 from app.saleor.answers import SessionAnswer
@@ -26,8 +26,6 @@ async def process(
     deadline = deadline or Deadline(services.schedule.budget.total_seconds())
     aggregate = await services.payments.find(ByTransaction(installation.id, event.transaction.id))
     if aggregate is None:
-        if await begun_elsewhere(services, installation, event.transaction.id):
-            return not_ours(event)
         return await initialize(services, event, installation, deadline)
     create = aggregate.create
     if create.state.final or create.id is None or _being_created(services, aggregate):
