@@ -2,32 +2,28 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from zlib import crc32
 
 import pytest
 
 DATABASES = ("sqlite", "postgresql")
 
 
-def take_turns(items: Iterable[pytest.Item], *, journeys: str = "tests/journeys/") -> None:
-    """Leave half of what is told on both databases to the long campaigns, and let the databases take turns.
+def take_turns(items: Iterable[pytest.Item], *, on_both: str = "tests/db/") -> None:
+    """Leave half of what is told on both databases to the long campaigns: each case is told on one of the two now.
 
-    That is half of a test's cases, if it has several; and of the journeys, which need many processes, every second.
-    Each database has cases of each test, and each case is told on both by whoever runs everything.
+    The cases of a test take turns, and which database has the first one depends on the test's name alone, so that it is
+    the same whatever else is run. In the room of the database itself a test with one case is told on both.
     """
-    journey = 0
-    for cases in _cases_of_each_test(items):
-        if cases[0][0].nodeid.startswith(journeys):
-            turn, journey = journey, journey + len(cases)
-        elif len(cases) > 1:
-            turn = 0
-        else:
+    for test, cases in _cases_of_each_test(items):
+        if len(cases) == 1 and test.startswith(on_both):
             continue
-        for number, case in enumerate(cases, turn):
-            case[number % len(DATABASES)].add_marker("long")
+        for turn, case in enumerate(cases, crc32(test.encode())):
+            case[turn % len(DATABASES)].add_marker("long")
 
 
-def _cases_of_each_test(items: Iterable[pytest.Item]) -> Iterable[Sequence[Sequence[pytest.Item]]]:
-    """Return each test as its cases, and each case as its items, one for each database; no others."""
+def _cases_of_each_test(items: Iterable[pytest.Item]) -> Iterable[tuple[str, Sequence[Sequence[pytest.Item]]]]:
+    """Return each test's name and cases, and each case as its items, one for each database; no others."""
     tests: defaultdict[str, defaultdict[str, dict[str, pytest.Item]]] = defaultdict(lambda: defaultdict(dict))
     for item in items:
         test, _, named = item.nodeid.partition("[")
@@ -36,7 +32,7 @@ def _cases_of_each_test(items: Iterable[pytest.Item]) -> Iterable[Sequence[Seque
             if database in names:
                 case = "-".join(name for name in names if name != database)
                 tests[test][case][database] = item
-    for cases in tests.values():
+    for test, cases in tests.items():
         both = [[case[database] for database in DATABASES] for case in cases.values() if len(case) == len(DATABASES)]
         if both:
-            yield both
+            yield test, both
