@@ -251,7 +251,9 @@ async def _objections(
     # All locks before any row is inserted: whoever waits for somebody's row holds none that the other wants.
     debts = [each.new.debt for each in many if each.new.debt is not None]
     locked = await lock_payments(session, [], debts) if debts else []
-    asked = {_of_store(payment) for each, payment in zip(many, payments, strict=True) if each.new.only_here}
+    asked = {
+        _store_and_transaction(payment) for each, payment in zip(many, payments, strict=True) if each.new.only_here
+    }
     elsewhere = await _begun_elsewhere(session, asked)
     objections: list[Exception | None] = []
     for insertion, payment in zip(many, payments, strict=True):
@@ -259,7 +261,7 @@ async def _objections(
         if insertion.abandoned:
             objections.append(_AbandonedError())
             continue
-        if new.only_here and _of_store(payment) in elsewhere:
+        if new.only_here and _store_and_transaction(payment) in elsewhere:
             objections.append(BegunElsewhereError())
             continue
         attempts = [each for each in locked if new.debt is not None and _pays(each.payment, new.debt)]
@@ -280,7 +282,7 @@ async def _begun_elsewhere(session: AsyncSession, transactions: set[tuple[int, s
     return {(store, name) for store, name in transactions if stores[name] and store not in stores[name]}
 
 
-def _of_store(payment: Payment) -> tuple[int, str]:
+def _store_and_transaction(payment: Payment) -> tuple[int, str]:
     return payment.installation_id, payment.transaction_id
 
 
