@@ -26,10 +26,9 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$python"; break; }; done)
 
 # Tests wait for processes and databases some of the time, so four workers share two cores unless told otherwise:
-# WORKERS=auto takes every core, WORKERS=0 one process (for a debugger). The long campaigns keep the cores busier, and
-# have LONG_WORKERS. More arguments for pytest, or for the program that is started, go into ARGS.
+# WORKERS=auto takes every core, WORKERS=0 one process (for a debugger). More arguments for pytest, or for the program
+# that is started, go into ARGS.
 WORKERS ?= 4
-LONG_WORKERS ?= 3
 ARGS ?=
 
 .PHONY: help
@@ -71,7 +70,7 @@ test: check ## All checks, then the tests, but for the long campaigns
 
 .PHONY: test-long
 test-long: $(STAMP) ## The long campaigns: every kill point, hundreds of stories, every page in every theme
-	$(BIN)/pytest -n $(LONG_WORKERS) -m long $(ARGS)
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m long $(ARGS)
 
 # Each run tells other stories, until one breaks a law; then that one is made short and told in full.
 EXAMPLES ?= 10000

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import httpx2
-from sqlalchemy import bindparam, func
+from sqlalchemy import bindparam, delete, func, update
 from sqlmodel import col, select
 
 from app.db.accounts import AccountKeys, AccountRepository, NewAccount
@@ -24,11 +24,20 @@ from app.db.database import Database
 from app.db.inbox import Inbox
 from app.db.installations import InstallationRepository, OpenInstallation
 from app.db.personal import PersonalData
-from app.db.reconciliations import forget_account
 from app.db.reported_problems import compare_problems_next
 from app.db.saved_cards import SavedCards
 from app.db.sealed_values import SealedValues
-from app.db.tables import Installation, Kind, MerchantAccount, Notification, Operation, Payment, SaleorEvent
+from app.db.tables import (
+    Installation,
+    Kind,
+    MerchantAccount,
+    Notification,
+    Operation,
+    Payment,
+    ReconciliationRun,
+    SaleorEvent,
+    SummedDay,
+)
 from app.db.vault import Vault
 from app.gateway import notification
 from app.gateway.signature import sign
@@ -297,6 +306,18 @@ class Shop:
         return record
 
 
+async def _leave_undone(database: Database, installation_id: int, account_id: str) -> None:
+    """Take out of the queues what is only done where a test wants it.
+
+    See `compares_problems` and `checks_presence`; the fake gateway keeps no books of a period.
+    """
+    store = col(Installation.id) == installation_id
+    async with database.transaction() as session:
+        await session.exec(update(Installation).where(store).values(problems_due_at=None, next_check_at=None))
+        for planned in (ReconciliationRun, SummedDay):
+            await session.exec(delete(planned).where(col(planned.account_id) == account_id))
+
+
 @asynccontextmanager
 async def open_shop(database: Database, vault: Vault, clock: Clock, gateway: FakeGateway) -> AsyncIterator[Shop]:
     """Open a shop whose Saleor has installed us and whose channel leads to one merchant account."""
@@ -311,9 +332,6 @@ async def open_shop(database: Database, vault: Vault, clock: Clock, gateway: Fak
     )
     installation = await installations.find(SALEOR)
     assert installation is not None
-    async with database.transaction() as session:
-        await compare_problems_next(session, installation.id, None)  # until a test wants it: see `compares_problems`
-        (await session.get_one(Installation, installation.id)).next_check_at = None  # as above: see `checks_presence`
     accounts = AccountRepository(database, vault, clock)
     account = await accounts.add(
         NewAccount(
@@ -328,8 +346,7 @@ async def open_shop(database: Database, vault: Vault, clock: Clock, gateway: Fak
         )
     )
     await accounts.map_channel("uah", account.id)
-    async with database.transaction() as session:  # until a test wants it: its fake gateway keeps no books of a period
-        await forget_account(session, account.id)
+    await _leave_undone(database, installation.id, account.id)
     saleor = FakeSaleor(clock)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # never used on loopback, and quicker to make than the default
     async with httpx2.AsyncClient(verify=tls, trust_env=False) as http:
