@@ -288,6 +288,22 @@ async def test_nothing_is_moved_that_would_lose_something(shop: Shop) -> None:
         await moved(shop, shop.installation)
 
 
+@pytest.mark.law(4)
+async def test_nobody_is_asked_to_pay_twice_where_the_new_address_is_set_up_already(shop: Shop) -> None:
+    shop.gateway.will(shop.gateway.page())
+    await shop.begin()
+    new = await installed_at(shop)
+    await an_account(shop, new)
+    for kind, answers in ((TransactionInitializeSession, initialize), (TransactionProcessSession, process)):
+        answered = await answers(shop.services, kind.model_validate(session_event(shop.transaction.id)), new)
+        assert answered.result == "CHARGE_ACTION_REQUIRED"
+        assert [each["code"] for each in answered.data["errors"]] == [STORE_MOVED]
+        assert "c0ffee" not in str(answered.dump())
+    assert len(shop.gateway.calls) == 1, "there is one page to pay at"
+    async with shop.services.database.transaction() as session:
+        assert len((await session.exec(select(Payment.id))).all()) == 1
+
+
 async def called_in_the_database(shop: Shop, before: str, after: str) -> None:
     """Change which transaction the first store's payment is of."""
     its = (col(Payment.installation_id) == shop.installation.id, col(Payment.transaction_id) == before)
