@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlalchemy import ColumnElement, bindparam, inspect
 from sqlalchemy.orm import defer, joinedload
@@ -118,6 +118,56 @@ def row_id_of(row: Payment | Operation | SaleorEvent) -> int:
     """Return the row id of what is stored for certain."""
     assert row.id is not None  # noqa: S101 - stored
     return row.id
+
+
+@dataclass(frozen=True, slots=True)
+class ById:
+    """The payment with that row id."""
+
+    payment_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ByTransaction:
+    """The payment of that transaction of a Saleor."""
+
+    installation_id: int
+    transaction_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ByOrder:
+    """The payment of that gateway order; of that account or store only, if one is named."""
+
+    order_id: str
+    account_id: str | None = None
+    installation_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ByOperation:
+    """The payment to which that row of an operation belongs."""
+
+    operation_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ByEvent:
+    """The payment of which that row of an event tells."""
+
+    event_id: int
+
+
+Which: TypeAlias = ById | ByTransaction | ByOrder | ByEvent
+
+
+@dataclass(frozen=True, slots=True)
+class SameDebt:
+    """What shows that another payment of a Saleor is an attempt to pay the same: its source or transaction."""
+
+    installation_id: int
+    source_id: str
+    transaction_ids: Sequence[str] = ()
 
 
 async def load_by_transaction(

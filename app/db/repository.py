@@ -11,7 +11,7 @@ from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 import structlog
@@ -20,7 +20,20 @@ from sqlmodel import SQLModel, col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import SelectOfScalar
 
-from app.db.aggregates import WITH_ACCOUNT, PaymentAggregate, aggregates_of, save, save_all
+from app.db.aggregates import (
+    WITH_ACCOUNT,
+    ByEvent,
+    ById,
+    ByOperation,
+    ByOrder,
+    ByTransaction,
+    PaymentAggregate,
+    SameDebt,
+    Which,
+    aggregates_of,
+    save,
+    save_all,
+)
 from app.db.database import Database
 from app.db.errors import CommitUnknownError
 from app.db.group_commit import Write
@@ -30,56 +43,6 @@ from app.db.tables import Operation, Payment, SaleorEvent, State
 log = structlog.get_logger(__name__)
 
 R = TypeVar("R")
-
-
-@dataclass(frozen=True, slots=True)
-class ById:
-    """The payment with that row id."""
-
-    payment_id: int
-
-
-@dataclass(frozen=True, slots=True)
-class ByTransaction:
-    """The payment of that transaction of a Saleor."""
-
-    installation_id: int
-    transaction_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class ByOrder:
-    """The payment of that gateway order; of that account or store only, if one is named."""
-
-    order_id: str
-    account_id: str | None = None
-    installation_id: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ByOperation:
-    """The payment to which that row of an operation belongs."""
-
-    operation_id: int
-
-
-@dataclass(frozen=True, slots=True)
-class ByEvent:
-    """The payment of which that row of an event tells."""
-
-    event_id: int
-
-
-Which: TypeAlias = ById | ByTransaction | ByOrder | ByEvent
-
-
-@dataclass(frozen=True, slots=True)
-class SameDebt:
-    """What shows that another payment of a Saleor is an attempt to pay the same: its source or transaction."""
-
-    installation_id: int
-    source_id: str
-    transaction_ids: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

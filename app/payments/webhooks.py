@@ -1,8 +1,8 @@
 """Saleor's webhooks, each tied to the function that answers it."""
 
-from app.db.aggregates import PaymentAggregate
+from app.db.aggregates import ByTransaction, PaymentAggregate
 from app.db.installations import OpenInstallation
-from app.db.repository import ByTransaction, PaymentNotFoundError
+from app.db.repository import PaymentNotFoundError
 from app.db.tables import Operation
 from app.payments.app_lifecycle import app_deleted, app_status_changed
 from app.payments.cards.saved import customer_deleted, deleted, listed

@@ -7,9 +7,8 @@ from datetime import datetime, timedelta
 import structlog
 from pydantic import ValidationError
 
-from app.db.aggregates import PaymentAggregate, row_id_of
+from app.db.aggregates import ByEvent, ById, PaymentAggregate, row_id_of
 from app.db.outbox import EVENTS
-from app.db.repository import ByEvent, ById
 from app.db.tables import EventState, Payment, SaleorEvent
 from app.i18n.messages import LazyMessage, Money
 from app.payments.core.details import from_kept

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from app.db.aggregates import PaymentAggregate
-from app.db.repository import ByEvent
+from app.db.aggregates import ByEvent, PaymentAggregate
 from app.db.tables import EventState, Operation, SaleorEvent
 from app.payments.core.observation import is_ours
 from app.payments.services import Services

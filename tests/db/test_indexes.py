@@ -9,22 +9,13 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, text
 
-from app.db.aggregates import ATTEMPTS, row_id_of
+from app.db.aggregates import ATTEMPTS, ByEvent, ById, ByOrder, ByTransaction, SameDebt, Which, row_id_of
 from app.db.columns import table_of
 from app.db.database import Database, is_sqlite
 from app.db.job_queue import DueQueues
 from app.db.placed_orders import ORDERS
 from app.db.reconciliations import paid_between
-from app.db.repository import (
-    ByEvent,
-    ById,
-    ByOrder,
-    ByTransaction,
-    PaymentRepository,
-    SameDebt,
-    Which,
-    lock_payments,
-)
+from app.db.repository import PaymentRepository, lock_payments
 from app.db.tables import Installation, Kind, MerchantAccount, Operation, Payment, State
 from tests.db.rows import NOON, a_new_payment, an_event, an_operation, raw
 from tests.statements import statements

@@ -11,18 +11,9 @@ import pytest
 import sqlalchemy as sa
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.db.aggregates import PaymentAggregate, load_by_order, row_id_of
+from app.db.aggregates import ById, ByOrder, ByTransaction, PaymentAggregate, SameDebt, load_by_order, row_id_of
 from app.db.database import Database, create_engine
-from app.db.repository import (
-    ById,
-    ByOrder,
-    ByTransaction,
-    NewPayment,
-    PaymentNotFoundError,
-    PaymentRepository,
-    SameDebt,
-    lock_payments,
-)
+from app.db.repository import NewPayment, PaymentNotFoundError, PaymentRepository, lock_payments
 from app.db.tables import Kind, MerchantAccount, Operation, Payment, State
 from tests.db.rows import NOON, a_new_payment, an_event, raw
 from tests.statements import statements

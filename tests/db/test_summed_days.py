@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
-from app.db.aggregates import PaymentAggregate, row_id_of
+from app.db.aggregates import ById, PaymentAggregate, row_id_of
 from app.db.database import Database, is_sqlite
 from app.db.day_sums import Days, Total, our_totals
-from app.db.repository import ById, PaymentRepository
+from app.db.repository import PaymentRepository
 from app.db.summed_days import (
     KEPT,
     Outcome,

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from app.bootstrap import open_services
-from app.db.repository import ByTransaction
+from app.db.aggregates import ByTransaction
 from app.db.tables import Kind
 from app.payments.staff.timeline import timeline
 from tests.journeys.stack import Stack, eventually

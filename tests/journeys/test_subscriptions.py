@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from app.bootstrap import open_services
-from app.db.repository import ByOrder
+from app.db.aggregates import ByOrder
 from app.db.tables import Kind
 from app.payments.staff.actions import StaffRequest, ask_for
 from app.payments.staff.subscription import cancel_subscription

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import event
 
 from app import telemetry
-from app.db.repository import ByOrder
+from app.db.aggregates import ByOrder
 from app.telemetry import Trace, read_traceparent, tracing
 from tests.monitoring.listening import steps_noted
 from tests.payments.shop import Shop, at_once

@@ -6,9 +6,8 @@ from decimal import Decimal
 from typing import Any
 from uuid import uuid4
 
-from app.db.aggregates import PaymentAggregate
+from app.db.aggregates import ByOrder, ByTransaction, PaymentAggregate
 from app.db.payouts import payout_of
-from app.db.repository import ByOrder, ByTransaction
 from app.db.tables import Payout
 from app.gateway.models.payout import Recipient
 from app.payments.cards.card_form import PaymentInstrument

@@ -294,8 +294,10 @@ async def test_nobody_is_asked_to_pay_twice_where_the_new_address_is_set_up_alre
     await shop.begin()
     new = await installed_at(shop)
     await an_account(shop, new)
-    for kind, answers in ((TransactionInitializeSession, initialize), (TransactionProcessSession, process)):
-        answered = await answers(shop.services, kind.model_validate(session_event(shop.transaction.id)), new)
+    said = session_event(shop.transaction.id)
+    begun = await initialize(shop.services, TransactionInitializeSession.model_validate(said), new)
+    come_back = await process(shop.services, TransactionProcessSession.model_validate(said), new)
+    for answered in (begun, come_back):
         assert answered.result == "CHARGE_ACTION_REQUIRED"
         assert [each["code"] for each in answered.data["errors"]] == [STORE_MOVED]
         assert "c0ffee" not in str(answered.dump())

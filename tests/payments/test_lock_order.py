@@ -7,10 +7,9 @@ import pytest
 from sqlalchemy.exc import OperationalError
 from sqlmodel import select
 
-from app.db.aggregates import load_by_operation, load_by_order, load_by_transaction, payment_of, row_id_of
+from app.db.aggregates import ById, load_by_operation, load_by_order, load_by_transaction, payment_of, row_id_of
 from app.db.database import Database, create_engine, is_sqlite
 from app.db.outbox import event_with_payment
-from app.db.repository import ById
 from app.db.tables import SaleorEvent
 from app.payments.core.event_queue import make_way
 from app.worker.deliver import deliver

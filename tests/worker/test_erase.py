@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.db.repository import ByOrder
+from app.db.aggregates import ByOrder
 from app.db.retention import Retention
 from app.payments.staff.timeline import timeline
 from app.payments.sync.notifications import process

@@ -8,8 +8,7 @@ from app.dashboard.payments.actions import Flash
 from app.dashboard.payments.page import page_of
 from app.dashboard.renderer import Renderer
 from app.dashboard.staff import Staff, refused
-from app.db.aggregates import PaymentAggregate
-from app.db.repository import ByOrder
+from app.db.aggregates import ByOrder, PaymentAggregate
 from app.i18n.messages import gettext_noop
 from app.payments.services import Services
 

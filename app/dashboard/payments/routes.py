@@ -27,8 +27,8 @@ from app.dashboard.payments.payment_view import Shown, no_payment
 from app.dashboard.payments.retry_routes import AgainParts
 from app.dashboard.renderer import Renderer
 from app.dashboard.staff import AnyStaff, Staff, refused
-from app.db.aggregates import PaymentAggregate
-from app.db.repository import ByOrder, PaymentNotFoundError
+from app.db.aggregates import ByOrder, PaymentAggregate
+from app.db.repository import PaymentNotFoundError
 from app.db.tables import Kind
 from app.i18n.messages import gettext_noop
 from app.payments.accounts.balances import read_balances, refund_warning

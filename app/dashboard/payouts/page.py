@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.db.aggregates import PaymentAggregate
+from app.db.aggregates import ByOrder, PaymentAggregate
 from app.db.payouts import PayoutRecord, payout_of, payouts_page
-from app.db.repository import ByOrder
 from app.db.tables import Flow, MerchantAccount, Payment, Payout, SavedCard
 from app.i18n.messages import LazyMessage
 from app.payments.cards.keys import ALG, ENC, offered_key

@@ -10,11 +10,11 @@ from typing import Any
 
 import structlog
 
-from app.db.aggregates import PaymentAggregate
+from app.db.aggregates import ByTransaction, PaymentAggregate, Which
 from app.db.columns import fitting
 from app.db.errors import CommitUnknownError
 from app.db.installations import OpenInstallation
-from app.db.repository import ByTransaction, PaymentNotFoundError, Which
+from app.db.repository import PaymentNotFoundError
 from app.db.tables import Kind, MerchantAccount, Operation, State
 from app.gateway.errors import KeysNotOpenedError
 from app.i18n.messages import LazyMessage

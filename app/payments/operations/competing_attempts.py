@@ -12,8 +12,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from app.amounts import is_in_cents
-from app.db.aggregates import PaymentAggregate, row_id_of
-from app.db.repository import ById, SameDebt
+from app.db.aggregates import ById, PaymentAggregate, SameDebt, row_id_of
 from app.db.tables import Kind, Mode, Payment, State
 from app.i18n.messages import LazyMessage, Money
 from app.payments.core.apply import Posting, raise_problem

@@ -14,9 +14,8 @@ from typing import TypeAlias, TypeVar
 
 import structlog
 
-from app.db.aggregates import PaymentAggregate, row_id_of
+from app.db.aggregates import ById, PaymentAggregate, SameDebt, row_id_of
 from app.db.errors import DatabaseUnavailableError
-from app.db.repository import ById, SameDebt
 from app.db.tables import Kind, MerchantAccount, Operation, State
 from app.gateway.errors import GatewayError, NotSentError
 from app.gateway.models import OperationRecord, PaymentRecord

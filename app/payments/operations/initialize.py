@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
-from app.db.aggregates import PaymentAggregate, row_id_of
+from app.db.aggregates import ByTransaction, PaymentAggregate, SameDebt, row_id_of
 from app.db.installations import OpenInstallation
-from app.db.repository import BegunElsewhereError, ByTransaction, NewPayment, PaymentNotFoundError, SameDebt
+from app.db.repository import BegunElsewhereError, NewPayment, PaymentNotFoundError
 from app.db.tables import Kind, MerchantAccount, Mode, Operation, Payment, SavedCard, State
 from app.gateway.client import GatewayClient
 from app.gateway.models.payments import Creation, DirectPayment, HostedPayment

@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import partial
 
-from app.db.aggregates import PaymentAggregate, row_id_of
+from app.db.aggregates import ById, ByTransaction, PaymentAggregate, row_id_of
 from app.db.payouts import paid_out_since
-from app.db.repository import ById, ByTransaction, NewPayment
+from app.db.repository import NewPayment
 from app.db.tables import Flow, MerchantAccount, Mode, Operation, Payment, Payout, SavedCard, State
 from app.gateway.errors import InvalidRequestError
 from app.gateway.models.payout import Payout as Request

@@ -10,8 +10,8 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from app.db.aggregates import PaymentAggregate
-from app.db.repository import ByTransaction, NewPayment
+from app.db.aggregates import ByTransaction, PaymentAggregate
+from app.db.repository import NewPayment
 from app.db.tables import Flow, MerchantAccount, Payment
 from app.gateway.errors import InvalidRequestError
 from app.gateway.models import Sector

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from app.db.aggregates import PaymentAggregate, row_id_of
+from app.db.aggregates import ById, PaymentAggregate, row_id_of
 from app.db.reconciliations import Finding, payments_of_orders
-from app.db.repository import ById
 from app.db.tables import Discrepancy, DiscrepancyKind, DiscrepancyState, EventState, Flow, MerchantAccount, ProblemKind
 from app.gateway.errors import GatewayError, KeysNotOpenedError, RateLimitedError
 from app.gateway.models import Records, Status

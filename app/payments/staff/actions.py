@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from app.db.aggregates import PaymentAggregate
-from app.db.repository import ByOrder
+from app.db.aggregates import ByOrder, PaymentAggregate
 from app.db.tables import Kind, Operation
 from app.i18n.messages import LazyMessage
 from app.payments.core.action_request import ActionRequest

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, TypeAlias
 
+from app.db.aggregates import ByOrder
 from app.db.reconciliations import payments_of_orders
-from app.db.repository import ByOrder
 from app.db.tables import MerchantAccount
 from app.gateway.client import GatewayClient
 from app.gateway.models import Method, Records, Status

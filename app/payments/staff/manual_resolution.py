@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from app.amounts import is_amount
-from app.db.aggregates import PaymentAggregate, load_by_order
+from app.db.aggregates import ByOrder, PaymentAggregate, load_by_order
 from app.db.attention import accounts_of, forget_trouble, refused_events, undelivered
 from app.db.reconciliations import look_at_orders_of_nobody
-from app.db.repository import ByOrder, PaymentNotFoundError
+from app.db.repository import PaymentNotFoundError
 from app.db.tables import Kind, Operation, State
 from app.payments.alerts.items import OF_NOTIFICATIONS, AlertKind
 from app.payments.core.apply import Posting, apply, conclude

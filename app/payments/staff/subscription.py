@@ -5,8 +5,7 @@ This moves no money, and asked twice it does the same: so it needs no intent, an
 
 import structlog
 
-from app.db.aggregates import PaymentAggregate, row_id_of
-from app.db.repository import ById, ByOrder
+from app.db.aggregates import ById, ByOrder, PaymentAggregate, row_id_of
 from app.gateway.errors import GatewayError, KeysNotOpenedError
 from app.i18n.messages import LazyMessage
 from app.payments.core.apply import note

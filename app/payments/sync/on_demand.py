@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.db.aggregates import PaymentAggregate, row_id_of
+from app.db.aggregates import ById, ByOrder, PaymentAggregate, row_id_of
 from app.db.inbox import StoredNotification
 from app.db.outbox import EVENTS, event_with_payment, events_beside, later_events
-from app.db.repository import ById, ByOrder
 from app.db.tables import EventState, Flow, Kind, MerchantAccount, Operation, SaleorEvent, State
 from app.gateway.errors import GatewayError, KeysNotOpenedError
 from app.gateway.models import Records

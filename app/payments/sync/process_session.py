@@ -1,8 +1,7 @@
 """A shopper comes back to a payment: the gateway is asked how it stands, and Saleor is answered from the record."""
 
-from app.db.aggregates import PaymentAggregate
+from app.db.aggregates import ByTransaction, PaymentAggregate
 from app.db.installations import OpenInstallation
-from app.db.repository import ByTransaction
 from app.db.tables import State
 from app.outbound import Deadline
 from app.payments.operations.initialize import as_recorded, initialize

@@ -8,9 +8,8 @@ from datetime import datetime
 
 import structlog
 
-from app.db.aggregates import ATTEMPTS, POLLS, PaymentAggregate, row_id_of
+from app.db.aggregates import ATTEMPTS, POLLS, ById, ByOperation, PaymentAggregate, row_id_of
 from app.db.outbox import EVENTS
-from app.db.repository import ById, ByOperation
 from app.db.tables import Kind, MerchantAccount, Operation, State
 from app.gateway.errors import GatewayError, KeysNotOpenedError
 from app.i18n.messages import LazyMessage, Money, gettext_noop

@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import Request, expect
 
-from app.db.repository import ByOrder
+from app.db.aggregates import ByOrder
 from app.db.tables import State
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient

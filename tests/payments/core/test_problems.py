@@ -4,8 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from app.db.aggregates import row_id_of
-from app.db.repository import ById
+from app.db.aggregates import ById, row_id_of
 from app.db.tables import Flow, Kind, Payment, State
 from app.i18n.messages import LazyMessage
 from app.payments.core.problems import (

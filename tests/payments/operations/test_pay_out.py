@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import text
 from sqlmodel import SQLModel, select
 
-from app.db.aggregates import PaymentAggregate
-from app.db.repository import ByOrder, PaymentRepository
+from app.db.aggregates import ByOrder, PaymentAggregate
+from app.db.repository import PaymentRepository
 from app.db.search import Names, Wanted, called, payments_page
 from app.db.tables import Flow, Kind, SaleorEvent, State
 from app.payments.cards.card_form import PaymentInstrument

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlmodel import select
 
-from app.db.repository import ByOrder
+from app.db.aggregates import ByOrder
 from app.db.tables import Flow, Kind, Operation, State
 from app.payments.core.balance import balance
 from app.payments.core.refusal import RefusalError

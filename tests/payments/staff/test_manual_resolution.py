@@ -4,8 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from app.db.aggregates import PaymentAggregate
-from app.db.repository import ByOrder
+from app.db.aggregates import ByOrder, PaymentAggregate
 from app.db.tables import Kind, State
 from app.payments.core.problems import problem_words
 from app.payments.core.refusal import RefusalError

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.db.aggregates import PaymentAggregate, row_id_of
-from app.db.repository import ById
+from app.db.aggregates import ById, PaymentAggregate, row_id_of
 from app.db.tables import Kind, ProblemKind, State
 from app.i18n.messages import LazyMessage
 from app.payments.alerts.items import AlertKind
