@@ -66,7 +66,7 @@ check: $(STAMP) ## Formatting, lint, types, who may import whom, and what is dec
 
 .PHONY: test
 test: check ## All checks, then the tests, but for the long campaigns
-	$(BIN)/pytest -n $(WORKERS) -m 'not long' $(ARGS)
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m 'not long' $(ARGS)
 
 .PHONY: test-long
 test-long: $(STAMP) ## The long campaigns: every kill point, hundreds of stories, every page in every theme

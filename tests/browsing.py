@@ -7,8 +7,6 @@ from contextlib import asynccontextmanager
 
 from playwright.async_api import Browser, async_playwright
 
-from tests.conftest import missing
-
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 _FLAGS = [
     "--no-sandbox",  # containers run tests as root, for which Chromium has no sandbox
@@ -23,9 +21,9 @@ _FLAGS = [
 
 @asynccontextmanager
 async def chromium() -> AsyncIterator[Browser]:
-    """A headless Chromium. The test is skipped (in CI: fails) when there is none."""
+    """Start a headless Chromium. Raises FileNotFoundError when there is none."""
     if shutil.which(CHROMIUM) is None:
-        missing(f"Chromium ({CHROMIUM})")
+        raise FileNotFoundError(f"Chromium ({CHROMIUM})")
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=_FLAGS)
         try:

@@ -20,6 +20,7 @@ import uvloop
 from cryptography.hazmat.primitives.asymmetric import rsa
 from hypothesis import settings
 from joserfc._rfc7518 import rsa_key
+from playwright.async_api import Browser
 from psycopg import sql
 from sqlalchemy import make_url
 from sqlmodel import SQLModel
@@ -28,6 +29,7 @@ from app import telemetry
 from app.db.database import Database
 from app.db.migrate import migrate
 from app.db.vault import KEY_BYTES, Vault
+from tests import browsing
 from tests.by_turns import take_turns
 from tests.fork_server import ForkServer, a_fork_server
 from tests.lasting import Connections, Engines, lasting_connections, lasting_engines
@@ -43,17 +45,33 @@ REPOSITORY = Path(__file__).parent.parent
 
 
 def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
-    """Give tests the loop on which the app is served."""
+    """Give tests the loop on which the app is served. A process's tests share one, and so a browser."""
     return {"uvloop": uvloop.new_event_loop}
 
 
-def pytest_collection() -> None:
+def pytest_collection(session: pytest.Session) -> None:
     """What is collected stays: nothing of it is garbage."""
     gc.disable()
+    _collect_from_a_place_of_its_own(session.config)
 
 
+def _collect_from_a_place_of_its_own(config: pytest.Config) -> None:
+    """Let each of several processes begin with other tests: what one of them has compiled by then, others only load."""
+    worker = getattr(config, "workerinput", None)
+    if worker is None or config.args != config.getini("testpaths"):
+        return
+    places = sorted(str(path) for path in (REPOSITORY / "tests").glob("[a-z]*"))
+    first = len(places) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
+    config.args = places[first:] + places[:first]
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tell some stories on one kind of database now, and on the other in the long campaigns."""
+    """Tell some stories on one kind of database now, and on the other in the long campaigns.
+
+    All processes need the same order, wherever each has begun; pytest then moves those together that share something.
+    """
+    items.sort(key=lambda item: item.path.relative_to(REPOSITORY).parts[:2])
     if postgresql_answers():
         take_turns(items)
 
@@ -105,6 +123,17 @@ class Clock:
 def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody watches the steps of a test who came with another one: logs and metrics are of the whole process."""
     monkeypatch.setattr(telemetry, "_listeners", ())
+
+
+@pytest.fixture(autouse=True)
+async def alone() -> AsyncIterator[None]:
+    """Nothing that a test has begun goes on in the next one, which has the same loop."""
+    before = asyncio.all_tasks()
+    yield
+    left = asyncio.all_tasks() - before - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
 
 
 @pytest.fixture
@@ -238,9 +267,10 @@ def _rsa_keys_are_taken_by_turns() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def fork_server() -> Iterator[ForkServer]:
-    """What starts the processes of this test process quickly. That a terminal starts them too, tests/commands show."""
-    with a_fork_server() as server:
+def fork_server(tmp_path_factory: pytest.TempPathFactory, worker_name: str) -> Iterator[ForkServer]:
+    """What starts the processes of tests quickly. That a terminal starts them too, tests/commands show."""
+    own = tmp_path_factory.getbasetemp()
+    with a_fork_server(own if worker_name == "alone" else own.parent) as server:
         yield server
 
 
@@ -248,6 +278,23 @@ def fork_server() -> Iterator[ForkServer]:
 def engines() -> Iterator[Engines]:
     with lasting_engines() as engines:
         yield engines
+
+
+@pytest.fixture(scope="session")
+async def chromium() -> AsyncIterator[Browser]:
+    try:
+        async with browsing.chromium() as chromium:
+            yield chromium
+    except FileNotFoundError as exc:
+        missing(str(exc))
+
+
+@pytest.fixture
+async def browser(chromium: Browser) -> AsyncIterator[Browser]:
+    """Give the browser of this test process, a second of the processor's time old; no page is open in it."""
+    yield chromium
+    for context in list(chromium.contexts):
+        await context.close()
 
 
 @pytest.fixture

@@ -1,13 +1,14 @@
 """``python -m tests.fork_server SOCKET``: runs commands of the app, each in a process of its own, which starts at once.
 
-Everything is imported once, and each process is a fork: a start costs a hundredth of the usual. That a terminal starts
-them too, tests/commands show.
+Everything is imported once, and each process is a fork: a start costs a hundredth of the usual. All processes of a test
+run share one server. That a terminal starts them too, tests/commands show.
 
 Reads one line of JSON from each connection (``Asked``), answers with the number of the new process, and with the status
 in which it has ended once it has.
 """
 
 import asyncio
+import fcntl
 import gc
 import io
 import json
@@ -97,7 +98,16 @@ class _Answering(socketserver.StreamRequestHandler):
 
 
 class _Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
-    pass
+    """Goes on as long as anybody has locked the file ``users`` beside its socket."""
+
+    def service_actions(self) -> None:
+        super().service_actions()
+        path = Path(str(self.server_address))
+        with (path.parent / "users").open() as users, suppress(BlockingIOError):
+            fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for name in ("socket", "started"):  # whoever comes from now on starts another one
+                (path.parent / name).unlink(missing_ok=True)
+            sys.exit()
 
 
 async def _live_once() -> None:
@@ -217,30 +227,31 @@ def _line(connection: socket.socket) -> bytes:
 
 
 @contextmanager
-def a_fork_server() -> Iterator[ForkServer]:
-    """Start one; whatever it started ends with it."""
-    with folder_in_memory() as folder:
-        path = folder / "socket"
-        process = subprocess.Popen([sys.executable, "-m", "tests.fork_server", str(path)])
-        try:
-            while not path.exists():
-                assert process.poll() is None, "the fork server has ended"
-                time.sleep(0.01)
-            server = ForkServer(path)
-            yield server
-            server.end()
-        finally:
-            process.kill()
-            process.wait()
+def a_fork_server(folder: Path) -> Iterator[ForkServer]:
+    """Use the one of that folder, which is there as long as anybody uses it; what was started here ends at the end."""
+    path = folder / "socket"
+    with (folder / "users").open("a") as users:
+        fcntl.flock(users, fcntl.LOCK_SH)
+        ours = None
+        with suppress(FileExistsError):  # another process of the tests has started it, or is starting it
+            (folder / "started").touch(exist_ok=False)
+            command = [sys.executable, "-m", "tests.fork_server", str(path)]
+            ours = os.posix_spawn(command[0], command, os.environ)
+        while not path.exists():
+            assert ours is None or os.waitpid(ours, os.WNOHANG) == (0, 0), "the fork server has ended"
+            time.sleep(0.01)
+        server = ForkServer(path)
+        yield server
+        server.end()
 
 
 def main() -> None:
-    """Start processes until killed."""
+    """Start processes until nobody wants any more."""
     _import_everything()
     path = Path(sys.argv[1])
     with _Server(str(path.with_suffix(".begun")), _Answering) as server:
         path.with_suffix(".begun").rename(path)  # it is there once it listens
-        server.serve_forever()
+        server.serve_forever(poll_interval=0.1)
 
 
 if __name__ == "__main__":

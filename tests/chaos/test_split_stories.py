@@ -11,7 +11,7 @@ from tests.chaos.shares import BY_LINES, MARKET
 from tests.chaos.story import Story
 from tests.chaos.test_stories import tell
 
-SHARE, ON_SQLITE, MORE_ON_SQLITE, BY_WHAT_IS_BOUGHT, ON_POSTGRESQL = 100, 20, 40, 40, 20
+SHARE, ON_SQLITE, MORE_ON_SQLITE, BY_WHAT_IS_BOUGHT, ON_POSTGRESQL = 100, 10, 50, 40, 20
 
 
 @pytest.fixture(scope="module")

@@ -5,13 +5,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from playwright.async_api import ConsoleMessage, Error, FrameLocator, Page
+from playwright.async_api import Browser, ConsoleMessage, Error, FrameLocator, Page
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.saleor.testing import SaleorSettings
 from app.saleor.testing import serving as saleor_serving
 from app.saleor.testing.records import App
-from tests.browsing import chromium
 from tests.loopback import serving
 from tests.payments.shop import SALEOR
 from tests.saleor.dashboard_tokens import APP_ID
@@ -42,6 +41,7 @@ class Complaints(list[str]):
 
 @asynccontextmanager
 async def dashboard_of(
+    browser: Browser,
     app: ASGIApp,
     path: str = "/",
     *,
@@ -51,7 +51,7 @@ async def dashboard_of(
 ) -> AsyncIterator[tuple[Page, FrameLocator]]:
     """Give the Dashboard's page, and the frame in it that shows the app. Nobody is signed in yet: see ``sign_in``."""
     settings = SaleorSettings(public_url=SALEOR.removesuffix("/graphql/"))
-    async with serving(app) as here, saleor_serving(settings) as saleor, chromium() as browser:
+    async with serving(app) as here, saleor_serving(settings) as saleor:
         world = saleor.engine.state
         world.signed_in = None
         world.apps["app"] = _installed(here)
@@ -61,6 +61,7 @@ async def dashboard_of(
         await page.goto(f"{saleor.url}/dashboard/extensions/app/{APP_ID.replace('=', '%3D')}{path}")
         await page.evaluate(_SHORT_FORMS)
         yield page, page.frame_locator("iframe")
+        await page.close()
 
 
 async def place_of(frame: FrameLocator) -> str:

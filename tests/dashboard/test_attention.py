@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 
 from app.db.aggregates import payment_of, row_id_of
 from app.db.reconciliations import Finding, change, record
@@ -164,10 +164,10 @@ async def test_nothing_from_outside_becomes_a_part_of_the_page(staff_client: Sta
 
 @pytest.mark.browser
 @one_database
-async def test_from_the_way_there_to_nothing_left(staff_client: StaffClient) -> None:
+async def test_from_the_way_there_to_nothing_left(browser: Browser, staff_client: StaffClient) -> None:
     complaints = Complaints()
     await differ(staff_client, 2)
-    async with dashboard_of(staff_client.app, "/payments", complaints=complaints) as (page, frame):
+    async with dashboard_of(browser, staff_client.app, "/payments", complaints=complaints) as (page, frame):
         await sign_in(page, staff_client.token())
         await expect(frame.get_by_role("navigation", name="Places")).to_contain_text("What needs you 2")
         await frame.get_by_role("link", name="What needs you").click()

@@ -6,9 +6,8 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 
-from tests.browsing import chromium
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import NEXT_DOOR, StaffClient, other_store
 from tests.loopback import serving
@@ -103,14 +102,14 @@ async def test_a_frame_of_the_dashboard_is_left_where_it_is(staff_client: StaffC
 
 @pytest.mark.browser
 @one_database
-async def test_a_browser_arrives_in_the_dashboard(staff_client: StaffClient) -> None:
+async def test_a_browser_arrives_in_the_dashboard(browser: Browser, staff_client: StaffClient) -> None:
     dashboard = FastAPI()
 
     @dashboard.get("/dashboard/extensions/app/{app}/payments/{order_id}")
     async def show(app: str, order_id: str) -> HTMLResponse:
         return HTMLResponse(f"<h1>{app} shows {order_id}</h1>")
 
-    async with serving(staff_client.app) as here, serving(dashboard) as there, chromium() as browser:
+    async with serving(staff_client.app) as here, serving(dashboard) as there:
         await staff_client.services.installations.set_dashboard(
             staff_client.shop.installation.id, f"{there}/dashboard/"
         )

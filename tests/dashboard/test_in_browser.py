@@ -4,7 +4,7 @@ import json
 from decimal import Decimal
 
 import pytest
-from playwright.async_api import FrameLocator, Locator, expect
+from playwright.async_api import Browser, FrameLocator, Locator, expect
 
 from app.dashboard.router import create_dashboard_router
 from app.payments.split.choice import chosen_in
@@ -44,9 +44,11 @@ async def market(staff_client: StaffClient) -> StaffClient:
 
 
 @one_database
-async def test_from_the_list_to_a_choice_that_is_kept_while_tokens_come_and_go(market: StaffClient) -> None:
+async def test_from_the_list_to_a_choice_that_is_kept_while_tokens_come_and_go(
+    browser: Browser, market: StaffClient
+) -> None:
     complaints, order_id = Complaints(), market.shop.order_id
-    async with dashboard_of(market.app, "/payments", complaints=complaints) as (page, frame):
+    async with dashboard_of(browser, market.app, "/payments", complaints=complaints) as (page, frame):
         await sign_in(page, market.token())
         await expect(frame.get_by_role("heading", name="Payments")).to_be_visible()
         await expect(frame.get_by_role("row")).to_have_count(4)
@@ -76,9 +78,9 @@ async def test_from_the_list_to_a_choice_that_is_kept_while_tokens_come_and_go(m
 
 
 @one_database
-async def test_a_form_is_sent_again_when_the_token_was_over(market: StaffClient) -> None:
+async def test_a_form_is_sent_again_when_the_token_was_over(browser: Browser, market: StaffClient) -> None:
     complaints, path = Complaints(), f"/payments/{market.shop.order_id}"
-    async with dashboard_of(market.app, path, complaints=complaints) as (page, frame):
+    async with dashboard_of(browser, market.app, path, complaints=complaints) as (page, frame):
         await sign_in(page, market.token())
         choice = await unfold(frame, "Choose whom it is taken from")
         await choice.get_by_label("Potter").fill("40")
@@ -95,8 +97,8 @@ async def test_a_form_is_sent_again_when_the_token_was_over(market: StaffClient)
 
 
 @one_database
-async def test_what_is_refused_is_said_and_nothing_typed_is_lost(market: StaffClient) -> None:
-    async with dashboard_of(market.app, f"/payments/{market.shop.order_id}") as (page, frame):
+async def test_what_is_refused_is_said_and_nothing_typed_is_lost(browser: Browser, market: StaffClient) -> None:
+    async with dashboard_of(browser, market.app, f"/payments/{market.shop.order_id}") as (page, frame):
         await sign_in(page, market.token())
         choice = await unfold(frame, "Choose whom it is taken from")
         await choice.get_by_label("Potter").fill("300.01")
@@ -108,8 +110,10 @@ async def test_what_is_refused_is_said_and_nothing_typed_is_lost(market: StaffCl
 
 
 @one_database
-async def test_a_page_that_does_not_come_says_so_and_is_asked_for_again_by_a_button(market: StaffClient) -> None:
-    async with dashboard_of(market.app, "/payments") as (page, frame):
+async def test_a_page_that_does_not_come_says_so_and_is_asked_for_again_by_a_button(
+    browser: Browser, market: StaffClient
+) -> None:
+    async with dashboard_of(browser, market.app, "/payments") as (page, frame):
         await page.route("**/parts/payments*", lambda route: route.abort())
         await sign_in(page, market.token())
         await expect(frame.get_by_role("alert")).to_have_text("That did not work. Try again.")
@@ -127,10 +131,10 @@ async def test_a_page_that_does_not_come_says_so_and_is_asked_for_again_by_a_but
 @pytest.mark.parametrize("language", ["en", "uk"])
 @one_database
 async def test_a_page_is_fetched_once_though_the_dashboard_says_its_language_with_the_token(
-    market: StaffClient, language: str
+    browser: Browser, market: StaffClient, language: str
 ) -> None:
     asked: list[str] = []
-    async with dashboard_of(market.app) as (page, frame):
+    async with dashboard_of(browser, market.app) as (page, frame):
         page.on("request", lambda request: asked.append(request.url) if "/parts/" in request.url else None)
         await page.evaluate("language => { localStorage.locale = language; chosen.locale = language; }", language)
         await sign_in(page, market.token())
@@ -141,17 +145,17 @@ async def test_a_page_is_fetched_once_though_the_dashboard_says_its_language_wit
 
 
 @one_database
-async def test_what_a_store_does_not_have_is_not_asked_for_again(market: StaffClient) -> None:
-    async with dashboard_of(market.app, f"/payments/{'f' * 32}") as (page, frame):
+async def test_what_a_store_does_not_have_is_not_asked_for_again(browser: Browser, market: StaffClient) -> None:
+    async with dashboard_of(browser, market.app, f"/payments/{'f' * 32}") as (page, frame):
         await sign_in(page, market.token())
         await expect(frame.get_by_role("alert")).to_have_text("This store has no such payment.")
         await expect(frame.get_by_role("button", name="Try again")).to_be_hidden()
 
 
 @one_database
-async def test_theme_and_language_are_the_dashboards(market: StaffClient) -> None:
+async def test_theme_and_language_are_the_dashboards(browser: Browser, market: StaffClient) -> None:
     complaints = Complaints()
-    async with dashboard_of(market.app, "/payments", complaints=complaints) as (page, frame):
+    async with dashboard_of(browser, market.app, "/payments", complaints=complaints) as (page, frame):
         await page.evaluate("speak('uk')")  # before there is a token
         await sign_in(page, market.token())
         await expect(frame.get_by_role("heading", name="Платежі")).to_be_visible()
@@ -177,8 +181,8 @@ async def test_theme_and_language_are_the_dashboards(market: StaffClient) -> Non
 
 
 @one_database
-async def test_deep_links_and_the_way_back_lead_to_pages(market: StaffClient) -> None:
-    async with dashboard_of(market.app, "/payments?problems=1") as (page, frame):
+async def test_deep_links_and_the_way_back_lead_to_pages(browser: Browser, market: StaffClient) -> None:
+    async with dashboard_of(browser, market.app, "/payments?problems=1") as (page, frame):
         await sign_in(page, market.token())
         await expect(frame.get_by_role("row")).to_have_count(2)
         steps = await page.evaluate("history.length")
@@ -199,8 +203,10 @@ async def test_deep_links_and_the_way_back_lead_to_pages(market: StaffClient) ->
 
 
 @one_database
-async def test_a_reload_finds_the_page_again_and_a_link_the_one_that_it_names(market: StaffClient) -> None:
-    async with dashboard_of(market.app, "/payments?problems=1") as (page, frame):
+async def test_a_reload_finds_the_page_again_and_a_link_the_one_that_it_names(
+    browser: Browser, market: StaffClient
+) -> None:
+    async with dashboard_of(browser, market.app, "/payments?problems=1") as (page, frame):
         await sign_in(page, market.token())
         await frame.get_by_role("link", name="Order 1002").click()
         await expect(frame.get_by_role("heading", name="Payment of 100.00")).to_be_visible()
@@ -213,9 +219,9 @@ async def test_a_reload_finds_the_page_again_and_a_link_the_one_that_it_names(ma
 
 
 @one_database
-async def test_the_dashboard_says_its_own_path_and_nobody_minds(market: StaffClient) -> None:
+async def test_the_dashboard_says_its_own_path_and_nobody_minds(browser: Browser, market: StaffClient) -> None:
     complaints = Complaints()
-    async with dashboard_of(market.app, "/payments", complaints=complaints) as (page, frame):
+    async with dashboard_of(browser, market.app, "/payments", complaints=complaints) as (page, frame):
         await sign_in(page, market.token())
         await expect(frame.get_by_role("heading", name="Payments")).to_be_visible()
         for path in ("/", "/dashboard/extensions/app/QXBwOjE%3D/payments/7", "https://elsewhere.example/"):
@@ -226,11 +232,11 @@ async def test_the_dashboard_says_its_own_path_and_nobody_minds(market: StaffCli
 
 @one_database
 @pytest.mark.parametrize("path", ["/pay", "/pay/", "/pay/payments"])
-async def test_the_app_lives_below_a_path_of_its_host(shop: Shop, path: str) -> None:
+async def test_the_app_lives_below_a_path_of_its_host(browser: Browser, shop: Shop, path: str) -> None:
     complaints = Complaints()
     async with (
         open_staff_client(shop, base="/pay") as staff_client,
-        dashboard_of(below("/pay", staff_client.app), path, complaints=complaints) as (page, frame),
+        dashboard_of(browser, below("/pay", staff_client.app), path, complaints=complaints) as (page, frame),
     ):
         kept = await staff_client.payment(1)
         await sign_in(page, staff_client.token())
@@ -242,8 +248,8 @@ async def test_the_app_lives_below_a_path_of_its_host(shop: Shop, path: str) -> 
 
 
 @one_database
-async def test_everything_can_be_done_with_the_keyboard_on_a_phone(market: StaffClient) -> None:
-    async with dashboard_of(market.app, "/payments", width=360) as (page, frame):
+async def test_everything_can_be_done_with_the_keyboard_on_a_phone(browser: Browser, market: StaffClient) -> None:
+    async with dashboard_of(browser, market.app, "/payments", width=360) as (page, frame):
         await sign_in(page, market.token())
         await frame.get_by_role("link", name=market.shop.order_id[:8]).press("Enter")
         await frame.locator("summary", has_text="Choose whom it is taken from").press("Enter")
@@ -262,8 +268,8 @@ async def test_everything_can_be_done_with_the_keyboard_on_a_phone(market: Staff
 
 @pytest.mark.threat("csrf")
 @one_database
-async def test_the_token_stays_in_memory(market: StaffClient) -> None:
-    async with dashboard_of(market.app, "/payments") as (page, frame):
+async def test_the_token_stays_in_memory(browser: Browser, market: StaffClient) -> None:
+    async with dashboard_of(browser, market.app, "/payments") as (page, frame):
         token = market.token()
         await sign_in(page, token)
         await expect(frame.get_by_role("heading", name="Payments")).to_be_visible()
@@ -276,8 +282,10 @@ async def test_the_token_stays_in_memory(market: StaffClient) -> None:
 
 @pytest.mark.threat("missing-permission")
 @one_database
-async def test_nobody_is_shown_anything_before_a_token_says_that_they_may(market: StaffClient) -> None:
-    async with dashboard_of(market.app) as (page, frame):
+async def test_nobody_is_shown_anything_before_a_token_says_that_they_may(
+    browser: Browser, market: StaffClient
+) -> None:
+    async with dashboard_of(browser, market.app) as (page, frame):
         await expect(frame.get_by_text("One moment…")).to_be_visible()
         await page.evaluate("say('handshake', { token: null, version: 1 })")
         await page.evaluate("say('handshake', {})")
@@ -287,18 +295,18 @@ async def test_nobody_is_shown_anything_before_a_token_says_that_they_may(market
 
 
 @one_database
-async def test_outside_of_the_dashboard_there_is_nothing_to_see(market: StaffClient) -> None:
-    async with dashboard_of(market.app) as (page, frame):
+async def test_outside_of_the_dashboard_there_is_nothing_to_see(browser: Browser, market: StaffClient) -> None:
+    async with dashboard_of(browser, market.app) as (page, frame):
         address = await frame.locator("html").evaluate("() => location.href")
         await page.goto(address)
         await expect(page.get_by_role("alert")).to_have_text("Open this page in the Saleor Dashboard.")
 
 
 @pytest.mark.threat("clickjacking")
-async def test_a_site_that_was_not_named_cannot_frame_the_page() -> None:
+async def test_a_site_that_was_not_named_cannot_frame_the_page(browser: Browser) -> None:
     app = SecureApp(frame_ancestors=("https://dashboard.example.com",))
     app.include_router(create_dashboard_router(app_name="Pay", app_version="1"))
     app.mount("/static", static_files())
-    async with dashboard_of(app) as (page, _):
+    async with dashboard_of(browser, app) as (page, _):
         (frame,) = page.main_frame.child_frames
         assert frame.url == "chrome-error://chromewebdata/"

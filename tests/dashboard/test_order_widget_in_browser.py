@@ -7,7 +7,6 @@ from urllib.parse import quote
 import pytest
 from playwright.async_api import Browser, FrameLocator, Page, expect
 
-from tests.browsing import chromium
 from tests.commands.conftest import one_database
 from tests.dashboard.framing import heard, heard_again, pasted
 from tests.dashboard.order_page_stack import WIDGET, OrderPageStack
@@ -18,20 +17,22 @@ _HEIGHT = "html => Math.ceil(html.getBoundingClientRect().height)"
 
 @asynccontextmanager
 async def order_page(
-    stack: OrderPageStack, order_id: str, *, width: int = 1000
-) -> AsyncIterator[tuple[Page, FrameLocator, Browser]]:
+    browser: Browser, stack: OrderPageStack, order_id: str, *, width: int = 1000
+) -> AsyncIterator[tuple[Page, FrameLocator]]:
     """Give an order's page in the Dashboard, and the widget on it."""
-    async with chromium() as browser:
-        page = await browser.new_page(viewport={"width": width, "height": 900}, locale="en-GB")
-        await page.goto(f"{stack.saleor.url}/dashboard/orders/{quote(order_id)}")
-        yield page, page.frame_locator("iframe"), browser
+    page = await browser.new_page(viewport={"width": width, "height": 900}, locale="en-GB")
+    await page.goto(f"{stack.saleor.url}/dashboard/orders/{quote(order_id)}")
+    yield page, page.frame_locator("iframe")
+    await page.close()
 
 
 @pytest.mark.threat("csrf")
 @one_database
-async def test_the_token_is_kept_fresh_by_the_dashboard_and_by_nobody_else(stack: OrderPageStack) -> None:
+async def test_the_token_is_kept_fresh_by_the_dashboard_and_by_nobody_else(
+    browser: Browser, stack: OrderPageStack
+) -> None:
     order = await stack.order()
-    async with order_page(stack, order.id) as (page, widget, _):
+    async with order_page(browser, stack, order.id) as (page, widget):
         button = widget.get_by_role("button", name="Create payment link")
         await expect(button).to_be_visible()
         await heard_again(page, "widgetResize", 1)
@@ -48,9 +49,11 @@ async def test_the_token_is_kept_fresh_by_the_dashboard_and_by_nobody_else(stack
 
 
 @one_database
-async def test_it_has_the_dashboards_theme_and_language_also_while_it_is_open(stack: OrderPageStack) -> None:
+async def test_it_has_the_dashboards_theme_and_language_also_while_it_is_open(
+    browser: Browser, stack: OrderPageStack
+) -> None:
     order = await stack.order()
-    async with order_page(stack, order.id) as (page, widget, _):
+    async with order_page(browser, stack, order.id) as (page, widget):
         await expect(widget.get_by_role("button", name="Create payment link")).to_be_visible()
         await expect(widget.locator("html")).to_have_attribute("data-theme", "light")
         await page.evaluate("embedded[0].say('theme', { theme: 'dark' })")
@@ -61,10 +64,12 @@ async def test_it_has_the_dashboards_theme_and_language_also_while_it_is_open(st
 
 
 @one_database
-async def test_it_changes_by_itself_while_something_is_open_and_the_orders_page_is_told(stack: OrderPageStack) -> None:
+async def test_it_changes_by_itself_while_something_is_open_and_the_orders_page_is_told(
+    browser: Browser, stack: OrderPageStack
+) -> None:
     order = await stack.order()
     aggregate = await stack.link(order)
-    async with order_page(stack, order.id) as (page, widget, _):
+    async with order_page(browser, stack, order.id) as (page, widget):
         await expect(widget.locator(".badge")).to_have_text("waiting for the shopper")
         asked = await heard(page, "refreshEntity")
         assert asked == []
@@ -75,9 +80,9 @@ async def test_it_changes_by_itself_while_something_is_open_and_the_orders_page_
 
 
 @one_database
-async def test_what_does_not_come_is_asked_for_again_by_a_button(stack: OrderPageStack) -> None:
+async def test_what_does_not_come_is_asked_for_again_by_a_button(browser: Browser, stack: OrderPageStack) -> None:
     order = await stack.order()
-    async with order_page(stack, order.id) as (page, widget, _):
+    async with order_page(browser, stack, order.id) as (page, widget):
         await expect(widget.get_by_role("button", name="Create payment link")).to_be_visible()
         await page.route(f"**{WIDGET}/link", lambda route: route.abort())
         await widget.get_by_role("button", name="Create payment link").click()
@@ -90,10 +95,10 @@ async def test_what_does_not_come_is_asked_for_again_by_a_button(stack: OrderPag
 
 
 @one_database
-async def test_the_frame_is_as_high_as_what_it_shows(stack: OrderPageStack) -> None:
+async def test_the_frame_is_as_high_as_what_it_shows(browser: Browser, stack: OrderPageStack) -> None:
     order = await stack.order()
     await stack.link(order)
-    async with order_page(stack, order.id, width=360) as (page, widget, _):
+    async with order_page(browser, stack, order.id, width=360) as (page, widget):
         await heard_again(page, "widgetResize", 1)  # at once, though it is not in sight yet
         frame, html = page.locator("iframe"), widget.locator("html")
         await frame.scroll_into_view_if_needed()
@@ -107,10 +112,10 @@ async def test_the_frame_is_as_high_as_what_it_shows(stack: OrderPageStack) -> N
 
 
 @one_database
-async def test_a_link_is_copied_and_closed_with_the_keyboard(stack: OrderPageStack) -> None:
+async def test_a_link_is_copied_and_closed_with_the_keyboard(browser: Browser, stack: OrderPageStack) -> None:
     order = await stack.order()
     aggregate = await stack.link(order)
-    async with order_page(stack, order.id) as (page, widget, _):
+    async with order_page(browser, stack, order.id) as (page, widget):
         await widget.get_by_role("button", name="Copy", exact=True).press("Enter")
         await expect(widget.get_by_role("button", name="Copied")).to_be_visible()
         await expect(widget.locator("#copied")).to_have_text("Copied")
@@ -123,10 +128,10 @@ async def test_a_link_is_copied_and_closed_with_the_keyboard(stack: OrderPageSta
 
 
 @one_database
-async def test_the_ids_and_the_link_to_the_payment_are_copied_too(stack: OrderPageStack) -> None:
+async def test_the_ids_and_the_link_to_the_payment_are_copied_too(browser: Browser, stack: OrderPageStack) -> None:
     order = await stack.order()
     order_id = (await stack.link(order)).payment.order_id
-    async with order_page(stack, order.id) as (page, widget, _):
+    async with order_page(browser, stack, order.id) as (page, widget):
         button = widget.get_by_role("button", name="Copy the order ID at the gateway")
         await button.press("Enter")
         await expect(widget.locator("#copied")).to_have_text("Copied")
@@ -138,10 +143,12 @@ async def test_the_ids_and_the_link_to_the_payment_are_copied_too(stack: OrderPa
 
 
 @one_database
-async def test_the_qr_code_is_unfolded_and_stays_so_until_it_has_been_paid(stack: OrderPageStack) -> None:
+async def test_the_qr_code_is_unfolded_and_stays_so_until_it_has_been_paid(
+    browser: Browser, stack: OrderPageStack
+) -> None:
     order = await stack.order()
     aggregate = await stack.link(order)
-    async with order_page(stack, order.id) as (_, widget, _):
+    async with order_page(browser, stack, order.id) as (_, widget):
         code = widget.get_by_role("img", name="QR code of the payment page")
         await expect(widget.locator(".badge")).to_have_text("waiting for the shopper")
         await expect(code).to_be_hidden()
@@ -153,9 +160,9 @@ async def test_the_qr_code_is_unfolded_and_stays_so_until_it_has_been_paid(stack
 
 
 @one_database
-async def test_a_visit_that_lasted_too_long_is_told_to_reload(stack: OrderPageStack) -> None:
+async def test_a_visit_that_lasted_too_long_is_told_to_reload(browser: Browser, stack: OrderPageStack) -> None:
     order = await stack.order()
-    async with order_page(stack, order.id) as (page, widget, _):
+    async with order_page(browser, stack, order.id) as (page, widget):
         button = widget.get_by_role("button", name="Create payment link")
         await expect(button).to_be_visible()
         await page.evaluate("() => { embedded[0].shake = () => {}; }")  # the Dashboard has no newer token
@@ -168,9 +175,9 @@ async def test_a_visit_that_lasted_too_long_is_told_to_reload(stack: OrderPageSt
 
 
 @one_database
-async def test_whoever_may_not_handle_payments_does_not_see_it(stack: OrderPageStack) -> None:
+async def test_whoever_may_not_handle_payments_does_not_see_it(browser: Browser, stack: OrderPageStack) -> None:
     order = await stack.order()
     await stack.saleor.sign_in("iryna@example.com")
-    async with order_page(stack, order.id) as (page, _, _):
+    async with order_page(browser, stack, order.id) as (page, _):
         await expect(page.get_by_role("heading", name=f"Order {order.number}")).to_be_visible()
         await expect(page.locator("iframe")).to_have_count(0)

@@ -129,10 +129,15 @@ async def test_payments_are_counted_and_listed_by_what_their_problems_are(
 async def test_what_is_asked_reads_an_index_of_what_is_open(database: Database, account: MerchantAccount) -> None:
     await a_payment(database, account, 1)
     await raised(database, account, 1)
+    async with database.transaction() as session:  # so many that have ended that it matters what is read
+        [now] = (await session.exec(select(Problem))).all()
+        ended = now.model_dump(exclude={"id"}) | {"ended_at": NOON}
+        await session.exec(sa.insert(Problem), params=[ended] * 300)
     store = account.installation_id
     async with database.engine.begin() as connection:
         sqlite = connection.dialect.name == "sqlite"
         if not sqlite:
+            await connection.execute(sa.text("ANALYZE problem"))
             await connection.execute(sa.text("SET LOCAL enable_seqscan = off"))
         async with AsyncSession(connection) as session:
             with statements(database) as asked:

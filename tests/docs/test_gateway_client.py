@@ -170,6 +170,7 @@ async def test_notifications_are_verified_and_kept_once(
         await receiver.communicate()
 
 
+@pytest.mark.long
 def test_type_checkers_have_nothing_to_say_of_the_programs(tmp_path: Path) -> None:
     """As in somebody's own project: the app is a library in their environment, and mypy knows no plugin of it."""
     own = tmp_path / "own"

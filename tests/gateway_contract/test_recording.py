@@ -185,6 +185,7 @@ async def tell_stories(*arguments: str, environment: Mapping[str, str]) -> None:
     assert "skipped" not in said.decode()
 
 
+@pytest.mark.long
 async def test_stories_are_recorded_from_any_sandbox_that_is_named_and_told_again(tmp_path: Path) -> None:
     pos = PointOfSale(api_key="another-key")
     folder = {"GATEWAY_CASSETTES": str(tmp_path)}

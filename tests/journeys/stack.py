@@ -22,7 +22,7 @@ from app.settings import Settings
 
 T = TypeVar("T")
 
-_EVENTUALLY = 20.0
+_EVENTUALLY = 40.0
 STOREFRONT = "https://shop.test"
 
 # Short enough for a story to be told in seconds; the proportions are those of the real thing.

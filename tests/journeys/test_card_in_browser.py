@@ -4,14 +4,13 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from playwright.async_api import Page
+from playwright.async_api import Browser, Page
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
 from app.saleor.testing.views import SessionView
-from tests.browsing import chromium
 from tests.docs.pages import STOREFRONT, blocks
 from tests.journeys.card_shop import (
     ASKS_THE_SHOPPER,
@@ -47,12 +46,11 @@ async def storefront() -> AsyncIterator[str]:
 
 
 @pytest.fixture
-async def page(storefront: str) -> AsyncIterator[Page]:
-    async with chromium() as browser:
-        page = await browser.new_page(locale="uk-UA", timezone_id="Europe/Warsaw")
-        await page.goto(f"{storefront}/checkout")
-        await page.add_script_tag(content=the_documented_lines())
-        yield page
+async def page(browser: Browser, storefront: str) -> Page:
+    page = await browser.new_page(locale="uk-UA", timezone_id="Europe/Warsaw")
+    await page.goto(f"{storefront}/checkout")
+    await page.add_script_tag(content=the_documented_lines())
+    return page
 
 
 async def pay_in(page: Page, shop: Stack, storefront: str, content: dict[str, Any]) -> tuple[str, SessionView]:

@@ -507,6 +507,7 @@ def read_keys_as_text(file: Path) -> str:
     return file.read_text().split()[0].rstrip("=")
 
 
+@pytest.mark.long  # tests/secrets looks at each place by itself
 @pytest.mark.threat("secrets-in-logs", "card-numbers", "stolen-database")
 async def test_nothing_secret_is_left_behind(run: Run) -> None:
     order_id = await all_goes_well(run)

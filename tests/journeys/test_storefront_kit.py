@@ -18,7 +18,6 @@ from app.sandbox.processes import free_port
 from app.sandbox.shop import Shop
 from app.sandbox.timeline import Output, Timeline, standard_console
 from app.static import KIT
-from tests.browsing import chromium
 from tests.dashboard.framing import Complaints
 from tests.docs.pages import STOREFRONT, blocks
 from tests.journeys.card_shop import ASKS_THE_SHOPPER, GOOD, NO_MONEY, allow_cards, nothing_of_the_card_is_left
@@ -65,12 +64,6 @@ class Till:
         await paid_order(self.shop, self.checkout_id)
         await both_books_agree(self.shop, transaction_id)
         assert self.complaints == []
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    async with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture

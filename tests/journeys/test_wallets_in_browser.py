@@ -5,14 +5,13 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from playwright.async_api import Page
+from playwright.async_api import Browser, Page
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
 from app.saleor.testing.views import SessionView
-from tests.browsing import chromium
 from tests.docs.pages import STOREFRONT, blocks
 from tests.journeys.stack import Stack
 from tests.journeys.stories import BACK, TOTAL, both_books_agree, paid_order
@@ -62,14 +61,14 @@ const functions = (checkoutId, config) => ({
 
 
 @pytest.fixture
-async def page() -> AsyncIterator[Page]:
+async def page(browser: Browser) -> AsyncIterator[Page]:
     async def checkout(request: Request) -> HTMLResponse:
         return HTMLResponse('<link rel="icon" href="data:,"><h1>Checkout</h1>')
 
     lines = [block.code for block in blocks("js", among=[STOREFRONT]) if block.role in ("seal", "wallets")]
     assert len(lines) == 2
     routes = [Route("/checkout", checkout)]
-    async with serving(Starlette(routes=routes)) as address, chromium() as browser:
+    async with serving(Starlette(routes=routes)) as address:
         page = await browser.new_page(locale="uk-UA")
         await page.goto(f"{address}/checkout")
         for script in (WALLETS, *lines, SHOP):

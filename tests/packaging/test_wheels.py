@@ -116,6 +116,7 @@ def test_the_extra_brings_the_sandbox_of_the_same_version(wheels: dict[str, Path
     assert sandbox.get_all("Requires-Dist") == [f"saleor-gateway=={product['Version']}"]
 
 
+@pytest.mark.long
 @pytest.mark.threat("supply-chain")
 def test_the_product_needs_nothing_else(product: Path, tmp_path: Path) -> None:
     version = run(product, tmp_path, "-m", "app.cli", "--version")
@@ -145,6 +146,7 @@ def test_what_is_not_installed_says_in_one_line_how_to_install_it(
     ]
 
 
+@pytest.mark.long
 def test_with_the_sandbox_beside_it_everything_is_there(wheels: dict[str, Path], tmp_path: Path) -> None:
     both = installed(tmp_path / "both", *wheels.values())
     said = run(both, tmp_path, "-m", "app.cli", "demo", "--help")

@@ -1,15 +1,12 @@
 from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
-from playwright.async_api import Browser
 
-from tests.browsing import chromium
 from tests.conftest import MigratedDatabases
 from tests.pages.stack import AppUnderTest, open_app_under_test
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest.fixture(scope="module")
 async def app_under_test(
     tmp_path_factory: pytest.TempPathFactory, migrated: MigratedDatabases
 ) -> AsyncIterator[AppUnderTest]:
@@ -17,9 +14,3 @@ async def app_under_test(
     folder = tmp_path_factory.mktemp("app_under_test")
     async with open_app_under_test(folder, await migrated.sqlite(folder)) as app_under_test:
         yield app_under_test
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with chromium() as browser:
-        yield browser

@@ -18,7 +18,7 @@ from tests.pages.screenshots.of_every_page import SHEETS, sheet_of
 from tests.pages.sight import complaints_of, faults
 from tests.pages.stack import AppUnderTest
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = pytest.mark.browser
 
 DESK: ViewportSize = {"width": 1280, "height": 900}
 PHONE: ViewportSize = {"width": 360, "height": 740}
@@ -60,10 +60,10 @@ async def opened(page: Page, address: str) -> Frame:
     return page.main_frame.child_frames[0]
 
 
-async def all_right(browser: Browser, addresses: list[str], *, framed: bool) -> None:
+async def all_right(browser: Browser, addresses: list[str], *, framed: bool, looks: tuple[Look, ...] = LOOKS) -> None:
     """Look at these pages in each way; fail with all that is wrong, each with its page and look."""
     found = []
-    for look in LOOKS:
+    for look in looks:
         async with a_page(browser, look) as page:
             for address in addresses:
                 with complaints_of(page) as complaints:
@@ -119,10 +119,13 @@ async def test_the_apps_pages_in_a_store_where_nothing_has_happened(
     )
 
 
-async def test_pages_that_anybody_may_open(app_under_test: AppUnderTest, browser: Browser) -> None:
+@pytest.mark.parametrize("looks", [LOOKS[:1], pytest.param(LOOKS[1:], marks=pytest.mark.long)], ids=["one", "others"])
+async def test_pages_that_anybody_may_open(
+    app_under_test: AppUnderTest, browser: Browser, looks: tuple[Look, ...]
+) -> None:
     paths = await pages_of(app_under_test, framed=False)
     assert {"/support", "/privacy"} <= {*paths}
-    await all_right(browser, [app_under_test.shop.app.url + path for path in paths], framed=False)
+    await all_right(browser, [app_under_test.shop.app.url + path for path in paths], framed=False, looks=looks)
 
 
 @pytest.mark.long

@@ -17,9 +17,7 @@ from tests.loopback import Heard, Reply, answering
 from tests.saleor.graphql_api import answered_by, saleor_client
 
 MEBIBYTE = 1024 * 1024
-BOMB = gzip.compress(b" " * 256 * MEBIBYTE)
-PACKED_TWICE = gzip.compress(BOMB)
-PACKED = [("gzip", BOMB), ("gzip, gzip", PACKED_TWICE)]
+CODINGS = ("gzip", "gzip, gzip")
 
 
 @pytest.fixture
@@ -32,6 +30,13 @@ def peak() -> Iterator[None]:
     assert most < 64 * MEBIBYTE, f"{most / MEBIBYTE:.0f} MiB"
 
 
+@pytest.fixture(scope="module")
+def bombs() -> dict[str, bytes]:
+    """Answers that unpack to a quarter of a gigabyte, by how they are packed."""
+    bomb = gzip.compress(b" " * 256 * MEBIBYTE)
+    return dict(zip(CODINGS, (bomb, gzip.compress(bomb)), strict=True))
+
+
 @pytest.fixture
 async def client() -> AsyncIterator[SaleorClient]:
     async with saleor_client() as client:
@@ -39,12 +44,12 @@ async def client() -> AsyncIterator[SaleorClient]:
 
 
 @pytest.mark.threat("decompression-bomb")
-@pytest.mark.parametrize(("coding", "body"), PACKED)
+@pytest.mark.parametrize("coding", CODINGS)
 async def test_an_answer_that_unpacks_to_a_quarter_of_a_gigabyte(
-    client: SaleorClient, peak: None, coding: str, body: bytes
+    client: SaleorClient, bombs: dict[str, bytes], peak: None, coding: str
 ) -> None:
     async def bomb(_request: Request) -> Response:
-        return Response(body, headers={"Content-Encoding": coding}, media_type="application/json")
+        return Response(bombs[coding], headers={"Content-Encoding": coding}, media_type="application/json")
 
     async with answered_by(bomb) as here:
         with pytest.raises(SaleorUnreachableError, match="BodyError"):
@@ -75,10 +80,12 @@ async def test_what_somebody_on_the_way_compresses_is_read(client: SaleorClient)
 
 
 @pytest.mark.threat("decompression-bomb")
-@pytest.mark.parametrize(("coding", "body"), PACKED)
-async def test_a_key_set_that_unpacks_to_a_quarter_of_a_gigabyte(peak: None, coding: str, body: bytes) -> None:
+@pytest.mark.parametrize("coding", CODINGS)
+async def test_a_key_set_that_unpacks_to_a_quarter_of_a_gigabyte(
+    bombs: dict[str, bytes], peak: None, coding: str
+) -> None:
     async def bomb(_heard: Heard) -> Reply:
-        return Reply(body=body, headers={"Content-Encoding": coding})
+        return Reply(body=bombs[coding], headers={"Content-Encoding": coding})
 
     async with answering(bomb) as address, httpx2.AsyncClient() as http:
         with pytest.raises(KeysUnusableError, match=r"too large|not asked for"):

@@ -7,10 +7,9 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
 import pytest
-from playwright.async_api import Frame, Page, expect
+from playwright.async_api import Browser, Frame, Page, expect
 
 from app.saleor.testing import FakeSaleor
-from tests.browsing import chromium
 from tests.loopback import text
 from tests.saleor_testing.placed import an_order
 from tests.saleor_testing.stub import Stub
@@ -28,15 +27,15 @@ const say = (type, payload = {}) => parent.postMessage({ type, payload: { ...pay
 
 
 @asynccontextmanager
-async def looking_at(address: str, *, fake_time: bool = False) -> AsyncIterator[tuple[Page, Frame]]:
+async def looking_at(browser: Browser, address: str, *, fake_time: bool = False) -> AsyncIterator[tuple[Page, Frame]]:
     """Open a page of the Dashboard; give it, and the first frame in it."""
-    async with chromium() as browser:
-        page = await browser.new_page()
-        if fake_time:
-            await page.clock.install()
-        await page.goto(address)
-        await expect(page.locator(".loaded")).to_be_visible()
-        yield page, page.main_frame.child_frames[0]
+    page = await browser.new_page()
+    if fake_time:
+        await page.clock.install()
+    await page.goto(address)
+    await expect(page.locator(".loaded")).to_be_visible()
+    yield page, page.main_frame.child_frames[0]
+    await page.close()
 
 
 async def told(frame: Frame, kind: str, times: int = 1) -> Any:
@@ -53,8 +52,10 @@ async def address(saleor: FakeSaleor, installed: Stub) -> str:
     return f"{saleor.url}/dashboard/extensions/app/{quote((await the_app(saleor)).id)}"
 
 
-async def test_the_frame_and_what_it_is_told_at_first(saleor: FakeSaleor, installed: Stub, address: str) -> None:
-    async with looking_at(f"{address}/payments/7?tab=history") as (page, frame):
+async def test_the_frame_and_what_it_is_told_at_first(
+    browser: Browser, saleor: FakeSaleor, installed: Stub, address: str
+) -> None:
+    async with looking_at(browser, f"{address}/payments/7?tab=history") as (page, frame):
         assert await page.locator("iframe").get_attribute("sandbox") == SANDBOX
         place = urlsplit(frame.url)
         assert f"{place.scheme}://{place.netloc}{place.path}" == f"{installed.url}/payments/7"
@@ -76,8 +77,8 @@ async def test_the_frame_and_what_it_is_told_at_first(saleor: FakeSaleor, instal
         assert await told(frame, "response") == {"actionId": "notifyReady", "ok": True}
 
 
-async def test_what_the_app_says_is_done(address: str) -> None:
-    async with looking_at(address) as (page, frame):
+async def test_what_the_app_says_is_done(browser: Browser, address: str) -> None:
+    async with looking_at(browser, address) as (page, frame):
         await frame.evaluate("say('notification', { status: 'success', title: 'Done', text: 'Refunded <b>1</b>' })")
         await expect(page.get_by_role("log")).to_have_text("Done: Refunded <b>1</b>")
         await frame.evaluate("say('updateRouting', { newRoute: '/payments/7' })")
@@ -87,8 +88,8 @@ async def test_what_the_app_says_is_done(address: str) -> None:
         await expect(page.get_by_role("heading", name="Home")).to_be_visible()
 
 
-async def test_theme_and_language_are_chosen_and_remembered(address: str) -> None:
-    async with looking_at(address) as (page, frame):
+async def test_theme_and_language_are_chosen_and_remembered(browser: Browser, address: str) -> None:
+    async with looking_at(browser, address) as (page, frame):
         await page.get_by_role("button", name="Dark").click()
         assert await told(frame, "theme", 2) == {"theme": "dark"}
         await page.get_by_label("Language").select_option("uk")
@@ -100,8 +101,8 @@ async def test_theme_and_language_are_chosen_and_remembered(address: str) -> Non
         assert await told(again, "localeChanged") == {"locale": "uk"}
 
 
-async def test_the_next_token_comes_before_one_is_over(address: str) -> None:
-    async with looking_at(address, fake_time=True) as (page, frame):
+async def test_the_next_token_comes_before_one_is_over(browser: Browser, address: str) -> None:
+    async with looking_at(browser, address, fake_time=True) as (page, frame):
         first = (await told(frame, "handshake"))["token"]
         await page.clock.run_for(250_000)  # its clock runs on by itself as well
         assert await frame.evaluate("told.some(({ type }) => type === 'tokenRefresh')") is False
@@ -110,13 +111,13 @@ async def test_the_next_token_comes_before_one_is_over(address: str) -> None:
             assert (await told(frame, "tokenRefresh", times))["token"] != first
 
 
-async def test_a_widget_is_posted_to_and_chooses_its_height(saleor: FakeSaleor, stub: Stub) -> None:
+async def test_a_widget_is_posted_to_and_chooses_its_height(browser: Browser, saleor: FakeSaleor, stub: Stub) -> None:
     stub.manifest["extensions"] = [WIDGET]
     stub.answers["/widgets/order"] = text(LISTENING)
     await saleor.install(stub.manifest_url)
     order, _ = await an_order(saleor, stub, "CHARGE_SUCCESS")
     address = f"{saleor.url}/dashboard/orders/{quote(order.id)}"
-    async with looking_at(address, fake_time=True) as (page, frame):
+    async with looking_at(browser, address, fake_time=True) as (page, frame):
         (asked,) = stub.asked_for("/widgets/order")
         assert asked.method == "POST"
         fields = dict(parse_qsl(asked.body.decode()))

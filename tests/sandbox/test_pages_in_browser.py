@@ -1,23 +1,20 @@
 """A shopper with a real browser: pays, is declined, is asked by the bank, scans a code; with and without JavaScript."""
 
 import re
-from collections.abc import AsyncIterator
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 
 from app.sandbox.control import SandboxControl
-from tests.browsing import chromium
 from tests.sandbox.harness import Harness
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 
 @pytest.fixture(params=[False, True], ids=["no-javascript", "javascript"])
-async def page(request: pytest.FixtureRequest) -> AsyncIterator[Page]:
-    async with chromium() as browser:
-        context = await browser.new_context(java_script_enabled=request.param)
-        yield await context.new_page()
+async def page(browser: Browser, request: pytest.FixtureRequest) -> Page:
+    context = await browser.new_context(java_script_enabled=request.param)
+    return await context.new_page()
 
 
 @pytest.fixture
@@ -93,10 +90,9 @@ async def test_a_phone_shows_all_without_scrolling_sideways(page: Page, address:
         assert await root.evaluate("element => element.scrollWidth") <= 320
 
 
-async def test_the_overview_renews_itself(harness: Harness) -> None:
-    async with chromium() as browser:
-        page = await browser.new_page()
-        await page.goto(harness.url)
-        await page.get_by_text("Address and credentials").click()
-        await harness.merchant.pay_hosted("mugs")
-        await expect(page.get_by_role("heading", name="mugs")).to_be_visible(timeout=10_000)
+async def test_the_overview_renews_itself(browser: Browser, harness: Harness) -> None:
+    page = await browser.new_page()
+    await page.goto(harness.url)
+    await page.get_by_text("Address and credentials").click()
+    await harness.merchant.pay_hosted("mugs")
+    await expect(page.get_by_role("heading", name="mugs")).to_be_visible(timeout=10_000)

@@ -1,13 +1,10 @@
 """The shopper's pages in a real browser, with JavaScript and without."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 from playwright.async_api import Browser, Page, expect
 
 from app.shopper.page import POLLS
 from app.shopper.view import PaymentState
-from tests.browsing import chromium
 from tests.reading_codes import read_code
 from tests.shopper.conftest import Payments
 from tests.shopper.views import CHECKOUT, PAID, payment
@@ -16,12 +13,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.long]
 HERE = f"/pay/return/{PAID.order_id}"
 LINK = f"/pay/{PAID.order_id}"
 OPEN = payment(PaymentState.WAITING, checkout_url=CHECKOUT, return_url=None)
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    async with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture

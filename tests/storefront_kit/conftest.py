@@ -6,14 +6,13 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import pytest_asyncio
+import pytest
 from playwright.async_api import Browser, Page, expect
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, Router
 
 from app.payments.cards.keys import ALG, ENC
-from tests.browsing import chromium
 from tests.dashboard.framing import Complaints
 from tests.storefront_kit.shop import KitShop, kit_shop
 
@@ -117,13 +116,7 @@ class Visit:
         await self.page.evaluate(f"() => {{ const kit = document.querySelector('gateway-payment'); {script} }}")
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with chromium() as browser:
-        yield browser
-
-
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest.fixture
 async def visit(browser: Browser) -> AsyncIterator[Visit]:
     saleor = Scripted()
     saleor.gate.set()
@@ -138,4 +131,3 @@ async def visit(browser: Browser) -> AsyncIterator[Visit]:
         complaints.of(page)
         yield Visit(page, saleor, shop, complaints)
         saleor.gate.set()
-        await context.close()

@@ -29,7 +29,7 @@ from tests.storefront_kit.conftest import (
 )
 from tests.storefront_kit.shop import button, heard, message, told, type_card
 
-pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 PAID = session("CHARGE_SUCCESS")
 PAGE = {"checkoutUrl": "https://pay.example.net/checkout/1", "expiresAt": "2099-01-01T00:00:00Z"}

@@ -1,7 +1,7 @@
 """A warning before a refund that the balance at the gateway does not cover: a warning, never a block, never a delay."""
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 
 from app.db.tables import MerchantAccount
 from app.sandbox.scripting import FaultRule
@@ -108,11 +108,11 @@ async def test_of_another_stores_payment_nothing_is_said(
 @pytest.mark.browser
 @one_database
 async def test_it_comes_and_goes_with_what_is_typed(
-    staff_client: StaffClient, payment: str, at_hand: GatewayAtHand
+    browser: Browser, staff_client: StaffClient, payment: str, at_hand: GatewayAtHand
 ) -> None:
     at_hand.has("30.00")
     complaints = Complaints()
-    async with dashboard_of(staff_client.app, f"/payments/{payment}", complaints=complaints) as (page, frame):
+    async with dashboard_of(browser, staff_client.app, f"/payments/{payment}", complaints=complaints) as (page, frame):
         await sign_in(page, staff_client.token())
         form = await open_dialog(frame, "Refund")
         await expect(form.get_by_text("this refund of 100.00 UAH may be refused")).to_be_visible()

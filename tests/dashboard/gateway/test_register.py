@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import httpx2
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 
 from app.dashboard.gateway.register import WrongFormError, read_form
 from app.db.tables import MerchantAccount
@@ -135,11 +135,11 @@ async def test_another_stores_register_is_not_found(
 @pytest.mark.browser
 @one_database
 async def test_a_file_is_saved_when_it_is_whole_and_only_then(
-    staff_client: StaffClient, account: MerchantAccount, at_hand: GatewayAtHand
+    browser: Browser, staff_client: StaffClient, account: MerchantAccount, at_hand: GatewayAtHand
 ) -> None:
     at_hand.paid("order-1", datetime(2026, 11, 5, tzinfo=UTC))
     complaints = Complaints()
-    async with dashboard_of(staff_client.app, "/balances", complaints=complaints) as (page, frame):
+    async with dashboard_of(browser, staff_client.app, "/balances", complaints=complaints) as (page, frame):
         await sign_in(page, staff_client.token())
         await frame.get_by_role("link", name="Download the gateway’s register of a period").click()
         async with page.expect_download() as coming:

@@ -4,7 +4,7 @@ import csv
 from decimal import Decimal
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 
 from app.db.tables import Kind
 from tests.commands.books import operation
@@ -17,12 +17,16 @@ pytestmark = pytest.mark.browser
 
 
 @one_database
-async def test_from_a_month_to_a_day_and_its_file(staff_client: StaffClient) -> None:
+async def test_from_a_month_to_a_day_and_its_file(browser: Browser, staff_client: StaffClient) -> None:
     await sold(staff_client)
     await compared(staff_client.services, staff_client.shop.account, *ALL_OF_IT)
     complaints = Complaints()
     async with dashboard_of(
-        staff_client.app, "/money?from=2026-11-01&to=2026-11-30", complaints=complaints, timezone="Pacific/Auckland"
+        browser,
+        staff_client.app,
+        "/money?from=2026-11-01&to=2026-11-30",
+        complaints=complaints,
+        timezone="Pacific/Auckland",
     ) as (page, frame):
         await sign_in(page, staff_client.token())
         await expect(frame.get_by_role("heading", name="November 2026")).to_be_visible()
@@ -53,13 +57,15 @@ async def test_from_a_month_to_a_day_and_its_file(staff_client: StaffClient) -> 
 
 
 @one_database
-async def test_beside_the_dashboards_menu_on_a_small_screen_all_columns_are_in_sight(staff_client: StaffClient) -> None:
+async def test_beside_the_dashboards_menu_on_a_small_screen_all_columns_are_in_sight(
+    browser: Browser, staff_client: StaffClient
+) -> None:
     """In a window of 1024 pixels the Dashboard of Saleor leaves 763 to an app."""
     fee = {"fee": {"amount": "116170.90", "currency": "UAH"}}
     paid = operation(Kind.CREATE, amount=Decimal("11411498.11"), details=fee, updated_at=AT)
     refunded = operation(Kind.REFUND, amount=Decimal("19262.11"), updated_at=AT)
     await staff_client.payment(1, operations=[paid, refunded])
-    async with dashboard_of(staff_client.app, "/money?from=2026-11-01&to=2026-11-30") as (page, frame):
+    async with dashboard_of(browser, staff_client.app, "/money?from=2026-11-01&to=2026-11-30") as (page, frame):
         await page.evaluate("speak('uk')")
         await sign_in(page, staff_client.token())
         beside = await page.evaluate("() => innerWidth - document.querySelector('iframe').clientWidth")

@@ -1,7 +1,7 @@
 """Staff open the app in the Dashboard: they see the overview, go from it to what they want to know, and back."""
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
@@ -12,11 +12,13 @@ pytestmark = pytest.mark.browser
 
 
 @one_database
-async def test_from_the_first_page_to_another_period_to_the_payments_and_back(staff_client: StaffClient) -> None:
+async def test_from_the_first_page_to_another_period_to_the_payments_and_back(
+    browser: Browser, staff_client: StaffClient
+) -> None:
     services = staff_client.services
     await sell_for_two_months(services, staff_client.shop.account, services.now(), currencies=("UAH", "UAH", "EUR"))
     complaints = Complaints()
-    async with dashboard_of(staff_client.app, complaints=complaints) as (page, frame):
+    async with dashboard_of(browser, staff_client.app, complaints=complaints) as (page, frame):
         await sign_in(page, staff_client.token())
         await expect(frame.get_by_role("heading", name="Overview")).to_be_visible()
         await expect(frame.get_by_role("img", name="Charged by day, in UAH")).to_be_visible()

@@ -4,7 +4,7 @@ import csv
 from datetime import UTC, datetime
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
@@ -16,12 +16,14 @@ OLENA = "olena@example.com"
 
 
 @one_database
-async def test_looking_for_a_shopper_leaves_her_address_in_no_address_of_a_page(staff_client: StaffClient) -> None:
+async def test_looking_for_a_shopper_leaves_her_address_in_no_address_of_a_page(
+    browser: Browser, staff_client: StaffClient
+) -> None:
     kept = staff_client.services.emails.kept(staff_client.shop.installation.id, OLENA)
     for number in range(1, 31):
         await staff_client.payment(number, email_digest=kept if number <= 28 else None)
     complaints, asked = Complaints(), list[str]()
-    async with dashboard_of(staff_client.app, "/payments", complaints=complaints) as (page, frame):
+    async with dashboard_of(browser, staff_client.app, "/payments", complaints=complaints) as (page, frame):
         page.on("request", lambda request: asked.append(request.url))
         page.on("framenavigated", lambda moved: asked.append(moved.url))
         await sign_in(page, staff_client.token())
@@ -39,14 +41,14 @@ async def test_looking_for_a_shopper_leaves_her_address_in_no_address_of_a_page(
 
 
 @one_database
-async def test_days_are_those_of_the_browser(staff_client: StaffClient) -> None:
+async def test_days_are_those_of_the_browser(browser: Browser, staff_client: StaffClient) -> None:
     await staff_client.payment(1, created_at=datetime(2026, 3, 28, 21, 59, tzinfo=UTC))
     await staff_client.payment(2, created_at=datetime(2026, 3, 28, 22, 0, tzinfo=UTC))  # midnight in Kyiv
     await staff_client.payment(
         3, created_at=datetime(2026, 3, 29, 20, 59, tzinfo=UTC)
     )  # 23:59 there: clocks have changed
     await staff_client.payment(4, created_at=datetime(2026, 3, 29, 21, 0, tzinfo=UTC))
-    async with dashboard_of(staff_client.app, "/payments", timezone="Europe/Kyiv") as (page, frame):
+    async with dashboard_of(browser, staff_client.app, "/payments", timezone="Europe/Kyiv") as (page, frame):
         await sign_in(page, staff_client.token())
         await frame.get_by_text("Channel, account, days").click()
         await frame.get_by_label("Begun from").fill("2026-03-29")
@@ -58,11 +60,13 @@ async def test_days_are_those_of_the_browser(staff_client: StaffClient) -> None:
 
 
 @one_database
-async def test_what_is_found_is_saved_as_a_file_from_within_the_sandboxed_frame(staff_client: StaffClient) -> None:
+async def test_what_is_found_is_saved_as_a_file_from_within_the_sandboxed_frame(
+    browser: Browser, staff_client: StaffClient
+) -> None:
     for number in range(1, 31):
         await staff_client.payment(number, channel="eur" if number <= 28 else "uah")
     complaints = Complaints()
-    async with dashboard_of(staff_client.app, "/payments?channel=eur", complaints=complaints) as (page, frame):
+    async with dashboard_of(browser, staff_client.app, "/payments?channel=eur", complaints=complaints) as (page, frame):
         await sign_in(page, staff_client.token())
         async with page.expect_download() as download:
             await frame.get_by_role("button", name="Download as CSV").press("Enter")
@@ -84,12 +88,12 @@ async def test_what_is_found_is_saved_as_a_file_from_within_the_sandboxed_frame(
 @one_database
 @pytest.mark.parametrize("language", ["en", "uk"])
 async def test_beside_the_dashboards_menu_on_a_small_screen_all_columns_are_in_sight(
-    staff_client: StaffClient, language: str
+    browser: Browser, staff_client: StaffClient, language: str
 ) -> None:
     """In a window of 1024 pixels the Dashboard of Saleor leaves 763 to an app."""
     await staff_client.payment(1, saved_card_id="a-card", saved_card_mask="545454******5454", channel="default-channel")
     await staff_client.payment(2)
-    async with dashboard_of(staff_client.app, "/payments") as (page, frame):
+    async with dashboard_of(browser, staff_client.app, "/payments") as (page, frame):
         await page.evaluate("language => speak(language)", language)
         await sign_in(page, staff_client.token())
         beside = await page.evaluate("() => innerWidth - document.querySelector('iframe').clientWidth")
@@ -101,8 +105,8 @@ async def test_beside_the_dashboards_menu_on_a_small_screen_all_columns_are_in_s
 
 
 @one_database
-async def test_what_fits_into_the_frame_does_not_scroll(staff_client: StaffClient) -> None:
-    async with dashboard_of(staff_client.app, "/payments") as (page, frame):
+async def test_what_fits_into_the_frame_does_not_scroll(browser: Browser, staff_client: StaffClient) -> None:
+    async with dashboard_of(browser, staff_client.app, "/payments") as (page, frame):
         await sign_in(page, staff_client.token())
         await expect(frame.get_by_role("heading", name="Payments")).to_be_visible()
         await page.locator("iframe").evaluate("frame => { frame.style.height = '822px'; }")

@@ -1,7 +1,7 @@
 """The payment's page in a browser: what is done there, and what is unfolded."""
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 
 from app.db.tables import Kind
 from tests.commands.conftest import one_database
@@ -16,11 +16,14 @@ from tests.payments.split.people import POTTER, SMITH
 pytestmark = [pytest.mark.browser, one_database]
 
 
-async def test_a_refund_of_a_marketplace_pressed_twice_is_done_once(staff_client: StaffClient) -> None:
+async def test_a_refund_of_a_marketplace_pressed_twice_is_done_once(
+    browser: Browser, staff_client: StaffClient
+) -> None:
     shop = await becomes_a_market(staff_client.shop)
     await shop.paid(sourceObject=bought())
     complaints = Complaints()
-    async with dashboard_of(staff_client.app, f"/payments/{shop.order_id}", complaints=complaints) as (page, frame):
+    path = f"/payments/{shop.order_id}"
+    async with dashboard_of(browser, staff_client.app, path, complaints=complaints) as (page, frame):
         await sign_in(page, staff_client.token())
         form = await open_dialog(frame, "Refund")
         await expect(form.get_by_label("Amount, UAH")).to_have_value("")
@@ -40,13 +43,14 @@ async def test_a_refund_of_a_marketplace_pressed_twice_is_done_once(staff_client
     }
 
 
-async def test_the_page_changes_by_itself_until_all_is_told(staff_client: StaffClient) -> None:
+async def test_the_page_changes_by_itself_until_all_is_told(browser: Browser, staff_client: StaffClient) -> None:
     """But not under the hands of somebody who has begun to fill in a form."""
     shop = staff_client.shop
     shop.gateway.will(shop.gateway.page())
     await shop.begin(flow="AUTHORIZATION")
     complaints = Complaints()
-    async with dashboard_of(staff_client.app, f"/payments/{shop.order_id}", complaints=complaints) as (page, frame):
+    path = f"/payments/{shop.order_id}"
+    async with dashboard_of(browser, staff_client.app, path, complaints=complaints) as (page, frame):
         await sign_in(page, staff_client.token())
         await expect(frame.locator("header .badge")).to_have_text("waiting for the shopper")
         step = frame.get_by_text("asks the gateway for a payment page")
@@ -70,10 +74,10 @@ async def test_the_page_changes_by_itself_until_all_is_told(staff_client: StaffC
         assert complaints == []
 
 
-async def test_nothing_moves_before_the_button_inside(staff_client: StaffClient) -> None:
+async def test_nothing_moves_before_the_button_inside(browser: Browser, staff_client: StaffClient) -> None:
     shop = staff_client.shop
     await shop.paid("AUTHORIZATION")
-    async with dashboard_of(staff_client.app, f"/payments/{shop.order_id}", width=360) as (page, frame):
+    async with dashboard_of(browser, staff_client.app, f"/payments/{shop.order_id}", width=360) as (page, frame):
         await sign_in(page, staff_client.token())
         await page.evaluate("dress('dark')")
         await page.evaluate("speak('uk')")
@@ -97,7 +101,7 @@ async def test_nothing_moves_before_the_button_inside(staff_client: StaffClient)
     assert shop.gateway.calls == ["capture"]
 
 
-async def test_what_was_said_is_fetched_only_when_somebody_looks(staff_client: StaffClient) -> None:
+async def test_what_was_said_is_fetched_only_when_somebody_looks(browser: Browser, staff_client: StaffClient) -> None:
     shop = staff_client.shop
     await shop.paid()
     shop.gateway.book[shop.order_id] = [payment(shop.order_id)]
@@ -108,7 +112,8 @@ async def test_what_was_said_is_fetched_only_when_somebody_looks(staff_client: S
 
     shop.gateway.on_arrival = note
     complaints = Complaints()
-    async with dashboard_of(staff_client.app, f"/payments/{shop.order_id}", complaints=complaints) as (page, frame):
+    path = f"/payments/{shop.order_id}"
+    async with dashboard_of(browser, staff_client.app, path, complaints=complaints) as (page, frame):
         await sign_in(page, staff_client.token())
         said_before = await unfold(frame, "What was asked, notified and told")
         await expect(said_before.get_by_role("heading", name="The gateway notified: purchase")).to_be_visible()
@@ -119,21 +124,22 @@ async def test_what_was_said_is_fetched_only_when_somebody_looks(staff_client: S
         assert complaints == []
 
 
-async def test_the_order_is_opened_in_the_dashboard(staff_client: StaffClient) -> None:
+async def test_the_order_is_opened_in_the_dashboard(browser: Browser, staff_client: StaffClient) -> None:
     kept = await staff_client.payment(1, source_id="T3JkZXI6MQ==")
-    async with dashboard_of(staff_client.app, f"/payments/{kept.order_id}") as (page, frame):
+    async with dashboard_of(browser, staff_client.app, f"/payments/{kept.order_id}") as (page, frame):
         await sign_in(page, staff_client.token())
         await frame.get_by_role("button", name="Open the order").click()
         await page.wait_for_url("**/orders/T3JkZXI6MQ%3D%3D")
 
 
 async def test_on_a_phone_what_is_rarely_read_is_folded_and_stays_as_somebody_left_it(
+    browser: Browser,
     staff_client: StaffClient,
 ) -> None:
     shop = staff_client.shop
     shop.gateway.will(shop.gateway.page())
     await shop.begin(flow="AUTHORIZATION")
-    async with dashboard_of(staff_client.app, f"/payments/{shop.order_id}", width=360) as (page, frame):
+    async with dashboard_of(browser, staff_client.app, f"/payments/{shop.order_id}", width=360) as (page, frame):
         await sign_in(page, staff_client.token())
         activity, step = frame.get_by_role("button", name="Activity"), frame.get_by_label("Show every step")
         await expect(activity).to_have_attribute("aria-expanded", "false")
@@ -151,12 +157,13 @@ async def test_on_a_phone_what_is_rarely_read_is_folded_and_stays_as_somebody_le
         await expect(frame.get_by_text("Order at the gateway")).to_be_visible()
 
 
-async def test_ids_and_the_link_to_the_page_are_copied(staff_client: StaffClient) -> None:
+async def test_ids_and_the_link_to_the_page_are_copied(browser: Browser, staff_client: StaffClient) -> None:
     shop = staff_client.shop
     shop.gateway.will(shop.gateway.page())
     await shop.begin()
     complaints = Complaints()
-    async with dashboard_of(staff_client.app, f"/payments/{shop.order_id}", complaints=complaints) as (page, frame):
+    path = f"/payments/{shop.order_id}"
+    async with dashboard_of(browser, staff_client.app, path, complaints=complaints) as (page, frame):
         await sign_in(page, staff_client.token())
         button = frame.get_by_role("button", name="Copy the order ID at the gateway")
         told = frame.locator("#copied")

@@ -1,7 +1,7 @@
 """Paying out in a browser: the card's number leaves it encrypted only, and two clicks are one payout."""
 
 import pytest
-from playwright.async_api import Request, expect
+from playwright.async_api import Browser, Request, expect
 
 from app.db.aggregates import ByOrder
 from app.db.tables import State
@@ -15,14 +15,14 @@ from tests.payments.payouts import MASK
 pytestmark = [pytest.mark.browser, one_database]
 
 
-async def test_a_typed_card_is_paid_out_to_once(staff_client: StaffClient) -> None:
+async def test_a_typed_card_is_paid_out_to_once(browser: Browser, staff_client: StaffClient) -> None:
     await may_pay_out(staff_client)
     complaints, posted = Complaints(), list[str]()
 
     def note(request: Request) -> None:
         posted.append(f"{request.url} {request.post_data or ''}")
 
-    async with dashboard_of(staff_client.app, "/payouts/new", complaints=complaints) as (page, frame):
+    async with dashboard_of(browser, staff_client.app, "/payouts/new", complaints=complaints) as (page, frame):
         page.on("request", note)
         await sign_in(page, staff_client.token())
         await frame.get_by_label("Amount, UAH").fill("40")
@@ -53,9 +53,9 @@ async def test_a_typed_card_is_paid_out_to_once(staff_client: StaffClient) -> No
     assert found.create.state is State.SUCCESS
 
 
-async def test_a_number_that_is_no_card_is_told_beside_it(staff_client: StaffClient) -> None:
+async def test_a_number_that_is_no_card_is_told_beside_it(browser: Browser, staff_client: StaffClient) -> None:
     await may_pay_out(staff_client)
-    async with dashboard_of(staff_client.app, "/payouts/new", width=360) as (page, frame):
+    async with dashboard_of(browser, staff_client.app, "/payouts/new", width=360) as (page, frame):
         await sign_in(page, staff_client.token())
         await frame.get_by_label("Card number").fill("4242 4242 4242 4241")
         await frame.get_by_role("button", name="Go on").click()

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import httpx2
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 
 from app.payments.services import Addresses
 from tests.commands.conftest import one_database
@@ -144,8 +144,10 @@ async def test_a_store_speaks_for_its_own_links_only_and_frames_nothing(staff_cl
 
 @pytest.mark.browser
 @one_database
-async def test_in_the_dashboard_its_address_is_filled_in_and_the_link_leads_back(staff_client: StaffClient) -> None:
-    async with dashboard_of(staff_client.app, PAGE) as (page, frame):
+async def test_in_the_dashboard_its_address_is_filled_in_and_the_link_leads_back(
+    browser: Browser, staff_client: StaffClient
+) -> None:
+    async with dashboard_of(browser, staff_client.app, PAGE) as (page, frame):
         await sign_in(page, staff_client.token())
         there = await page.evaluate("location.origin")
         field = frame.get_by_label("Address of the Dashboard")

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.async_api import FrameLocator, Page, expect
+from playwright.async_api import Browser, FrameLocator, Page, expect
 from starlette.responses import JSONResponse
 
 from app.shopper import standing
@@ -55,9 +55,9 @@ async def fill_in_the_account(frame: FrameLocator, staff_client: StaffClient, se
 
 
 @one_database
-async def test_from_nothing_to_the_first_payment(new_store: StaffClient) -> None:
+async def test_from_nothing_to_the_first_payment(browser: Browser, new_store: StaffClient) -> None:
     complaints, shop = Complaints(), new_store.shop
-    async with dashboard_of(new_store.app, width=400, complaints=complaints) as (page, frame):
+    async with dashboard_of(browser, new_store.app, width=400, complaints=complaints) as (page, frame):
         await page.evaluate("dress('dark')")
         await sign_in(page, new_store.token())
         await expect(frame.get_by_role("heading", name="Add your merchant account")).to_be_visible()
@@ -143,8 +143,8 @@ async def the_qr_code_is_drawn(frame: FrameLocator) -> None:
 
 
 @one_database
-async def test_a_refused_field_is_shown_and_what_was_typed_stays(new_store: StaffClient) -> None:
-    async with dashboard_of(new_store.app, "/set-up/accounts/new") as (page, frame):
+async def test_a_refused_field_is_shown_and_what_was_typed_stays(browser: Browser, new_store: StaffClient) -> None:
+    async with dashboard_of(browser, new_store.app, "/set-up/accounts/new") as (page, frame):
         await sign_in(page, new_store.token())
         await fill_in_the_account(frame, new_store, "the-api-secret")
         await frame.get_by_label("Storefronts").fill("shop.example.com/uk")
@@ -157,8 +157,10 @@ async def test_a_refused_field_is_shown_and_what_was_typed_stays(new_store: Staf
 
 
 @one_database
-async def test_every_refused_field_says_what_is_wrong_with_it_until_it_is_right(new_store: StaffClient) -> None:
-    async with dashboard_of(new_store.app, "/set-up/accounts/new") as (page, frame):
+async def test_every_refused_field_says_what_is_wrong_with_it_until_it_is_right(
+    browser: Browser, new_store: StaffClient
+) -> None:
+    async with dashboard_of(browser, new_store.app, "/set-up/accounts/new") as (page, frame):
         await sign_in(page, new_store.token())
         await fill_in_the_account(frame, new_store, "the-api-secret")
         await frame.get_by_label("Storefronts").fill("shop.example.com/uk")
@@ -179,9 +181,9 @@ async def test_every_refused_field_says_what_is_wrong_with_it_until_it_is_right(
 
 
 @one_database
-async def test_rules_are_only_checked_by_the_button_that_says_so(staff_client: StaffClient) -> None:
+async def test_rules_are_only_checked_by_the_button_that_says_so(browser: Browser, staff_client: StaffClient) -> None:
     account = staff_client.shop.account
-    async with dashboard_of(staff_client.app, f"/set-up/accounts/{account.id}") as (page, frame):
+    async with dashboard_of(browser, staff_client.app, f"/set-up/accounts/{account.id}") as (page, frame):
         await sign_in(page, staff_client.token())
         await frame.get_by_text("Write the rules").click()
         rules = frame.get_by_label("Rules, as TOML or JSON")
@@ -199,9 +201,9 @@ async def test_rules_are_only_checked_by_the_button_that_says_so(staff_client: S
 
 
 @one_database
-async def test_books_are_compared_when_a_button_is_pressed(staff_client: StaffClient) -> None:
+async def test_books_are_compared_when_a_button_is_pressed(browser: Browser, staff_client: StaffClient) -> None:
     account = staff_client.shop.account
-    async with dashboard_of(staff_client.app, f"/set-up/accounts/{account.id}", width=400) as (page, frame):
+    async with dashboard_of(browser, staff_client.app, f"/set-up/accounts/{account.id}", width=400) as (page, frame):
         await sign_in(page, staff_client.token())
         button = frame.get_by_role("button", name="Compare them now")
         await button.click()
